@@ -1,0 +1,26 @@
+"""Palaestra: Gymnasium environments for language-model agents, teachers that choose the task, and a GRPO learner.
+
+``import palaestra`` registers every environment id with Gymnasium and loads nothing heavy; the rest loads on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import envs, rewards, teachers
+
+if TYPE_CHECKING:
+    from . import agents
+    from .agents.evaluation import evaluate
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "agents", "envs", "evaluate", "rewards", "teachers"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "agents":
+        return importlib.import_module(".agents", __name__)
+    if name == "evaluate":
+        return importlib.import_module(".agents.evaluation", __name__).evaluate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

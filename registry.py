@@ -1,0 +1,88 @@
+"""One kind of registry for everything that is looked up by name: verifiers, rewards, teachers, agents, learner stages, recipes.
+
+A name maps to an object, or to an entry-point string ``"package.module:attribute"`` that is imported on first use, so that
+registering a heavy component costs nothing. Packages installed beside this one add to a registry through its entry-point
+group (``palaestra.teachers`` and so on), which is read when a name is not found among the registered ones.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar, cast
+
+from .errors import InputError, unknown_name
+
+T = TypeVar("T")
+F = TypeVar("F")
+
+
+class Registry(Generic[T]):
+    """Names of one kind.
+
+    Args:
+        kind: what an entry is, in the singular ("teacher"); used in error messages.
+        group: entry-point group through which other distributions contribute, or None.
+    """
+
+    def __init__(self, kind: str, group: str | None = None):
+        self.kind = kind
+        self.group = group
+        self._entries: dict[str, T | str] = {}
+
+    def register(self, name: str) -> Callable[[F], F]:
+        """Decorator: ``@TEACHERS.register("my-teacher")``. A name registered twice is refused unless it is the same object."""
+
+        def add(value: F) -> F:
+            self.add(name, cast(T, value))
+            return value
+
+        return add
+
+    def add(self, name: str, value: T | str) -> None:
+        """Register ``value`` (or an entry-point string) under ``name``.
+
+        Raises:
+            InputError: the name is taken by something else.
+        """
+        if name in self._entries and self._entries[name] is not value:
+            raise InputError(f"the {self.kind} name {name!r} is already registered; choose another name.")
+        self._entries[name] = value
+
+    def __getitem__(self, name: str) -> T:
+        """The registered object. Raises InputError with close names where there is none."""
+        if name not in self._entries:
+            self._load_entry_points()
+        if name not in self._entries:
+            raise unknown_name(self.kind, name, self._entries)
+        value = self._entries[name]
+        if isinstance(value, str):
+            module, _, attribute = value.partition(":")
+            value = cast(T, getattr(importlib.import_module(module), attribute))
+            self._entries[name] = value
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        self._load_entry_points()
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        self._load_entry_points()
+        return iter(sorted(self._entries))
+
+    def __len__(self) -> int:
+        self._load_entry_points()
+        return len(self._entries)
+
+    def items(self) -> list[tuple[str, T]]:
+        """Every name with its object, loaded, in alphabetical order."""
+        return [(name, self[name]) for name in self]
+
+    def _load_entry_points(self) -> None:
+        if self.group is None:
+            return
+        for point in entry_points(group=self.group):
+            if point.name not in self._entries:
+                value: Any = point.value
+                self._entries[point.name] = value
