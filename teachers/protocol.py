@@ -1,0 +1,324 @@
+"""The protocol between a teacher and whatever runs episodes.
+
+A teacher proposes tasks in batches and is told, in any order and for any subset, what became of them. It never waits:
+it may be asked for more while earlier proposals are still being played, and an outcome that never comes costs nothing
+but a slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new teacher writes four
+short methods: `_draw`, `_record`, `_learn` and, where it has state, `_save`/`_restore`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+
+ORIGINS = ("warmup", "explore", "exploit", "replay", "edit", "review")
+# Sums of floating-point rewards may overshoot the declared range by rounding; this share of its width is forgiven.
+RANGE_SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """One task to practise.
+
+    Attributes:
+        id: unique within the teacher; the outcome names it.
+        task: what the environment is given: a params dict, an array inside the Box, or an int inside the Discrete.
+        n: rollouts asked for.
+        prob: the teacher's probability of this proposal: mass for arms, density over the unit cube for boxes; NaN where
+            it has none (a point that clipping moved onto the border).
+        origin: why it was proposed, one of `ORIGINS`.
+        train: False asks to evaluate only, without learning from the episodes.
+    """
+
+    id: int
+    task: Any
+    n: int = 1
+    prob: float = math.nan
+    origin: str = "explore"
+    train: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of one proposal: the whole group of its episodes at once.
+
+    Attributes:
+        id: the proposal's id.
+        task: the proposal's task (for logs; the id is what counts).
+        returns: one finite return per valid episode. Empty says that no episode was valid: nothing is learned from it.
+        successes: one flag per return, or None where the environment does not tell.
+        cost: environment steps or tokens spent, or None.
+        extras: further measurements by name, one number per return (see `Teacher.needs`).
+
+    Raises:
+        InputError: a return, cost or extra is not finite, or lengths differ.
+    """
+
+    id: int
+    task: Any
+    returns: Sequence[float]
+    successes: Sequence[bool] | None = None
+    cost: float | None = None
+    extras: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        returns = finite(self.returns, "a return")
+        object.__setattr__(self, "returns", returns)
+        if self.successes is not None:
+            object.__setattr__(self, "successes", tuple(bool(s) for s in self.successes))
+            self._same_length("successes", self.successes)
+        if self.cost is not None:
+            finite([self.cost], "a cost")
+        extras = {name: finite(values, f"extra {name!r}") for name, values in self.extras.items()}
+        object.__setattr__(self, "extras", extras)
+        for name, values in extras.items():
+            self._same_length(f"extra {name!r}", values)
+
+    def _same_length(self, what: str, values: Sequence[Any]) -> None:
+        if len(values) != len(self.returns):
+            raise InputError(
+                f"outcome {self.id} has {len(self.returns)} returns but {len(values)} values in {what}; "
+                "give one per return."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """What `Teacher._draw` returns for one proposal: the public fields, and `record`, a JSON-able value that comes back
+    in `Evidence` when the outcome arrives (a point of the unit cube as a list, an arm's index ...)."""
+
+    record: Any
+    task: Any
+    prob: float = math.nan
+    origin: str = "explore"
+    n: int = 1
+    train: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What `Teacher._learn` is given for one outcome.
+
+    Attributes:
+        record: what `_draw` stored with the proposal, or `_record(task)` for `Teacher.update`.
+        returns: float64[n], n >= 1, mapped affinely from the declared range to [0, 1].
+        outcome: the outcome as observed, for `successes`, `cost` and `extras`.
+    """
+
+    record: Any
+    returns: np.ndarray
+    outcome: Outcome
+
+
+class Teacher(ABC):
+    """Base of all teachers.
+
+    Args:
+        signature: JSON-able description of the task space; a saved state is only accepted into the same space.
+        seed: a non-negative int; 0 is a seed like any other. The generator is the teacher's own.
+        return_range: the declared (low, high) of an episode's return; teachers see returns mapped to [0, 1], and a
+            return outside is refused.
+        max_in_flight: proposals whose outcome is awaited; past it the oldest are forgotten, so that lost outcomes
+            cannot fill the memory.
+        settings: the teacher's hyperparameters, JSON-able; a saved state is only accepted under the same.
+
+    Raises:
+        InputError: seed, range or bound is unusable.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """Names of the `Outcome.extras` without which this teacher cannot learn; checked by whoever runs it."""
+
+    def __init__(
+        self,
+        signature: Any,
+        *,
+        seed: int = 0,
+        return_range: tuple[float, float] = (0.0, 1.0),
+        max_in_flight: int = 10_000,
+        settings: Mapping[str, Any] | None = None,
+    ):
+        whole_number("seed", seed, low=0)
+        whole_number("max_in_flight", max_in_flight, low=1)
+        low, high = (float(bound) for bound in return_range)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise InputError(f"return_range {tuple(return_range)} must be two finite numbers, the lower one first.")
+        self.return_range = (low, high)
+        self.max_in_flight = int(max_in_flight)
+        self._signature = signature
+        self._settings = dict(settings or {})
+        self._rng = np.random.default_rng(np.random.SeedSequence(int(seed)))
+        self._next_id = 0
+        self._in_flight: dict[int, Any] = {}  # insertion order is age
+        self._counts = {"observed": 0, "ignored": 0, "forgotten": 0}
+
+    def propose(self, k: int) -> list[Proposal]:
+        """The next ``k >= 0`` proposals. Never waits for outstanding outcomes."""
+        whole_number("k", k, low=0)
+        proposals = []
+        for draw in self._draw(int(k)) if k else []:
+            proposals.append(Proposal(self._next_id, draw.task, draw.n, draw.prob, draw.origin, draw.train))
+            self._in_flight[self._next_id] = draw.record
+            self._next_id += 1
+        while len(self._in_flight) > self.max_in_flight:
+            del self._in_flight[next(iter(self._in_flight))]
+            self._counts["forgotten"] += 1
+        return proposals
+
+    def observe(self, outcomes: Sequence[Outcome]) -> None:
+        """Learn from any subset of what is in flight, in any order; one call is one batch.
+
+        An id observed before, or forgotten since, is ignored and counted in `metrics`. If one outcome is bad, nothing is
+        learned from any.
+
+        Raises:
+            InputError: a return outside `return_range`, an id never proposed, or an absent extra that the teacher needs.
+        """
+        batch = [(outcome, self._normalise(outcome.returns)) for outcome in outcomes]
+        for outcome, _ in batch:
+            if isinstance(outcome.id, bool) or not 0 <= outcome.id < self._next_id:
+                raise InputError(f"id {outcome.id!r} was never proposed by this teacher; pass the proposal's own id.")
+            if outcome.returns and (missing := self.needs - set(outcome.extras)):
+                raise InputError(f"outcome {outcome.id} lacks the extras {sorted(missing)} that this teacher needs.")
+        evidence = []
+        for outcome, returns in batch:
+            if outcome.id not in self._in_flight:
+                self._counts["ignored"] += 1
+                continue
+            record = self._in_flight.pop(outcome.id)
+            if len(returns):
+                evidence.append(Evidence(record, returns, outcome))
+        self._counts["observed"] += len(evidence)
+        if evidence:
+            self._learn(evidence)
+
+    def sample(self) -> Any:
+        """One task, without an id: the counterpart of `update` for people in a hurry."""
+        return self._draw(1)[0].task
+
+    def update(self, task: Any, ret: float | Sequence[float]) -> None:
+        """Learn that ``task`` gave the return ``ret`` (or several). Equals a batch of one outcome.
+
+        Raises:
+            InputError: the task lies outside the space, or the return outside `return_range`.
+        """
+        outcome = Outcome(-1, task, np.atleast_1d(np.asarray(ret, dtype=np.float64)).tolist())
+        if self.needs:
+            raise InputError(f"this teacher needs the extras {sorted(self.needs)}; use propose and observe.")
+        returns = self._normalise(outcome.returns)
+        record = self._record(task)
+        if len(returns):
+            self._counts["observed"] += 1
+            self._learn([Evidence(record, returns, outcome)])
+
+    def metrics(self) -> dict[str, float]:
+        """Numbers for a log: counts of the book-keeping, and the teacher's own."""
+        counts = {"proposed": self._next_id, "in_flight": len(self._in_flight), **self._counts}
+        return {name: float(value) for name, value in {**counts, **self._metrics()}.items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything the future depends on, as JSON-able values."""
+        return {
+            "teacher": type(self).__qualname__,
+            "space": self._signature,
+            "settings": {**self._settings, "return_range": list(self.return_range)},
+            "rng": self._rng.bit_generator.state,
+            "next_id": self._next_id,
+            "in_flight": [[id, record] for id, record in self._in_flight.items()],
+            "counts": dict(self._counts),
+            "own": self._save(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue exactly where `state_dict` was taken.
+
+        Raises:
+            InputError: the state is of another teacher, space or setting, or is damaged.
+        """
+        mine = self.state_dict()
+        if missing := sorted(set(mine) - set(state)):
+            raise InputError(f"this is no teacher state: it lacks {', '.join(missing)}.")
+        for key in ("teacher", "space", "settings"):
+            if state[key] != mine[key]:
+                raise InputError(
+                    f"the saved {key} {state[key]!r} is not this teacher's {mine[key]!r}; make it the same."
+                )
+        try:
+            self._load(state)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            self._load(mine)
+            raise InputError(f"the saved teacher state is damaged ({error!r}); take one from state_dict().") from error
+
+    def _load(self, state: Mapping[str, Any]) -> None:
+        self._rng.bit_generator.state = state["rng"]
+        self._next_id = int(state["next_id"])
+        self._in_flight = {int(id): record for id, record in state["in_flight"]}
+        self._counts = {name: int(state["counts"][name]) for name in self._counts}
+        self._restore(state["own"])
+
+    @abstractmethod
+    def _draw(self, k: int) -> list[Draw]:
+        """k >= 1 draws from the teacher's present distribution, using `self._rng` only."""
+
+    @abstractmethod
+    def _record(self, task: Any) -> Any:
+        """The record of a task that was not drawn here. Raises InputError where it lies outside the space."""
+
+    @abstractmethod
+    def _learn(self, evidence: list[Evidence]) -> None:
+        """Update on one batch, in the order given."""
+
+    def _metrics(self) -> dict[str, float]:
+        return {}
+
+    def _save(self) -> dict[str, Any]:
+        return {}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:  # noqa: B027 - a teacher without state has nothing to restore
+        pass
+
+    def _normalise(self, returns: Sequence[float]) -> np.ndarray:
+        low, high = self.return_range
+        scaled = (np.asarray(returns, dtype=np.float64) - low) / (high - low)
+        if scaled.size and not (scaled.min() >= -RANGE_SLACK and scaled.max() <= 1 + RANGE_SLACK):
+            worst = returns[int(np.argmax(np.abs(scaled - 0.5)))]
+            raise InputError(
+                f"return {worst:g} lies outside the declared return_range ({low:g}, {high:g}); "
+                "make the teacher with return_range=(lowest, highest return)."
+            )
+        return np.clip(scaled, 0.0, 1.0)
+
+
+def finite(values: Sequence[float], what: str) -> tuple[float, ...]:
+    """``values`` as floats. Raises InputError for one that is no finite number."""
+    try:
+        numbers = tuple(float(value) for value in values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be a sequence of numbers, not {values!r}.") from error
+    for number in numbers:
+        if not math.isfinite(number):
+            raise InputError(
+                f"{what} is {number}; drop failed episodes instead of passing a number that is not finite."
+            )
+    return numbers
+
+
+def whole_number(name: str, value: Any, *, low: int) -> None:
+    """Raises InputError unless ``value`` is an integer of at least ``low``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise InputError(f"{name}={value!r} must be a whole number of at least {low}.")
+
+
+def share(name: str, value: Any, *, low_open: bool = False) -> float:
+    """``value`` as a float in [0, 1] (or (0, 1]). Raises InputError otherwise."""
+    number = finite([value], name)[0]
+    if not 0 <= number <= 1 or (low_open and number == 0):
+        raise InputError(f"{name}={number:g} must lie in {'(0, 1]' if low_open else '[0, 1]'}.")
+    return number

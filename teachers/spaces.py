@@ -1,0 +1,267 @@
+"""What a teacher sees of a task space: points of the unit cube, or arms.
+
+`as_cube` and `as_arms` take a `ParamSpace`, a bounded Gymnasium `Box` or a `Discrete`, and convert both ways between
+its tasks and what the algorithms work on. `discretise` cuts a cube into a grid of arms. Anything with the five members
+of `ParamSpaceLike` counts as a ParamSpace, as teachers do not depend on the environments.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import gymnasium as gym
+import numpy as np
+
+from ..errors import InputError
+from .protocol import whole_number
+
+MAX_ARMS = 4096
+DEFAULT_ARMS = 25
+
+
+@runtime_checkable
+class ParamSpaceLike(Protocol):
+    """The part of `palaestra.envs.ParamSpace` that teachers use."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def space(self) -> gym.spaces.Dict: ...
+    def from_unit(self, u: Any) -> dict[str, Any]: ...
+    def to_unit(self, params: Any) -> np.ndarray: ...
+    def sample(self, rng: np.random.Generator) -> dict[str, Any]: ...
+
+
+class Cube(ABC):
+    """A task space seen as [0, 1]^dimension.
+
+    Attributes:
+        dimension: number of axes.
+        names: one name per axis.
+        sizes: per axis the number of values it takes, or None where it is continuous.
+        signature: JSON-able description.
+    """
+
+    dimension: int
+    names: tuple[str, ...]
+    sizes: tuple[int | None, ...]
+    signature: Any
+
+    @abstractmethod
+    def decode(self, u: np.ndarray) -> Any:
+        """The task at ``u`` (float64[dimension] in [0, 1])."""
+
+    @abstractmethod
+    def encode(self, task: Any) -> np.ndarray:
+        """The point of a task, float64[dimension] in [0, 1]. Raises InputError for a task outside the space."""
+
+
+class ParamCube(Cube):
+    """A `ParamSpace`: its own unit cube."""
+
+    def __init__(self, space: ParamSpaceLike):
+        self.space = space
+        self.names = tuple(space.names)
+        self.dimension = len(self.names)
+        self.sizes = tuple(_size(space.space[name]) for name in self.names)
+        self.signature = str(space.space)
+        if not self.dimension:
+            raise InputError("the ParamSpace has no axes; a teacher needs at least one to choose from.")
+
+    def decode(self, u: np.ndarray) -> dict[str, Any]:
+        return self.space.from_unit(u)
+
+    def encode(self, task: Any) -> np.ndarray:
+        return _checked_point(self.space.to_unit(task), task)
+
+
+class BoxCube(Cube):
+    """A bounded Gymnasium Box of any shape, flattened; integer boxes are cut into cells of equal width."""
+
+    def __init__(self, space: gym.spaces.Box):
+        low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (space.low, space.high))
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise InputError(f"{space} is unbounded; a teacher needs a Box with finite low and high.")
+        if not low.size:
+            raise InputError(f"{space} has no elements; a teacher needs at least one axis to choose from.")
+        self.space = space
+        self.dimension = low.size
+        self.names = tuple(f"x{i}" for i in range(low.size))
+        self.integer = bool(np.issubdtype(space.dtype or np.float64, np.integer))
+        self._low, self._high = low, high
+        self._width = high - low + (1.0 if self.integer else 0.0)
+        self.sizes = tuple(int(w) if self.integer else None for w in self._width)
+        self.signature = {"low": low.tolist(), "high": high.tolist(), "dtype": str(space.dtype)}
+
+    def decode(self, u: np.ndarray) -> np.ndarray:
+        x = self._low + u * self._width
+        x = np.clip(np.floor(x) if self.integer else x, self._low, self._high)
+        task = x.astype(self.space.dtype).reshape(self.space.shape)
+        # Casting to float32 may round past a bound that the float64 value respected.
+        return np.clip(task, self.space.low, self.space.high)
+
+    def encode(self, task: Any) -> np.ndarray:
+        try:
+            x = np.asarray(task, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"task {task!r} must be an array of shape {self.space.shape}.") from error
+        if x.shape != self.space.shape:
+            raise InputError(f"task {task!r} has shape {x.shape}; this Box has shape {self.space.shape}.")
+        x = x.ravel()
+        if not ((x >= self._low) & (x <= self._high)).all():
+            raise InputError(f"task {task!r} lies outside {self.space}.")
+        centred = x - self._low + (0.5 if self.integer else 0.0)
+        flat = self._width == 0  # an axis without width has one value; any coordinate stands for it
+        return np.where(flat, 0.5, centred / np.where(flat, 1.0, self._width))
+
+
+class DiscreteCube(Cube):
+    """A Discrete of n values as n cells of equal width on [0, 1]."""
+
+    def __init__(self, space: gym.spaces.Discrete):
+        self.space = space
+        self.n, self.start = int(space.n), int(space.start)
+        self.dimension, self.names, self.sizes = 1, ("arm",), (self.n,)
+        self.signature = {"n": self.n, "start": self.start}
+
+    def decode(self, u: np.ndarray) -> int:
+        return self.start + min(int(u[0] * self.n), self.n - 1)
+
+    def encode(self, task: Any) -> np.ndarray:
+        return np.array([(_arm_index(task, self.n, self.start) + 0.5) / self.n])
+
+
+class Arms(ABC):
+    """A task space seen as n arms.
+
+    Attributes:
+        n: number of arms.
+        signature: JSON-able description.
+    """
+
+    n: int
+    signature: Any
+
+    @abstractmethod
+    def task(self, arm: int, rng: np.random.Generator) -> Any:
+        """A task of that arm; drawn uniformly where the arm holds several."""
+
+    @abstractmethod
+    def arm(self, task: Any) -> int:
+        """The arm a task belongs to. Raises InputError for a task outside the space."""
+
+    @abstractmethod
+    def name(self, arm: int) -> str:
+        """A short name for logs."""
+
+
+class DiscreteArms(Arms):
+    """A Discrete: one arm per value."""
+
+    def __init__(self, space: gym.spaces.Discrete):
+        self.n, self.start = int(space.n), int(space.start)
+        self.signature = {"n": self.n, "start": self.start}
+
+    def task(self, arm: int, rng: np.random.Generator) -> int:
+        return self.start + int(arm)
+
+    def arm(self, task: Any) -> int:
+        return _arm_index(task, self.n, self.start)
+
+    def name(self, arm: int) -> str:
+        return str(self.start + arm)
+
+
+class Grid(Arms):
+    """A cube cut into equal cells, one arm each; a task is uniform inside its cell.
+
+    Args:
+        cube: the cube to cut.
+        bins: cells along each axis: one number for all, or one per axis. None gives about `DEFAULT_ARMS` in all (10 on
+            a single axis). An axis with fewer values than bins gets one cell per value.
+    """
+
+    def __init__(self, cube: Cube, bins: int | Sequence[int] | None = None):
+        if bins is None:
+            bins = 10 if cube.dimension == 1 else max(2, int(DEFAULT_ARMS ** (1 / cube.dimension) + 1e-9))
+        per_axis = [bins] * cube.dimension if isinstance(bins, int | np.integer) else list(bins)
+        if len(per_axis) != cube.dimension:
+            raise InputError(f"bins={bins!r} has {len(per_axis)} entries; this space has {cube.dimension} axes.")
+        for count in per_axis:
+            whole_number("bins", count, low=1)
+        self.cube = cube
+        self.bins = tuple(int(b) if s is None else min(int(b), s) for b, s in zip(per_axis, cube.sizes))
+        self.n = math.prod(self.bins)
+        if self.n > MAX_ARMS:
+            raise InputError(
+                f"bins={bins!r} on {cube.dimension} axes makes {self.n} arms; at most {MAX_ARMS} are allowed."
+            )
+        self._shape = np.array(self.bins, dtype=np.float64)
+        self.signature = {"cube": cube.signature, "bins": list(self.bins)}
+
+    def task(self, arm: int, rng: np.random.Generator) -> Any:
+        return self.cube.decode(
+            (np.array(np.unravel_index(arm, self.bins)) + rng.random(self.cube.dimension)) / self._shape
+        )
+
+    def arm(self, task: Any) -> int:
+        cell = np.minimum((self.cube.encode(task) * self._shape).astype(int), self._shape.astype(int) - 1)
+        return int(np.ravel_multi_index(tuple(cell), self.bins))
+
+    def name(self, arm: int) -> str:
+        cell = np.unravel_index(arm, self.bins)
+        return ",".join(f"{n}[{i + 1}/{b}]" for n, i, b in zip(self.cube.names, cell, self.bins))
+
+
+def as_cube(space: Any) -> Cube:
+    """The unit cube of a ParamSpace, bounded Box or Discrete. Raises InputError for anything else."""
+    if isinstance(space, Cube):
+        return space
+    if isinstance(space, gym.spaces.Box):
+        return BoxCube(space)
+    if isinstance(space, gym.spaces.Discrete):
+        return DiscreteCube(space)
+    if isinstance(space, ParamSpaceLike):
+        return ParamCube(space)
+    raise InputError(f"a teacher cannot choose from {space!r}; pass a ParamSpace, a Gymnasium Box or a Discrete.")
+
+
+def as_arms(space: Any, bins: int | Sequence[int] | None = None) -> Arms:
+    """The arms of a Discrete, or those of `discretise` as they are, else the grid that ``bins`` cuts."""
+    if isinstance(space, Arms | gym.spaces.Discrete):
+        if bins is not None:
+            raise InputError(f"bins={bins!r} has no meaning here: the space already consists of arms; leave bins out.")
+        return space if isinstance(space, Arms) else DiscreteArms(space)
+    return Grid(as_cube(space), bins)
+
+
+def discretise(space: Any, bins: int | Sequence[int] | None = None) -> Grid:
+    """Cut a ParamSpace, Box or Discrete into a grid of arms: ``make("sec", discretise(space, bins=(4, 2)))``."""
+    return Grid(as_cube(space), bins)
+
+
+def _size(space: gym.Space[Any]) -> int | None:
+    """How many values one axis takes, or None for a continuous one."""
+    if isinstance(space, gym.spaces.Discrete):
+        return int(space.n)
+    if isinstance(space, gym.spaces.Box) and np.issubdtype(space.dtype or np.float64, np.integer):
+        return int(np.ravel(space.high)[0]) - int(np.ravel(space.low)[0]) + 1
+    return None
+
+
+def _arm_index(task: Any, n: int, start: int) -> int:
+    # Environments hand arms around as Python ints, NumPy scalars and arrays without dimensions alike.
+    value = task.item() if isinstance(task, np.generic | np.ndarray) and np.ndim(task) == 0 else task
+    if isinstance(value, bool) or not isinstance(value, int) or not start <= value < start + n:
+        raise InputError(f"task {task!r} must be a whole number from {start} to {start + n - 1}.")
+    return value - start
+
+
+def _checked_point(u: Any, task: Any) -> np.ndarray:
+    point = np.asarray(u, dtype=np.float64)
+    if not np.isfinite(point).all():
+        raise InputError(f"task {task!r} has no place in the unit cube: {point}.")
+    return np.clip(point, 0.0, 1.0)
