@@ -1,0 +1,41 @@
+"""A sampler that answers from a function: for tests, and for trajectories of an oracle on the learner's own data path."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from .sampler import Completion, Request
+
+Script = Callable[[int, Sequence[int]], Sequence[int]]
+"""``(session, all ids so far) -> ids to answer with``; the answer should end with a stop token."""
+
+
+class ScriptedSampler:
+    """Plays back ``script``; every token has probability one, so log-probability 0."""
+
+    def __init__(self, script: Script, stop_ids: Sequence[int]):
+        self._script = script
+        self._stop_ids = frozenset(stop_ids)
+        self._contexts: dict[int, list[int]] = {}
+        self._queue: deque[Request] = deque()
+
+    def submit(self, request: Request) -> None:
+        self._contexts.setdefault(request.session, []).extend(request.ids)
+        self._queue.append(request)
+
+    def step(self) -> list[Completion]:
+        if not self._queue:
+            return []
+        request = self._queue.popleft()
+        context = self._contexts[request.session]
+        ids = tuple(self._script(request.session, context))[: request.max_new_tokens]
+        context.extend(ids)
+        finish = "stop" if ids and ids[-1] in self._stop_ids else "length"
+        return [Completion(request.session, ids, (0.0,) * len(ids), finish)]
+
+    def close(self, session: int) -> None:
+        self._contexts.pop(session, None)
+
+    def seed(self, seed: int) -> None:
+        """A script has no noise."""

@@ -1,0 +1,295 @@
+"""The in-process engine: samples from the learner's own weights, on a CPU or a GPU.
+
+Each session owns one row of a contiguous key-value cache for as long as it lives, so a conversation is never encoded
+twice. Rows that decode are kept packed at the front of the cache (a finished row changes places with the last active one),
+so a decoding step reads a view and never gathers. Freed rows are refilled from the queue at once. Equal prompts that wait
+together are encoded once and copied.
+
+    rows   0 ........ active-1 | active ........ resident-1 | resident ...... slots-1
+           decoding              waiting for their environment  free
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...errors import InputError
+from ..language.decoder import check_architecture, hidden_states
+from .sampler import Completion, Request
+
+
+@dataclass(eq=False)
+class _Session:
+    """One conversation in the cache. ``pending`` are tokens that the cache does not hold yet."""
+
+    id: int
+    row: int = -1
+    cached: int = 0
+    pending: list[int] = field(default_factory=list)
+    request: Request | None = None
+    ids: list[int] = field(default_factory=list)
+    logps: list[float] = field(default_factory=list)
+
+
+class TorchEngine:
+    """Batched sampling with a key-value cache and slots that are refilled as rows finish.
+
+    Args:
+        model: transformers causal language model (see `agents.language.decoder.ARCHITECTURES`); read in place, never copied.
+        stop_ids: ids that end an answer; the stop id is part of the completion, so that it is trained.
+        vocabulary: number of ids that the tokenizer knows; rows of the output matrix beyond it are never sampled.
+        slots: conversations held at once.
+        max_length: longest conversation in tokens; a longer one is a ValueError. Memory grows with what is used.
+    """
+
+    def __init__(self, model: Any, stop_ids: Sequence[int], vocabulary: int, slots: int = 128, max_length: int = 4096):
+        if slots < 1:
+            raise InputError(f"slots must be at least 1, got {slots}.")
+        check_architecture(model.config)
+        self._model = model
+        self._stop_ids = frozenset(stop_ids)
+        self._vocabulary = min(vocabulary, model.config.vocab_size)
+        self._slots = slots
+        self._max_length = min(max_length, model.config.max_position_embeddings)
+        config = model.config
+        weight = model.lm_head.weight
+        self._device, self._dtype = weight.device, weight.dtype
+        self._kv_heads = config.num_key_value_heads
+        self._head_dim = model.model.layers[0].self_attn.head_dim
+        self._groups = config.num_attention_heads // self._kv_heads
+        # Keys and values: [layers, 2, slots, kv_heads, capacity, dim]; capacity grows by doubling.
+        self._cache = torch.empty((config.num_hidden_layers, 2, slots, self._kv_heads, 0, self._head_dim), device=self._device)
+        self._rows: list[_Session] = []
+        self._active = 0
+        self._sessions: dict[int, _Session] = {}
+        self._waiting: deque[_Session] = deque()
+        self._noise = torch.Generator(device=self._device)
+        self._noise.manual_seed(0)
+
+    def seed(self, seed: int) -> None:
+        """Restart the sampling noise from ``seed``."""
+        self._noise.manual_seed(seed)
+
+    def submit(self, request: Request) -> None:
+        """Queue a request; raises ValueError where its session is busy or would outgrow ``max_length``."""
+        session = self._sessions.get(request.session)
+        if session is None:
+            session = self._sessions[request.session] = _Session(request.session)
+        if session.request is not None:
+            raise ValueError(f"session {request.session} already has a request in flight.")
+        total = session.cached + len(session.pending) + len(request.ids) + request.max_new_tokens
+        if total > self._max_length:
+            raise ValueError(f"session {request.session} would reach {total} tokens; the limit is {self._max_length}.")
+        session.request = request
+        session.pending.extend(request.ids)
+        session.ids, session.logps = [], []
+        self._waiting.append(session)
+
+    def close(self, session: int) -> None:
+        """Free the session's row. Closing a session with a request in flight cancels the request."""
+        closed = self._sessions.pop(session, None)
+        if closed is None:
+            return
+        if closed in self._waiting:
+            self._waiting.remove(closed)
+        if closed.row >= 0:
+            self._deactivate(closed)
+            self._swap(closed.row, len(self._rows) - 1)
+            self._rows.pop()
+            closed.row = -1
+
+    @torch.inference_mode()
+    def step(self) -> list[Completion]:
+        """Decode until at least one request finishes; [] when none is in flight."""
+        finished: list[Completion] = []
+        while not finished:
+            finished = self._admit()
+            if not finished:
+                if not self._active:
+                    return []
+                finished = self._decode()
+        return finished
+
+    # Scheduling ------------------------------------------------------------------------------------------------------
+
+    def _admit(self) -> list[Completion]:
+        """Move waiting sessions into the active rows and encode what they add; returns those that finish at once."""
+        admitted: list[_Session] = []
+        blocked: list[_Session] = []
+        while self._waiting:
+            session = self._waiting.popleft()
+            if session.row < 0 and len(self._rows) == self._slots:
+                blocked.append(session)
+                continue
+            if session.row < 0:
+                session.row = len(self._rows)
+                self._rows.append(session)
+            self._swap(session.row, self._active)
+            self._active += 1
+            admitted.append(session)
+        self._waiting.extend(blocked)
+        if not admitted:
+            return []
+        return self._sample(admitted, self._encode(admitted))
+
+    def _deactivate(self, session: _Session) -> None:
+        if session.row < self._active:
+            self._active -= 1
+            self._swap(session.row, self._active)
+
+    def _swap(self, a: int, b: int) -> None:
+        """Exchange two resident rows; only the longer of the two lengths is copied."""
+        if a == b:
+            return
+        first, second = self._rows[a], self._rows[b]
+        used = max(first.cached, second.cached)
+        if used:
+            rows = self._cache[:, :, :, :, :used]
+            kept = rows[:, :, a].clone()
+            rows[:, :, a] = rows[:, :, b]
+            rows[:, :, b] = kept
+        self._rows[a], self._rows[b] = second, first
+        first.row, second.row = b, a
+
+    def _reserve(self, length: int) -> None:
+        capacity = self._cache.shape[4]
+        if length > capacity:
+            shape = list(self._cache.shape)
+            shape[4] = min(max(length, 2 * capacity, 64), self._max_length)
+            grown = torch.zeros(shape, dtype=self._dtype, device=self._device)
+            grown[:, :, :, :, :capacity] = self._cache
+            self._cache = grown
+
+    # The model -------------------------------------------------------------------------------------------------------
+
+    def _encode(self, sessions: list[_Session]) -> Tensor:
+        """Feed the pending tokens of ``sessions``; returns the logits after the last of each, [sessions, vocabulary]."""
+        leaders: dict[tuple[int, ...], int] = {}
+        source = []  # index into `encoded` of the session whose encoding each session shares
+        encoded: list[_Session] = []
+        for session in sessions:
+            key = tuple(session.pending)
+            index = leaders.get(key) if session.cached == 0 else None
+            if index is None:
+                index = len(encoded)
+                encoded.append(session)
+                if session.cached == 0:
+                    leaders[key] = index
+            source.append(index)
+        logits = self._extend(encoded)
+        for session, index in zip(sessions, source, strict=True):
+            leader = encoded[index]
+            if session is not leader:
+                used = leader.cached
+                self._cache[:, :, session.row, :, :used] = self._cache[:, :, leader.row, :, :used]
+                session.cached = used
+                session.pending = []
+        return logits[source] if len(encoded) < len(sessions) else logits
+
+    def _extend(self, sessions: list[_Session]) -> Tensor:
+        """Append pending tokens of several rows to the cache in one pass, padded to the longest addition."""
+        added = [len(session.pending) for session in sessions]
+        width = max(added)
+        self._reserve(max(session.cached + n for session, n in zip(sessions, added, strict=True)))
+        device = self._device
+        ids = torch.tensor([s.pending + [0] * (width - n) for s, n in zip(sessions, added, strict=True)], device=device)
+        start = torch.tensor([session.cached for session in sessions], device=device)
+        counts = torch.tensor(added, device=device)
+        rows = torch.tensor([session.row for session in sessions], device=device)
+        column = torch.arange(width, device=device)
+        positions = start[:, None] + column
+        real = column < counts[:, None]
+        span = int(max(s.cached + n for s, n in zip(sessions, added, strict=True)))
+        # Query i of a row sees the keys up to its own position.
+        visible = torch.arange(span, device=device) <= positions[:, :, None]
+        bias = torch.zeros(visible.shape, dtype=self._dtype, device=device).masked_fill_(~visible, float("-inf"))
+        write_row, write_at = rows[:, None].expand_as(positions)[real], positions[real]
+        n, heads, groups, dim = len(sessions), self._kv_heads, self._groups, self._head_dim
+        scale = dim**-0.5
+
+        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            keys, values = self._cache[layer, 0], self._cache[layer, 1]
+            flat = real.flatten()
+            keys[write_row, :, write_at] = k[flat]
+            values[write_row, :, write_at] = v[flat]
+            q = q.view(n, width, heads, groups, dim).permute(0, 2, 3, 1, 4)
+            scores = torch.matmul(q, keys[rows, :, None, :span].transpose(-1, -2)).mul_(scale).add_(bias[:, None, None])
+            mixed = torch.matmul(scores.softmax(-1), values[rows, :, None, :span])
+            return mixed.permute(0, 3, 1, 2, 4).reshape(n * width, heads * groups, dim)
+
+        hidden = hidden_states(self._model, ids.flatten(), positions.flatten().clamp(max=self._max_length - 1), attend)
+        for session, count in zip(sessions, added, strict=True):
+            session.cached += count
+            session.pending = []
+        last = torch.arange(n, device=device) * width + counts - 1
+        return self._logits(hidden[last])
+
+    def _decode(self) -> list[Completion]:
+        """One token for every active row."""
+        sessions = self._rows[: self._active]
+        n = self._active
+        span = max(session.cached for session in sessions) + 1
+        self._reserve(span)
+        device = self._device
+        ids = torch.tensor([session.pending[0] for session in sessions], device=device)
+        positions = torch.tensor([session.cached for session in sessions], device=device)
+        rows = torch.arange(n, device=device)
+        bias = torch.zeros((n, span), dtype=self._dtype, device=device)
+        bias.masked_fill_(torch.arange(span, device=device) > positions[:, None], float("-inf"))
+        heads, groups, dim = self._kv_heads, self._groups, self._head_dim
+        scale = dim**-0.5
+
+        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            keys, values = self._cache[layer, 0, :n], self._cache[layer, 1, :n]
+            keys[rows, :, positions] = k
+            values[rows, :, positions] = v
+            # The query heads that share a key head are the "sequence" of the product, so keys are never repeated.
+            scores = torch.matmul(q.view(n, heads, groups, dim), keys[:, :, :span].transpose(-1, -2))
+            scores = scores.mul_(scale).add_(bias[:, None, None])
+            return torch.matmul(scores.softmax(-1), values[:, :, :span]).view(n, heads * groups, dim)
+
+        hidden = hidden_states(self._model, ids, positions, attend)
+        for session in sessions:
+            session.cached += 1
+            session.pending = []
+        return self._sample(sessions, self._logits(hidden))
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        return F.linear(hidden, self._model.lm_head.weight[: self._vocabulary]).float()
+
+    def _sample(self, sessions: list[_Session], logits: Tensor) -> list[Completion]:
+        """Draw one token a session (Gumbel-max), record its log-probability, and hand back the finished ones."""
+        requests = [session.request for session in sessions]
+        temperatures = [request.temperature for request in requests if request is not None]
+        assert len(temperatures) == len(sessions)
+        if any(t != 1.0 for t in temperatures):
+            scale = torch.tensor([t if t > 0 else 1.0 for t in temperatures], device=self._device)
+            logits = logits / scale[:, None]
+        logps = logits.log_softmax(-1)
+        # An exponential that rounds to 0 would make an impossible token win; 2**-25 is half the smallest step.
+        gumbel = torch.empty_like(logps).exponential_(generator=self._noise).clamp_min_(2.0**-25).log_().neg_()
+        if 0.0 in temperatures:
+            greedy = torch.tensor([t == 0 for t in temperatures], device=self._device)
+            gumbel.masked_fill_(greedy[:, None], 0.0)
+        tokens = (logps + gumbel).argmax(-1)
+        chosen = logps.gather(-1, tokens[:, None])[:, 0].tolist()
+        finished = []
+        for session, request, token, logp in zip(sessions, requests, tokens.tolist(), chosen, strict=True):
+            assert request is not None
+            session.ids.append(token)
+            session.logps.append(logp)
+            session.pending = [token]
+            stop = token in self._stop_ids
+            if stop or len(session.ids) == request.max_new_tokens:
+                finished.append(Completion(session.id, tuple(session.ids), tuple(session.logps), "stop" if stop else "length"))
+                session.request = None
+        for completion in finished:
+            self._deactivate(self._sessions[completion.session])
+        return finished
