@@ -1,0 +1,43 @@
+"""What acts: the agent protocol, the built-in agents, evaluation, and the learner (`palaestra.agents.grpo`).
+
+Importing this package loads no torch; the language-model parts load on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import human, oracle, random_agent  # noqa: F401  (each registers its agent)
+from .agent import AGENTS, Agent, AgentError, CallableAgent, as_agent, make, register
+from .evaluation import Bin, Estimate, Report, evaluate
+
+if TYPE_CHECKING:
+    from . import engines, grpo, language
+    from .language.agent import LanguageAgent
+
+__all__ = [
+    "AGENTS",
+    "Agent",
+    "AgentError",
+    "Bin",
+    "CallableAgent",
+    "Estimate",
+    "LanguageAgent",
+    "Report",
+    "as_agent",
+    "engines",
+    "evaluate",
+    "grpo",
+    "language",
+    "make",
+    "register",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("engines", "grpo", "language"):
+        return importlib.import_module(f".{name}", __name__)
+    if name == "LanguageAgent":
+        return importlib.import_module(".language.agent", __name__).LanguageAgent
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,124 @@
+"""What acts: the protocol that everything that plays follows, and the registry of agents.
+
+An agent is given one observation per slot and gives back one action per slot. A slot is one stream of episodes, so an
+agent with memory keeps it per slot and forgets it in ``reset``. Any callable ``observation -> action`` is an agent too,
+through `as_agent`. The player (`palaestra.evaluate`, the learner) owns the environments; an agent that must see them
+(the oracle, the random one) is handed them through `Agent.bind`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from ..errors import InputError
+from ..registry import Registry
+
+AGENTS: Registry[Callable[..., Agent]] = Registry("agent", group="palaestra.agents")
+register = AGENTS.register
+
+
+class AgentError(RuntimeError):
+    """An agent raised, or returned something that is no batch of actions.
+
+    Attributes:
+        slot: position in the batch where it failed, or None when the whole batch failed.
+    """
+
+    def __init__(self, message: str, slot: int | None = None):
+        super().__init__(message)
+        self.slot = slot
+
+
+class Agent:
+    """Acts in a batch of slots. Subclasses write `act`, and the other methods where they need them.
+
+    Attributes:
+        name: how reports call this agent.
+        max_slots: the most slots it can play at once, or None when any number will do (a person plays one).
+    """
+
+    name: str = "agent"
+    max_slots: int | None = None
+
+    def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        """One action for each slot.
+
+        Args:
+            observations: one per slot, position i is slot i.
+            infos: the ``info`` that came with each observation. ``info["idle"]`` is True where the slot has nothing
+                left to play (its action is ignored); ``info["episode_seed"]``, where there is one, is a non-negative
+                int that belongs to the episode, so that a stochastic agent can act alike whatever slot the episode is
+                played in.
+
+        Returns:
+            as many actions as there are observations.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define act(observations, infos)")
+
+    def reset(self, indices: Sequence[int]) -> None:
+        """Slots ``indices`` begin new episodes at the next `act`; forget what was remembered for them."""
+
+    def bind(self, envs: Sequence[gym.Env]) -> None:
+        """Told once, before any play, which environment stands behind each slot. Most agents have no use for it."""
+
+
+class CallableAgent(Agent):
+    """Plays any function of one observation.
+
+    Args:
+        function: ``observation -> action``, called once for each slot that is not idle.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]):
+        self.function = function
+        self.name = getattr(function, "__qualname__", type(function).__name__)
+
+    def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[Any]:
+        actions: list[Any] = []
+        for slot, (observation, info) in enumerate(zip(observations, infos)):
+            if info.get("idle"):
+                actions.append(None)
+                continue
+            try:
+                actions.append(self.function(observation))
+            except Exception as error:
+                raise AgentError(f"{type(error).__name__}: {error}", slot) from error
+        return actions
+
+
+def make(name: str, **kwargs: Any) -> Agent:
+    """A new agent by its registered name.
+
+    Raises:
+        InputError: no agent has that name, or it does not take these arguments.
+    """
+    factory = AGENTS[name]
+    try:
+        inspect.signature(factory).bind(**kwargs)
+    except TypeError as error:
+        raise InputError(f"agent {name!r} cannot be made with {kwargs!r}: {error}.") from error
+    return factory(**kwargs)
+
+
+def as_agent(agent: Any) -> Agent:
+    """``agent`` as an `Agent`: itself, an instance of an `Agent` class, a registered name, or a wrapped callable.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    if isinstance(agent, Agent):
+        return agent
+    if isinstance(agent, str):
+        return make(agent)
+    if isinstance(agent, type) and issubclass(agent, Agent):
+        return agent()
+    if callable(agent):
+        return CallableAgent(agent)
+    raise InputError(
+        f"an agent is an Agent, a registered name or a callable observation -> action, not {agent!r} "
+        f"of type {type(agent).__name__}."
+    )

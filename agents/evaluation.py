@@ -1,0 +1,227 @@
+"""How good an agent is on an environment: plays episodes and reports means with 95 % confidence intervals.
+
+Episode i has a seed of its own, derived from (seed, i), and a difficulty of its own, so that what is measured depends
+neither on how many environments run side by side nor on the order in which episodes end. Episodes whose machinery
+failed (``reward_valid`` False) are counted and left out, never averaged in as zeros.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from ..errors import InputError, unknown_name
+from .agent import Agent, as_agent
+from .play import EpisodeRecord, OnEpisode, Plan, play
+from .report import Bin, Estimate, Report, mean_interval, wilson_interval
+
+__all__ = ["Bin", "Estimate", "Report", "environment_spec", "evaluate", "mean_interval", "wilson_interval"]
+
+
+def evaluate(
+    agent: Agent | str | Callable[[Any], Any],
+    env_id: str,
+    episodes: int = 100,
+    seed: int = 0,
+    split: str = "test",
+    difficulties: Sequence[float] | None = None,
+    axes: Mapping[str, Any] | None = None,
+    num_envs: int = 32,
+    env_kwargs: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    progress: bool | OnEpisode = False,
+    bins: int = 5,
+) -> Report:
+    """Play ``episodes`` episodes and report success, reward, progress and length with 95 % confidence intervals.
+
+    Args:
+        agent: an `Agent`, a registered name, or any callable ``observation -> action``.
+        env_id: a Gymnasium id. One without ``param_space`` is played as it is: no split, no difficulty.
+        episodes: how many to play, at least 1.
+        seed: non-negative root of the episode seeds.
+        split: which tasks: "train", "test" or "all".
+        difficulties: dealt out in turn, episode i gets ``difficulties[i % len]``, and each has its own row in the
+            report; None spreads the episodes evenly over [0, 1] and sorts them into ``bins`` equal bins by the
+            difficulty they really had.
+        axes: restricts the axes of the tasks, name -> one value, (low, high), or a sequence of choices. Difficulty then
+            runs from 0 to 1 inside what is left.
+        num_envs: environments played side by side, at most; it does not change the result of an agent that acts on each
+            slot alone.
+        env_kwargs: passed to ``gymnasium.make``.
+        out: a file for the trajectories, one JSON object a line in the order of the episodes, written when all are
+            played.
+        progress: True draws a bar on standard error when the evaluation takes over two seconds; a callable is told
+            ``(episodes done, episodes succeeded)`` after each episode.
+        bins: number of difficulty bins, at least 1.
+
+    Raises:
+        InputError: an unknown environment, agent or axis, or a value out of range; nothing was written.
+        AgentError: the agent failed; the message names the episode.
+    """
+    for name, value, least in (
+        ("episodes", episodes, 1),
+        ("num_envs", num_envs, 1),
+        ("bins", bins, 1),
+        ("seed", seed, 0),
+    ):
+        if value < least:
+            raise InputError(f"{name} must be at least {least}, not {value}.")
+    for difficulty in difficulties or ():
+        if not 0 <= difficulty <= 1:
+            raise InputError(f"a difficulty must be between 0 and 1, not {difficulty}.")
+    if difficulties is not None and len(difficulties) == 0:
+        raise InputError(
+            "difficulties is empty; give at least one number between 0 and 1, or None to spread them evenly."
+        )
+    if out is not None and Path(out).is_dir():
+        raise InputError(f"out must be a file for the trajectories, but {str(out)!r} is a folder.")
+    player = as_agent(agent)
+    width = min(num_envs, episodes, player.max_slots or num_envs)
+    envs, used_split = _make_envs(env_id, width, split, dict(env_kwargs or {}))
+    try:
+        plan = Plan(envs[0], env_id, episodes, seed, difficulties, axes)
+        player.bind(envs)
+        with _progress_bar(episodes) if progress is True else nullcontext(progress or None) as on_episode:
+            records = play(player, envs, plan, keep_turns=out is not None, on_episode=on_episode)
+    finally:
+        for env in envs:
+            env.close()
+    if out is not None:
+        _write_lines(Path(out), (record.to_json() for record in records))
+    return _report(records, env_id, player.name, used_split, seed, None if difficulties is not None else bins)
+
+
+def environment_spec(env_id: str) -> EnvSpec:
+    """The Gymnasium spec of an id, or of ``"module:id"`` after importing the module.
+
+    Raises:
+        InputError: no such id; with the closest known ones.
+    """
+    module, _, name = env_id.rpartition(":")
+    if module:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise InputError(f"the module {module!r} of environment {env_id!r} cannot be imported: {error}.") from error
+    try:
+        return gym.spec(name)
+    except gym.error.Error:
+        # Near names of any package; failing those, ours alone, as Gymnasium's own would fill a page.
+        near = difflib.get_close_matches(name, gym.registry, n=3, cutoff=0.6)
+        ours = [other for other in gym.registry if other.startswith("palaestra/")]
+        raise unknown_name("environment", name, near or ours) from None
+
+
+def _make_envs(env_id: str, count: int, split: str, kwargs: dict[str, Any]) -> tuple[list[gym.Env], str | None]:
+    """``count`` environments, and the split they draw from: None where the environment has no splits."""
+    spec = environment_spec(env_id)
+
+    def make(**more: Any) -> gym.Env:
+        # The checker is for those who write environments; here it would be paid at every step.
+        return gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
+
+    first = make()
+    if getattr(first.unwrapped, "param_space", None) is None:
+        return [first, *(make() for _ in range(count - 1))], None
+    first.close()
+    split = kwargs.pop("split", split)
+    return [make(split=split) for _ in range(count)], split
+
+
+def _report(
+    records: Sequence[EpisodeRecord], env_id: str, agent: str, split: str | None, seed: int, bins: int | None
+) -> Report:
+    valid = [record for record in records if record.valid]
+    groups: dict[tuple[float, float], list[EpisodeRecord]] = {}
+    for record in valid:
+        if bins is None and record.requested is not None:
+            groups.setdefault((record.requested, record.requested), []).append(record)
+        elif bins is not None and record.difficulty is not None:
+            # The small number keeps a difficulty such as 0.6 (3 · 0.2 in floats) in the bin that begins there.
+            position = min(int(record.difficulty * bins + 1e-9), bins - 1)
+            groups.setdefault((position / bins, (position + 1) / bins), []).append(record)
+    return Report(
+        env=env_id,
+        agent=agent,
+        split=split,
+        seed=seed,
+        episodes=len(valid),
+        invalid=len(records) - len(valid),
+        truncated=sum(record.truncated for record in valid) / len(valid) if valid else 0.0,
+        success=_success(valid),
+        reward=mean_interval([record.reward for record in valid]),
+        progress=mean_interval([record.progress for record in valid if record.progress is not None], 0.0, 1.0),
+        length=mean_interval([record.length for record in valid], 0.0),
+        by_difficulty=tuple(
+            Bin(low, high, _success(group), mean_interval([record.reward for record in group]))
+            for (low, high), group in sorted(groups.items())
+        ),
+    )
+
+
+def _success(records: Sequence[EpisodeRecord]) -> Estimate:
+    known = [record.success for record in records if record.success is not None]
+    return wilson_interval(sum(known), len(known))
+
+
+def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """JSON lines, complete or not at all: a temporary file beside ``path`` takes its place at the end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            for row in rows:
+                stream.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _plain(value: Any) -> Any:
+    """Observations and actions that JSON does not know: arrays and numpy scalars as lists and numbers, the rest as
+    repr.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return repr(value)
+
+
+@contextmanager
+def _progress_bar(episodes: int) -> Iterator[OnEpisode]:
+    """A bar on standard error that appears once two seconds have passed."""
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task("evaluating", total=episodes)
+    begun = time.monotonic()
+    shown = False
+
+    def on_episode(done: int, succeeded: int) -> None:
+        nonlocal shown
+        bar.update(task, completed=done, description=f"success {100 * succeeded / done:.0f} %")
+        if not shown and time.monotonic() - begun > 2:
+            bar.start()
+            shown = True
+
+    try:
+        yield on_episode
+    finally:
+        if shown:
+            bar.stop()

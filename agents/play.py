@@ -1,0 +1,203 @@
+"""Plays a plan of episodes with an agent, in slots side by side; each takes the next episode when its last ends."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ..errors import InputError, MissingExtra
+from .agent import Agent, AgentError
+
+OnEpisode = Callable[[int, int], None]
+
+
+@dataclass
+class EpisodeRecord:
+    """One episode while it is played, and after."""
+
+    index: int
+    seed: int
+    requested: float | None
+    difficulty: float | None = None
+    task_id: str | None = None
+    params: Mapping[str, Any] | None = None
+    reward: float = 0.0
+    length: int = 0
+    success: bool | None = None
+    progress: float | None = None
+    truncated: bool = False
+    valid: bool = True
+    turns: list[dict[str, Any]] = field(default_factory=list)
+    final_observation: Any = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "episode": self.index,
+            "seed": self.seed,
+            "task_id": self.task_id,
+            "params": self.params,
+            "difficulty": self.difficulty,
+            "turns": self.turns,
+            "final_observation": self.final_observation,
+            "return": self.reward,
+            "is_success": self.success,
+            "progress": self.progress,
+            "truncated": self.truncated,
+            "reward_valid": self.valid,
+        }
+
+
+class Plan:
+    """Which episodes are played: seed, requested difficulty and reset options of each."""
+
+    def __init__(
+        self,
+        env: gym.Env,
+        env_id: str,
+        episodes: int,
+        seed: int,
+        difficulties: Sequence[float] | None,
+        axes: Mapping[str, Any] | None,
+    ):
+        self.episodes = episodes
+        self.seed = seed
+        self.difficulties = difficulties
+        self.space = getattr(env.unwrapped, "param_space", None)
+        if self.space is None and (difficulties is not None or axes):
+            raise InputError(f"{env_id!r} has no difficulty and no axes; leave difficulties and axes out.")
+        self.restricted = self.space.restrict(**axes) if self.space is not None and axes else None
+
+    def begin(self, index: int) -> tuple[EpisodeRecord, dict[str, Any] | None]:
+        """Episode ``index`` with the options that its environment is reset with."""
+        seed = int(np.random.SeedSequence([self.seed, index]).generate_state(1)[0])
+        if self.space is None:
+            return EpisodeRecord(index, seed, None), None
+        if self.difficulties is not None:
+            difficulty = float(self.difficulties[index % len(self.difficulties)])
+        else:
+            difficulty = index / (self.episodes - 1) if self.episodes > 1 else 0.5
+        if self.restricted is not None:
+            return EpisodeRecord(index, seed, difficulty), {"params": self.restricted.at(difficulty)}
+        return EpisodeRecord(index, seed, difficulty), {"difficulty": difficulty}
+
+    def started(self, record: EpisodeRecord, info: Mapping[str, Any]) -> None:
+        """Note what the environment says of the task that ``record`` plays."""
+        record.task_id, record.params = info.get("task_id"), info.get("params")
+        record.difficulty = info.get("difficulty")
+        if self.restricted is not None and record.params is not None:
+            record.difficulty = self.restricted.difficulty(record.params)
+        record.valid = bool(info.get("reward_valid", True))
+
+
+def play(
+    agent: Agent, envs: Sequence[gym.Env], plan: Plan, keep_turns: bool, on_episode: OnEpisode | None
+) -> list[EpisodeRecord]:
+    """Every episode of the plan, played, in the order of the plan; a slot takes the next one when its last ends."""
+    records: list[EpisodeRecord] = []
+    slots: list[EpisodeRecord | None] = [None] * len(envs)
+    observations: list[Any] = [None] * len(envs)
+    infos: list[dict[str, Any]] = [{} for _ in envs]
+    done = succeeded = 0
+
+    def refill(free: Iterable[int]) -> None:
+        begun = []
+        for slot in free:
+            if len(records) == plan.episodes:
+                slots[slot] = None
+                infos[slot] = {**infos[slot], "idle": True}
+                continue
+            record, options = plan.begin(len(records))
+            records.append(record)
+            with _named(record, "reset"):
+                observations[slot], info = envs[slot].reset(seed=record.seed, options=options)
+            plan.started(record, info)
+            infos[slot] = {**info, "episode_seed": record.seed}
+            slots[slot] = record
+            begun.append(slot)
+        if begun:
+            agent.reset(begun)
+
+    refill(range(len(envs)))
+    while any(record is not None for record in slots):
+        actions = _act(agent, observations, infos, slots)
+        ended = []
+        for slot, record in enumerate(slots):
+            if record is None:
+                continue
+            with _named(record, "step"):
+                observation, reward, terminated, truncated, info = envs[slot].step(actions[slot])
+            if keep_turns:
+                record.turns.append(_turn(observations[slot], actions[slot], float(reward), info))
+            record.reward += float(reward)
+            record.length += 1
+            record.valid = record.valid and bool(info.get("reward_valid", True))
+            observations[slot], infos[slot] = observation, {**info, "episode_seed": record.seed}
+            if terminated or truncated:
+                # Success is what the environment says, never inferred from a positive reward.
+                record.success = bool(info["is_success"]) if "is_success" in info else None
+                record.progress = float(info["progress"]) if "progress" in info else None
+                record.truncated = bool(truncated)
+                record.final_observation = observation if keep_turns else None
+                done, succeeded = done + 1, succeeded + bool(record.success)
+                if on_episode:
+                    on_episode(done, succeeded)
+                ended.append(slot)
+        if ended:
+            refill(ended)
+    return records
+
+
+def _act(
+    agent: Agent, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]], slots: Sequence[EpisodeRecord | None]
+) -> Sequence[Any]:
+    """The agent's actions; whatever it does wrong is an `AgentError` that names the episode."""
+    try:
+        actions = agent.act(list(observations), list(infos))
+    except (InputError, MissingExtra):
+        raise
+    except Exception as error:
+        record = slots[error.slot] if isinstance(error, AgentError) and error.slot is not None else None
+        what = str(error) if isinstance(error, AgentError) else f"{type(error).__name__}: {error}"
+        raise AgentError(f"agent {agent.name!r} failed in {_where(record, slots)}: {what}") from error
+    if not hasattr(actions, "__len__") or isinstance(actions, str) or len(actions) != len(slots):
+        count = len(actions) if hasattr(actions, "__len__") and not isinstance(actions, str) else repr(actions)
+        raise AgentError(
+            f"agent {agent.name!r} returned {count} actions for {len(slots)} slots in {_where(None, slots)}; "
+            "act must return one action for each observation."
+        )
+    return actions
+
+
+def _where(record: EpisodeRecord | None, slots: Sequence[EpisodeRecord | None]) -> str:
+    """ "episode 3 (seed 17, step 2)", or the episodes that were being played when it is not known which failed."""
+    playing = [record] if record else [other for other in slots if other is not None]
+    if len(playing) == 1:
+        return f"episode {playing[0].index} (seed {playing[0].seed}, step {playing[0].length})"
+    shown = ", ".join(str(other.index) for other in playing[:8])
+    return f"one of episodes {shown}{', …' if len(playing) > 8 else ''}"
+
+
+@contextmanager
+def _named(record: EpisodeRecord, call: str) -> Iterator[None]:
+    """Adds the episode to whatever an environment raises."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in {call}() of episode {record.index} (seed {record.seed}, step {record.length})")
+        raise
+
+
+def _turn(observation: Any, action: Any, reward: float, info: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "observation": copy.deepcopy(observation),  # some environments write into one array again and again
+        "action": action,
+        "reward": reward,
+        "reward_terms": dict(info.get("reward_terms", {})),
+        "action_error": info.get("action_error"),
+    }
