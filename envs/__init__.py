@@ -1,0 +1,28 @@
+"""Task environments for language-model agents. Importing this registers every id and loads nothing heavy."""
+
+from __future__ import annotations
+
+from . import games, grids, math, puzzles
+from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
+from .question import Question, Task
+from .registration import ids, register
+from .task_env import TaskEnv
+from .unicode import Unicode
+
+__all__ = [
+    "Axis",
+    "ChoiceAxis",
+    "FloatAxis",
+    "IntAxis",
+    "ParamSpace",
+    "Question",
+    "Task",
+    "TaskEnv",
+    "Unicode",
+    "games",
+    "grids",
+    "ids",
+    "math",
+    "puzzles",
+    "register",
+]

@@ -1,0 +1,85 @@
+r"""From what an agent wrote to the answer it gives: one extractor for every family that reads text.
+
+A format says how lenient the reading is. The last answer counts, so that an agent may correct itself but cannot list
+several. All scans are linear in the length of the text, use no backtracking pattern, and never fail.
+"""
+
+from __future__ import annotations
+
+from ..errors import unknown_name
+
+FORMATS = ("any", "boxed", "tag", "last_line", "whole")
+
+# What the prompt appends, so that it always says what form the answer takes.
+REQUESTS = {
+    "any": "",
+    "boxed": " Put the answer in \\boxed{}.",
+    "tag": " Put the answer in <answer></answer>.",
+    "last_line": " Put the answer alone on the last line.",
+    "whole": "",
+}
+
+_TEMPLATES = {"boxed": "\\boxed{%s}", "tag": "<answer>%s</answer>"}
+_BOX = "\\boxed{"
+_OPEN, _CLOSE = "<answer>", "</answer>"
+
+
+def checked_format(answer_format: str) -> str:
+    """``answer_format``, if it is one of `FORMATS`. Raises InputError otherwise."""
+    if answer_format not in FORMATS:
+        raise unknown_name("answer format", str(answer_format), FORMATS)
+    return answer_format
+
+
+def extract(text: str, answer_format: str = "any") -> str | None:
+    """The answer in ``text``, stripped of white space, or None where the format finds none.
+
+    Args:
+        text: what the agent wrote.
+        answer_format: "boxed": the content of the last ``\\boxed{...}`` with balanced braces. "tag": the content of the last
+            ``<answer>...</answer>``. "last_line": the last line that is not blank. "any": whichever of box and tag ends
+            later, or else the last line. "whole": all of the text.
+    """
+    if answer_format == "whole":
+        return text.strip() or None
+    if answer_format == "last_line":
+        return _last_line(text)
+    # Most answers are short and plain; this spares them both scans.
+    box = _last_box(text) if answer_format != "tag" and _BOX in text else None
+    tag = _last_tag(text) if answer_format != "boxed" and _CLOSE in text else None
+    best = max((found for found in (box, tag) if found is not None), default=None)
+    if best is not None:
+        return text[best[1] : best[0]].strip() or None
+    return _last_line(text) if answer_format == "any" else None
+
+
+def present(answer: str, answer_format: str = "any") -> str:
+    """``answer`` written the way ``answer_format`` asks for; `extract` reads it back."""
+    return _TEMPLATES.get(answer_format, "%s").replace("%s", answer)
+
+
+def _last_line(text: str) -> str | None:
+    stripped = text.rstrip()
+    return stripped[max(stripped.rfind("\n"), stripped.rfind("\r")) + 1 :].strip() or None
+
+
+def _last_box(text: str) -> tuple[int, int] | None:
+    """(end, start) of the content of the last box whose braces balance; the innermost box where they nest."""
+    # From the right, so that each character is looked at once: a brace that closes waits for the one that opens it.
+    closers: list[int] = []
+    for position in range(len(text) - 1, -1, -1):
+        character = text[position]
+        if character == "}":
+            closers.append(position)
+        elif character == "{" and closers:
+            closer = closers.pop()
+            if text.startswith(_BOX, position - len(_BOX) + 1) and position >= len(_BOX) - 1:
+                return closer, position + 1
+    return None
+
+
+def _last_tag(text: str) -> tuple[int, int] | None:
+    """(end, start) of the content between the last closing tag and the opening tag nearest before it."""
+    end = text.rfind(_CLOSE)
+    start = text.rfind(_OPEN, 0, end) if end >= 0 else -1
+    return (end, start + len(_OPEN)) if start >= 0 else None

@@ -1,0 +1,77 @@
+"""palaestra/Arithmetic-v0: whole-number arithmetic with the usual precedence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+
+class Arithmetic(Question):
+    """Compute an expression of whole numbers.
+
+    Description:
+        Numbers joined by +, - and *, no parentheses; products bind first, the rest goes from left to right.
+
+    Parameters:
+        terms (2 to 6): how many numbers.
+        digits (1 to 6): digits of the numbers. Each number's length is drawn up to this, and one has exactly this many.
+        operations ("+", "+-", "+-*"): the operators that may occur; the hardest one listed occurs at least once.
+
+    Observation:
+        Text such as ``Compute 17 + 25 - 3. Answer with an integer.``
+
+    Actions:
+        Text with one integer, read as ``answer_format`` says.
+
+    Reward:
+        1 for the exact value, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Column arithmetic as in the usual length-generalisation studies; generated here.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("terms", 2, 6), IntAxis("digits", 1, 6), ChoiceAxis("operations", ("+", "+-", "+-*"))]
+    )
+    verifier = "integer"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        terms, digits, operations = params["terms"], params["digits"], params["operations"]
+        draws = rng.random(3 * terms + 1).tolist()
+        # Up to `digits` digits each, all lengths equally likely, so that long and short numbers meet; one is full length.
+        longest = int(draws[-1] * terms)
+        numbers = [
+            _number(digits if i == longest else 1 + int(draws[i] * digits), draws[terms + i]) for i in range(terms)
+        ]
+        operators = [operations[int(u * len(operations))] for u in draws[2 * terms : 3 * terms - 1]]
+        operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
+        expression = " ".join(f"{o} {n}" for o, n in zip(["", *operators], map(str, numbers))).strip()
+        return Task(f"Compute {expression}. Answer with an integer.", _value(numbers, operators), content=expression)
+
+
+def _number(length: int, u: float) -> int:
+    """A number of exactly ``length`` digits, so never zero."""
+    low = 10 ** (length - 1)
+    return low + int(u * (10**length - low))
+
+
+def _value(numbers: list[int], operators: list[str]) -> int:
+    total, product = 0, numbers[0]
+    for operator, number in zip(operators, numbers[1:]):
+        if operator == "*":
+            product *= number
+        else:
+            total += product
+            product = number if operator == "+" else -number
+    return total + product
+
+
+register("palaestra/Arithmetic-v0", f"{__name__}:Arithmetic")

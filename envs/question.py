@@ -1,0 +1,115 @@
+"""`Question`: one prompt, one answer, and the episode is over. A new family is a param_space and one method.
+
+class Doubling(palaestra.envs.Question):
+    param_space = ParamSpace([IntAxis("high", 10, 1000)])
+    verifier = "integer"
+
+    def generate(self, rng, params):
+        n = int(rng.integers(1, params["high"] + 1))
+        return Task(f"Compute 2 * {n}. Answer with an integer.", reference=2 * n)
+
+palaestra.envs.register("me/Doubling-v0", Doubling)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from ..rewards import Verdict, verify
+from .answers import REQUESTS
+from .task_env import TaskEnv
+from .unicode import Unicode
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One question.
+
+    Args:
+        prompt: what the agent reads.
+        reference: what the verifier compares with; plain data.
+        solution: an answer that scores 1, for the oracle; None where ``str(reference)`` does.
+        content: what makes the question the one it is, for splits and task ids; the prompt where empty.
+    """
+
+    prompt: str
+    reference: Any
+    solution: str | None = None
+    content: str = ""
+
+
+class Question(TaskEnv):
+    """Base of single-answer families.
+
+    A subclass sets ``param_space`` and ``verifier`` (a name of `palaestra.rewards.verify`) and implements `generate`; it may
+    override `verify` and `oracle`. Reward: the verdict's. ``info["progress"]`` is the verdict's score.
+    """
+
+    verifier: ClassVar[str] = "text"
+    max_observation: ClassVar[int] = 4096
+    max_action: ClassVar[int] = 4096
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.observation_space = Unicode(self.max_observation)
+        self.action_space = Unicode(self.max_action)
+        self._request = REQUESTS[self.answer_format]
+        self._task: Task | None = None
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        """A task with these parameters; all randomness comes from ``rng``."""
+        raise NotImplementedError(f"{type(self).__name__} must implement generate(rng, params) -> Task.")
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        """Judge an answer, which is text of at most ``max_action`` characters and else unknown."""
+        return verify(self.verifier, answer, task.reference)
+
+    def oracle(self, task: Task) -> str:
+        """The bare answer to ``task``; without argument, the action that answers the task at hand."""
+        return str(task.reference) if task.solution is None else task.solution
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        self._task = task = self.begin(seed, options)
+        return task.prompt + self._request, self.task_info()
+
+    def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self.require_running()
+        answer, error = self.read_action(action)
+        verdict = Verdict(0.0, False, feedback=error) if error else self.verify(self.here(), answer)
+        if verdict.malformed:
+            error = verdict.feedback or "The answer does not have the required form."
+        terms = dict(verdict.terms) or {"answer": float(verdict.score)}
+        self._ended = True
+        info = self.task_info()
+        info["reward_terms"] = terms
+        info["reward_valid"] = verdict.valid
+        info["action_error"] = error
+        info["feedback"] = verdict.feedback
+        info["is_success"] = verdict.success
+        info["progress"] = float(verdict.score)
+        return "", verdict.reward, True, False, info
+
+    def render(self) -> str | None:  # type: ignore[override]
+        return self.here().prompt + self._request if self.render_mode == "ansi" else None
+
+    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        return self.generate(rng, params)
+
+    def content_of(self, episode: Task) -> str:
+        return episode.content or episode.prompt
+
+    def here(self) -> Task:
+        if self._task is None:
+            raise gym.error.ResetNeeded(f"{type(self).__name__} has no task yet; call reset() first.")
+        return self._task
+
+    def get_state(self) -> dict[str, Any]:
+        return {**super().get_state(), "task": self.here()}
+
+    def set_state(self, state: Any) -> None:
+        super().set_state(state)
+        self._task = state["task"]

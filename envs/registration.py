@@ -1,0 +1,46 @@
+"""Registration: Gymnasium's, plus a list of the ids that came through here (for tests, tables and the command line)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+
+from ..errors import InputError
+
+_ids: list[str] = []
+
+
+def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwargs: Any) -> None:
+    """Make ``gymnasium.make(id)`` work, and list the id in `ids`.
+
+    Args:
+        id: "namespace/Name-v0".
+        entry_point: "package.module:Class", or the class itself. A class that can be imported is kept as such a string, so
+            that ``spec.to_json()`` works.
+        **kwargs: passed on to ``gymnasium.register`` (``max_episode_steps``, ``kwargs`` for the constructor, ...).
+
+    Raises:
+        InputError: the id is malformed.
+    """
+    try:
+        gym.register(id=id, entry_point=_importable(entry_point), **kwargs)
+    except gym.error.Error as error:
+        raise InputError(f"the environment id {id!r} cannot be registered: {error}") from None
+    if id not in _ids:
+        _ids.append(id)
+
+
+def ids() -> list[str]:
+    """Every id registered through `register`, in alphabetical order."""
+    return sorted(_ids)
+
+
+def _importable(entry_point: Any) -> Any:
+    module, name = getattr(entry_point, "__module__", None), getattr(entry_point, "__qualname__", "")
+    if isinstance(entry_point, type) and module and module != "__main__" and name.isidentifier():
+        if getattr(sys.modules.get(module), name, entry_point) is entry_point:
+            return f"{module}:{name}"
+    return entry_point

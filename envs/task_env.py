@@ -1,0 +1,231 @@
+"""What every environment here has in common: which task comes next, what ``info`` says of it, and snapshots of it.
+
+`Question`, `Game` and the gridworlds build on `TaskEnv`. It turns the user's wishes (difficulty, fixed axes, narrowed axes,
+split, reset options) into parameters, draws tasks until one belongs to the split, and keeps the ``info`` contract:
+
+* always ``task_id``, ``params``, ``difficulty``;
+* at each step also ``reward_terms`` (summing to the reward), ``reward_valid``, ``action_error``, ``feedback``,
+  ``is_success`` and ``progress``. The last two are final at the end of the episode; before it they are False and the
+  progress so far, so that an outer time limit also finds them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from ..errors import InputError, unknown_name
+from .answers import checked_format, extract, present
+from .param_space import ParamSpace, checked_difficulty
+from .splits import checked_split, split_of
+
+MAX_TRIES = 2_000
+
+
+class TaskEnv(gym.Env[Any, Any]):
+    """Base of all environments.
+
+    A subclass sets ``param_space`` and implements `generate_episode` and `content_of`; see `Question` and `Game`.
+
+    Args:
+        difficulty: from 0 (easiest) to 1 (hardest); None draws the parameters uniformly at each reset.
+        split: "train", "test" (a fifth of all tasks, by content) or "all".
+        axes: narrowed ranges, as for `ParamSpace.restrict`: ``{"digits": [1, 2]}``. Difficulty then spans these.
+        answer_format: how the answer is read from text; see `answers.extract`.
+        render_mode: None, or one of ``metadata["render_modes"]``.
+        **fixed: any axis by name, fixed to one value.
+
+    Raises:
+        InputError: for any of these out of range or unknown.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012  # gymnasium declares it so
+    param_space: ParamSpace = ParamSpace(())
+    default_answer_format: ClassVar[str] = "any"
+
+    def __init_subclass__(cls, **kwargs: Any):
+        """Let ``oracle()`` without argument mean the task or state at hand; families implement ``oracle(self, task)``."""
+        super().__init_subclass__(**kwargs)
+        solver = cls.__dict__.get("oracle")
+        if solver is not None and len(inspect.signature(solver).parameters) == 2:
+            cls.oracle = _for_the_present(solver)
+
+    def __init__(
+        self,
+        *,
+        difficulty: float | None = None,
+        split: str = "train",
+        axes: Mapping[str, Any] | None = None,
+        answer_format: str | None = None,
+        render_mode: str | None = None,
+        **fixed: Any,
+    ):
+        family = type(self).param_space
+        for name in fixed:
+            if name not in family.names:
+                known = ["difficulty", "split", "axes", "answer_format", "render_mode", *family.names]
+                raise unknown_name(f"argument of {type(self).__name__}", name, known)
+        if axes is not None and not isinstance(axes, Mapping):
+            raise InputError(f"axes must map axis names to ranges, such as {{'{family.names[0]}': ...}}, not {axes!r}.")
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise unknown_name("render mode", str(render_mode), self.metadata["render_modes"])
+        self.param_space = family.restrict(**(axes or {})).restrict(
+            **{name: family[name].validate(v) for name, v in fixed.items()}
+        )
+        self.difficulty = None if difficulty is None else checked_difficulty(difficulty)
+        self.split = checked_split(split)
+        self.answer_format = checked_format(self.default_answer_format if answer_format is None else answer_format)
+        self.render_mode = render_mode
+        self._params: dict[str, Any] = {}
+        self._task_difficulty = 0.0
+        self._task_id = ""
+        self._ended = True
+
+    # What a family provides.
+
+    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Any:
+        """A fresh task or start state. All randomness comes from ``rng``."""
+        raise NotImplementedError
+
+    def content_of(self, episode: Any) -> str:
+        """What makes this task the one it is, as text; equal tasks have equal content in every process."""
+        raise NotImplementedError
+
+    def oracle(self, *args: Any, **kwargs: Any) -> Any:
+        """The next action of a scripted solver, ready for ``step``; following it to the end gives ``is_success`` True."""
+        raise NotImplementedError(f"{type(self).__name__} has no oracle.")
+
+    # Drawing a task.
+
+    def begin(self, seed: int | None, options: dict[str, Any] | None) -> Any:
+        """Seed, choose the parameters, and draw until the split holds the task.
+
+        Returns:
+            what `generate_episode` made.
+
+        Raises:
+            InputError: bad options, or no task of the split in 2,000 draws.
+        """
+        gym.Env.reset(self, seed=seed)
+        rng = self.np_random
+        params = self._choose_params(rng, options)
+        for _ in range(MAX_TRIES):
+            episode = self.generate_episode(rng, params)
+            content = self.content_of(episode)
+            if self.split == "all" or split_of(content) == self.split:
+                break
+        else:
+            raise InputError(
+                f"{type(self).__name__} with {params} has no {self.split} task in {MAX_TRIES} draws; "
+                "use wider parameters, or split='all'."
+            )
+        self._params = params
+        self._task_difficulty = self.param_space.difficulty(params)
+        identity = f"{type(self).__name__}\0{params}\0{content}"
+        self._task_id = hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        self._ended = False
+        return episode
+
+    def _choose_params(self, rng: np.random.Generator, options: dict[str, Any] | None) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        difficulty = self.difficulty
+        if options:
+            for name in options:
+                if name not in ("difficulty", "params"):
+                    raise unknown_name("reset option", str(name), ["difficulty", "params"])
+            if options.get("params") is not None:
+                given = self.param_space.validate(options["params"])
+            if options.get("difficulty") is not None:
+                difficulty = options["difficulty"]
+        if len(given) == len(self.param_space):
+            return given
+        chosen = self.param_space.sample(rng) if difficulty is None else self.param_space.at(difficulty)
+        return {**chosen, **given}
+
+    # What info says.
+
+    def task_info(self) -> dict[str, Any]:
+        """The part of ``info`` that is always there; new objects at each call."""
+        return {"task_id": self._task_id, "params": dict(self._params), "difficulty": self._task_difficulty}
+
+    # Actions in text.
+
+    def read_action(self, action: Any) -> tuple[str, str | None]:
+        """The answer in an action, and None or what is wrong with it. Never raises, whatever the action is."""
+        if not isinstance(action, str):
+            return "", f"The action must be text, not {type(action).__name__}."
+        limit = self.action_space.max_length  # type: ignore[attr-defined]
+        if len(action) > limit:
+            return "", f"The action has {len(action)} characters; at most {limit} are read."
+        answer = extract(action, self.answer_format)
+        if answer is None:
+            where = {"boxed": " in \\boxed{}", "tag": " in <answer></answer>"}.get(self.answer_format, "")
+            return "", f"There is no answer{where}."
+        return answer, None
+
+    def write_action(self, answer: Any) -> Any:
+        """An oracle's bare answer as an action that `read_action` reads back."""
+        return present(answer, self.answer_format) if isinstance(answer, str) else answer
+
+    # Snapshots.
+
+    def here(self) -> Any:
+        """The task or state at hand. Raises ResetNeeded before the first reset."""
+        raise NotImplementedError
+
+    def get_state(self) -> dict[str, Any]:
+        """A picklable snapshot of the episode, the random generator included.
+
+        Raises:
+            gymnasium.error.ResetNeeded: before the first reset.
+        """
+        self.here()
+        return {
+            "family": type(self).__name__,
+            "params": dict(self._params),
+            "difficulty": self._task_difficulty,
+            "task_id": self._task_id,
+            "ended": self._ended,
+            "rng": self.np_random.bit_generator.state,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go back to a snapshot, of this env or of another one of the same family.
+
+        Raises:
+            InputError: the snapshot is of another family.
+        """
+        if not isinstance(state, Mapping) or state.get("family") != type(self).__name__:
+            raise InputError(
+                f"set_state needs what get_state of a {type(self).__name__} returned, not {_brief(state)}."
+            )
+        self._params = dict(state["params"])
+        self._task_difficulty = state["difficulty"]
+        self._task_id = state["task_id"]
+        self._ended = state["ended"]
+        self.np_random.bit_generator.state = state["rng"]
+
+    def require_running(self) -> None:
+        """Raise ResetNeeded unless an episode is under way."""
+        if self._ended:
+            why = "reset() has not been called yet" if not self._task_id else "the episode is over"
+            raise gym.error.ResetNeeded(f"cannot step {type(self).__name__}: {why}; call reset() first.")
+
+
+def _for_the_present(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    @functools.wraps(solver)
+    def oracle(self: TaskEnv, task: Any = None) -> Any:
+        return self.write_action(solver(self, self.here())) if task is None else solver(self, task)
+
+    return oracle
+
+
+def _brief(value: Any) -> str:
+    text = repr(value.get("family") if isinstance(value, Mapping) else value)
+    return text if len(text) <= 60 else text[:57] + "..."
