@@ -117,10 +117,15 @@ def environment_spec(env_id: str) -> EnvSpec:
     try:
         return gym.spec(name)
     except gym.error.Error:
-        # Near names of any package; failing those, ours alone, as Gymnasium's own would fill a page.
-        near = difflib.get_close_matches(name, gym.registry, n=3, cutoff=0.6)
+        # Near ids of any package, the namespace left out on either side; failing those, ours alone, as Gymnasium's own
+        # would fill a page.
+        spellings = {spelling: other for other in gym.registry for spelling in (other, other.rpartition("/")[2])}
+        near = [
+            *difflib.get_close_matches(name, spellings, n=3, cutoff=0.6),
+            *difflib.get_close_matches(name.rpartition("/")[2], spellings, n=3, cutoff=0.6),
+        ]
         ours = [other for other in gym.registry if other.startswith("palaestra/")]
-        raise unknown_name("environment", name, near or ours) from None
+        raise unknown_name("environment", name, {spellings[spelling] for spelling in near} or ours) from None
 
 
 def _make_envs(env_id: str, count: int, split: str, kwargs: dict[str, Any]) -> tuple[list[gym.Env], str | None]:
@@ -148,7 +153,7 @@ def _report(
         if bins is None and record.requested is not None:
             groups.setdefault((record.requested, record.requested), []).append(record)
         elif bins is not None and record.difficulty is not None:
-            # The small number keeps a difficulty such as 0.6 (3 · 0.2 in floats) in the bin that begins there.
+            # The small number keeps a difficulty such as 1/49 (1/49 · 49 < 1 in floats) in the bin that begins there.
             position = min(int(record.difficulty * bins + 1e-9), bins - 1)
             groups.setdefault((position / bins, (position + 1) / bins), []).append(record)
     return Report(
