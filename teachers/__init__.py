@@ -9,9 +9,24 @@ Each algorithm is one module that registers itself; importing this package regis
 
 from __future__ import annotations
 
-from . import random
+from .alp_gmm import ALPGMM
 from .protocol import Outcome, Proposal, Teacher
+from .random import RandomTeacher
 from .registry import TEACHERS, make, register
+from .sec import SEC
 from .spaces import discretise
+from .wrapper import TeacherWrapper
 
-__all__ = ["TEACHERS", "Outcome", "Proposal", "Teacher", "discretise", "make", "random", "register"]
+__all__ = [
+    "ALPGMM",
+    "SEC",
+    "TEACHERS",
+    "Outcome",
+    "Proposal",
+    "RandomTeacher",
+    "Teacher",
+    "TeacherWrapper",
+    "discretise",
+    "make",
+    "register",
+]

@@ -2,7 +2,7 @@
 
 A teacher proposes tasks in batches and is told, in any order and for any subset, what became of them. It never waits:
 it may be asked for more while earlier proposals are still being played, and an outcome that never comes costs nothing
-but a slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new teacher writes four
+but a slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new teacher writes
 short methods: `_draw`, `_record`, `_learn` and, where it has state, `_save`/`_restore`.
 """
 
@@ -175,11 +175,11 @@ class Teacher(ABC):
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Learn from any subset of what is in flight, in any order; one call is one batch.
 
-        An id observed before, or forgotten since, is ignored and counted in `metrics`. If one outcome is bad, nothing is
-        learned from any.
+        An id observed before, or forgotten since, is ignored and counted in `metrics`. If one outcome is bad,
+        nothing is learned from any.
 
         Raises:
-            InputError: a return outside `return_range`, an id never proposed, or an absent extra that the teacher needs.
+            InputError: a return outside `return_range`, an id never proposed, or a lack of extras that it needs.
         """
         batch = [(outcome, self._normalise(outcome.returns)) for outcome in outcomes]
         for outcome, _ in batch:

@@ -60,22 +60,32 @@ class Cube(ABC):
 
 
 class ParamCube(Cube):
-    """A `ParamSpace`: its own unit cube."""
+    """A `ParamSpace`: its own unit cube, without the axes that are fixed to one value."""
 
     def __init__(self, space: ParamSpaceLike):
-        self.space = space
-        self.names = tuple(space.names)
-        self.dimension = len(self.names)
-        self.sizes = tuple(_size(space.space[name]) for name in self.names)
-        self.signature = str(space.space)
-        if not self.dimension:
+        names = tuple(space.names)
+        if not names:
             raise InputError("the ParamSpace has no axes; a teacher needs at least one to choose from.")
+        sizes = [_size(space.space[name]) for name in names]
+        # Where every axis is fixed, one of them stays, so that there is a point to speak of.
+        free = [i for i, size in enumerate(sizes) if size != 1] or [0]
+        self.space = space
+        self.names = tuple(names[i] for i in free)
+        self.dimension = len(free)
+        self.sizes = tuple(sizes[i] for i in free)
+        self._free = np.array(free)
+        self._point = np.full(len(names), 0.5)
+        # Tasks at three points of the diagonal tell ranges and choices apart, whatever the axes are made of.
+        probes = [space.from_unit(np.full(len(names), value)) for value in (0.0, 0.5, 1.0)]
+        self.signature = {"names": list(names), "probes": probes}
 
     def decode(self, u: np.ndarray) -> dict[str, Any]:
-        return self.space.from_unit(u)
+        point = self._point.copy()
+        point[self._free] = u
+        return self.space.from_unit(point)
 
     def encode(self, task: Any) -> np.ndarray:
-        return _checked_point(self.space.to_unit(task), task)
+        return _checked_point(self.space.to_unit(task), task)[self._free]
 
 
 class BoxCube(Cube):
@@ -249,6 +259,8 @@ def _size(space: gym.Space[Any]) -> int | None:
         return int(space.n)
     if isinstance(space, gym.spaces.Box) and np.issubdtype(space.dtype or np.float64, np.integer):
         return int(np.ravel(space.high)[0]) - int(np.ravel(space.low)[0]) + 1
+    if isinstance(space, gym.spaces.Box) and np.array_equal(space.low, space.high):
+        return 1
     return None
 
 
