@@ -10,9 +10,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from ..errors import InputError, unknown_name
 from .agent import Agent, as_agent
+from .atomic import write_atomically
 from .play import EpisodeRecord, OnEpisode, Plan, play
 from .report import Bin, Estimate, Report, mean_interval, wilson_interval
 
@@ -98,7 +97,8 @@ def evaluate(
         for env in envs:
             env.close()
     if out is not None:
-        _write_lines(Path(out), (record.to_json() for record in records))
+        rows = (record.to_json() for record in records)
+        write_atomically(out, (json.dumps(row, ensure_ascii=False, default=_plain) + "\n" for row in rows))
     return _report(records, env_id, player.name, used_split, seed, None if difficulties is not None else bins)
 
 
@@ -178,20 +178,6 @@ def _report(
 def _success(records: Sequence[EpisodeRecord]) -> Estimate:
     known = [record.success for record in records if record.success is not None]
     return wilson_interval(sum(known), len(known))
-
-
-def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """JSON lines, complete or not at all: a temporary file beside ``path`` takes its place at the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            for row in rows:
-                stream.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,55 @@
+"""Axes as they are typed: ``--axis digits=1:2 operations=+,+-`` to what `ParamSpace.restrict` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..envs.param_space import Axis, ChoiceAxis, IntAxis, ParamSpace
+from ..errors import InputError
+
+
+def parse_axes(texts: Iterable[str], space: ParamSpace) -> dict[str, Any]:
+    """Each ``name=value``, ``name=low:high`` or ``name=choice,choice`` as an entry of a dictionary.
+
+    Raises:
+        InputError: not of that form, an unknown or repeated axis, or a value that is not of the axis' kind or range.
+    """
+    axes: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not value:
+            raise InputError(f"an axis is given as name=value, name=low:high or name=choice,choice, not {text!r}.")
+        if name in axes:
+            raise InputError(f"the axis {name!r} is given twice; give its whole range once.")
+        axes[name] = _value(space[name], value)
+    space.restrict(**axes)
+    return axes
+
+
+def describe(axis: Axis) -> str:
+    """An axis with its range, as `parse_axes` would read it: ``digits=1:6``, ``operations=+,+-``."""
+    if isinstance(axis, ChoiceAxis):
+        return f"{axis.name}={','.join(map(str, axis.choices))}"
+    return f"{axis.name}={axis.low}:{axis.high}" if axis.low != axis.high else f"{axis.name}={axis.low}"
+
+
+def _value(axis: Axis, text: str) -> Any:
+    if isinstance(axis, ChoiceAxis):
+        by_text = {str(choice): choice for choice in axis.choices}
+        # A choice may itself hold a comma, so the whole text is tried first.
+        if text in by_text:
+            return [by_text[text]]
+        return [by_text.get(part, part) for part in text.split(",")]
+    number = int if isinstance(axis, IntAxis) else float
+    try:
+        numbers = [number(part) for part in text.split(":")]
+    except ValueError:
+        kind = "a whole number" if number is int else "a number"
+        raise InputError(
+            f"{axis.name}={text} is not {kind} or a range of them; write {axis.name}={axis.low} or "
+            f"{axis.name}={axis.low}:{axis.high}."
+        ) from None
+    if len(numbers) > 2 or numbers != sorted(numbers):
+        raise InputError(f"{axis.name}={text} is not a range low:high; write {axis.name}={axis.low}:{axis.high}.")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

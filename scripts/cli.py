@@ -1,0 +1,82 @@
+"""The command line: ``palaestra COMMAND …``. Each command is one module here, imported only when it is asked for.
+
+What the user can mend (an unknown name, a value out of range, a missing package) is one sentence on standard error and
+exit code 2; Ctrl-C is 130. Anything else is a defect of ours and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from ..errors import InputError, MissingExtra, unknown_name
+
+# Command -> (module beside this one, one line for --help). A new command is a file and a row.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "train": ("train", "train a language model on an environment, under a teacher, with GRPO or a relative"),
+    "eval": ("eval", "play an agent on an environment and report success with confidence intervals"),
+    "list": ("list", "list what is registered: environments, agents, teachers, recipes, rewards, verifiers"),
+    "report": ("report", "write a run's report.html again"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code. ``argv`` is without the program's name, and None takes the process's own."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_help())
+        return 0
+    if arguments[0] == "--version":
+        from .. import __version__
+
+        print(f"palaestra {__version__}")
+        return 0
+    return guarded(_run, arguments)
+
+
+def guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str]) -> int:
+    """Call ``command(argv)`` and turn what it raises or returns into an exit code (see the module's text)."""
+    import gymnasium as gym
+
+    try:
+        code = command(argv)
+        # Flush here, where a reader that has gone away (palaestra list | head) can still be caught.
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (InputError, MissingExtra, gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
+        sentence = " ".join(str(error).split())
+        print(f"palaestra: {sentence}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("palaestra: stopped.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Python would complain again when it flushes standard output at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _run(argv: Sequence[str]) -> object:
+    name, *rest = argv
+    if name not in COMMANDS:
+        raise unknown_name("command", name, COMMANDS)
+    return importlib.import_module(f".{COMMANDS[name][0]}", __package__).main(rest)
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    return "\n".join(
+        [
+            "usage: palaestra COMMAND [options]      palaestra COMMAND --help says more, with examples",
+            "",
+            *(f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items()),
+            "",
+            "  --version, --help",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

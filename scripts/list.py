@@ -1,0 +1,212 @@
+"""``palaestra list``: what is registered, from the registries themselves.
+
+examples:
+  palaestra list
+  palaestra list envs teachers
+  palaestra list --format json
+  palaestra list envs teachers recipes --update-readme README.md
+  palaestra list envs teachers recipes --update-readme README.md --check
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium as gym
+import tyro
+
+from ..agents.agent import AGENTS
+from ..agents.atomic import write_atomically
+from ..envs.registration import ids
+from ..errors import InputError, MissingExtra
+from ..registry import Registry
+from ..rewards import REWARDS, VERIFIERS
+from ..teachers import TEACHERS
+from .axes import describe
+
+Kind = Literal["envs", "agents", "teachers", "recipes", "rewards", "verifiers"]
+Row = dict[str, str]
+
+BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
+ARXIV = re.compile(r"arXiv[:\s]\s*(\d{4}\.\d{4,5})")
+
+
+@dataclass(frozen=True)
+class Config:
+    what: tyro.conf.Positional[tuple[Kind, ...]] = ()
+    """Which tables; all by default."""
+    format: Literal["table", "markdown", "json"] = "table"
+    """How to print them."""
+    update_readme: Path | None = None
+    """Instead of printing, rewrite the section of this Markdown file between the two "palaestra list" comments."""
+    check: bool = False
+    """With --update-readme: change nothing, and fail when the section is out of date."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code (1 when --check finds the file out of date)."""
+    config = tyro.cli(Config, args=argv, prog="palaestra list", description=__doc__)
+    if config.check and config.update_readme is None:
+        raise InputError("--check needs --update-readme PATH, the file to check.")
+    tables = {kind: TABLES[kind]() for kind in config.what or TABLES}
+    if config.update_readme is not None:
+        return _update(config.update_readme, markdown(tables), config.check)
+    if config.format == "json":
+        print(json.dumps(tables, indent=2, ensure_ascii=False))
+    elif config.format == "markdown":
+        print(markdown(tables))
+    else:
+        _print(tables)
+    return 0
+
+
+def envs() -> list[Row]:
+    """Every environment registered through `palaestra.envs.register`: id, what it is, axes with ranges."""
+    rows = []
+    for env_id in ids():
+        try:
+            env = gym.make(env_id, disable_env_checker=True).unwrapped
+        except MissingExtra as error:
+            rows.append({"id": env_id, "summary": str(error), "axes": ""})
+            continue
+        space = getattr(env, "param_space", None)
+        axes = ", ".join(describe(axis) for axis in space.axes) if space is not None else ""
+        rows.append({"id": env_id, "summary": summary(type(env)), "axes": axes})
+        env.close()
+    return rows
+
+
+def teachers() -> list[Row]:
+    """Every teacher: name, what it is, paper."""
+    return [{"name": name, "summary": text, "paper": paper(value)} for name, value, text in _entries(TEACHERS)]
+
+
+def recipes() -> list[Row]:
+    """Every recipe of the learner: name, paper, what it is. They import no torch."""
+    registry: Registry[Any] = importlib.import_module("..agents.grpo.recipes", __package__).RECIPES
+    return [
+        {"name": name, "summary": recipe.summary, "paper": _linked(str(recipe.paper))}
+        for name, recipe in registry.items()
+    ]
+
+
+def _named(registry: Registry[Any]) -> Callable[[], list[Row]]:
+    return lambda: [{"name": name, "summary": text} for name, _, text in _entries(registry)]
+
+
+TABLES: dict[str, Callable[[], list[Row]]] = {
+    "envs": envs,
+    "agents": _named(AGENTS),
+    "teachers": teachers,
+    "recipes": recipes,
+    "rewards": _named(REWARDS),
+    "verifiers": _named(VERIFIERS),
+}
+
+
+def _entries(registry: Registry[Any]) -> Iterator[tuple[str, Any, str]]:
+    """Name, object and one line of each entry; one whose package is absent says so, and the rest is still listed."""
+    for name in registry:
+        try:
+            value = registry[name]
+        except ImportError as error:
+            yield name, None, f"cannot be imported: {error}"
+            continue
+        yield name, value, summary(value)
+
+
+def summary(value: Any) -> str:
+    """The first sentence of a docstring, on one line; "" where there is none of its own."""
+    # Not inspect.getdoc: a class without a docstring would be given its base's, which describes something else.
+    text = inspect.cleandoc(value.__doc__ or "").split("\n\n")[0]
+    line = " ".join(text.split()).replace("``", "`")
+    return re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
+
+
+def paper(value: Any) -> str:
+    """Where a method comes from: its ``paper`` attribute, or the first arXiv number in the docstring of it or its
+    module.
+    """
+    if value is None:
+        return ""
+    if isinstance(getattr(value, "paper", None), str):
+        return _linked(value.paper)
+    for text in (value.__doc__, sys.modules[value.__module__].__doc__):
+        found = ARXIV.search(text or "")
+        if found:
+            return f"arXiv {found[1]}"
+    return ""
+
+
+def _linked(text: str) -> str:
+    """A bare arXiv number with the word before it; anything else as it is."""
+    return f"arXiv {text}" if re.fullmatch(r"\d{4}\.\d{4,5}", text) else text
+
+
+def markdown(tables: dict[str, list[Row]]) -> str:
+    """The tables as Markdown with a heading each, arXiv numbers as links."""
+    parts = []
+    for kind, rows in tables.items():
+        if not rows:
+            continue
+        columns = list(rows[0])
+        lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+        lines += [f"| {' | '.join(_cell(column, row[column]) for column in columns)} |" for row in rows]
+        parts.append(f"### {kind.capitalize().replace('Envs', 'Environments')}\n\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _cell(column: str, text: str) -> str:
+    if column in ("id", "name"):
+        return f"`{text}`"
+    text = text.replace("|", "\\|")
+    if column == "axes":
+        return ", ".join(f"`{part}`" for part in text.split(", ")) if text else ""
+    return re.sub(r"arXiv (\d{4}\.\d{4,5})", r"[arXiv \1](https://arxiv.org/abs/\1)", text)
+
+
+def _update(path: Path, text: str, check: bool) -> int:
+    if not path.is_file():
+        raise InputError(f"--update-readme needs a Markdown file, but {str(path)!r} is none.")
+    old = path.read_text(encoding="utf-8")
+    if old.count(BEGIN) != 1 or old.count(END) != 1 or old.index(BEGIN) > old.index(END):
+        raise InputError(f"{str(path)!r} must hold the line {BEGIN} and, after it, {END}, once each.")
+    new = f"{old[: old.index(BEGIN)]}{BEGIN}\n\n{text}\n\n{old[old.index(END) :]}"
+    if new == old:
+        return 0
+    if check:
+        print(f"palaestra: the tables in {path} are out of date; run palaestra list --update-readme.", file=sys.stderr)
+        return 1
+    write_atomically(path, new)
+    return 0
+
+
+def _print(tables: dict[str, list[Row]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    for kind, rows in tables.items():
+        table = Table(title=kind, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        for position, column in enumerate(rows[0] if rows else ("nothing is registered",)):
+            # Names are what people copy: they are never broken.
+            table.add_column(column, no_wrap=position == 0, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row.values()))
+        console.print(table)
+
+
+if __name__ == "__main__":
+    from .cli import guarded
+
+    sys.exit(guarded(main, sys.argv[1:]))
