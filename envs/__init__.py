@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import games, grids, math, puzzles
+from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
 from .registration import ids, register
@@ -13,11 +14,13 @@ __all__ = [
     "Axis",
     "ChoiceAxis",
     "FloatAxis",
+    "Game",
     "IntAxis",
     "ParamSpace",
     "Question",
     "Task",
     "TaskEnv",
+    "Transition",
     "Unicode",
     "games",
     "grids",

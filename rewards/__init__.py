@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import integer, outcome, overlong
+from . import countdown, integer, number, outcome, overlong, text
 from .episode import Episode, Step
 from .reward import REWARDS, Reward, make, register
 from .verdict import Verdict
@@ -15,10 +15,13 @@ __all__ = [
     "Reward",
     "Step",
     "Verdict",
+    "countdown",
     "integer",
     "make",
+    "number",
     "outcome",
     "overlong",
     "register",
+    "text",
     "verify",
 ]

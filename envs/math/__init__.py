@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import arithmetic
+from . import arithmetic, linear_equation
 
-__all__ = ["arithmetic"]
+__all__ = ["arithmetic", "linear_equation"]

@@ -1,0 +1,172 @@
+"""`Game`: several turns in text. A new family is a param_space, a state and three methods.
+
+    class Count(palaestra.envs.Game):
+        param_space = ParamSpace([IntAxis("goal", 2, 9)])
+
+        def start(self, rng, params):
+            return (int(rng.integers(2, params["goal"] + 1)), 0)          # any picklable value
+
+        def observe(self, state):
+            return f"Count to {state[0]}, one number a turn. You are at {state[1]}."
+
+        def act(self, state, action):
+            goal, at = state
+            if action != str(at + 1):
+                return Transition(state, action_error=f"Say {at + 1}.", progress=at / goal)
+            return Transition((goal, at + 1), done=at + 1 == goal, success=at + 1 == goal, progress=(at + 1) / goal)
+
+        def oracle(self, state):
+            return str(state[1] + 1)
+
+``act`` must be a function of its arguments alone: chance belongs into the state, drawn by ``start``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from ..errors import InputError
+from .answers import REQUESTS
+from .task_env import TaskEnv
+from .unicode import Unicode
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What one action did.
+
+    Args:
+        state: the state after it.
+        done: the game is decided.
+        success: it is won; only together with ``done``.
+        progress: how far the agent has come, in [0, 1].
+        terms: named parts of the reward of this turn; empty means {"success": 1.0 or 0.0}.
+        action_error: None, or one sentence that says why the action did nothing and what would be right.
+        valid: False when the machinery behind the game failed.
+    """
+
+    state: Any
+    done: bool = False
+    success: bool = False
+    progress: float = 0.0
+    terms: Mapping[str, float] = field(default_factory=dict)
+    action_error: str | None = None
+    valid: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.progress <= 1.0:
+            raise InputError(f"a transition's progress must lie in [0, 1], not {self.progress!r}.")
+        if self.success and not self.done:
+            raise InputError("a transition can only be a success when it is done.")
+
+
+class Game(TaskEnv):
+    """Base of families with several turns.
+
+    A subclass sets ``param_space`` and implements `start`, `observe`, `act` and ``oracle(self, state)``. An action that cannot
+    be read uses up the turn: the state stays, the reward is 0, and the sentence of ``action_error`` also heads the next
+    observation. After `turn_limit` turns the episode is truncated.
+    """
+
+    max_turns: ClassVar[int] = 50
+    max_observation: ClassVar[int] = 4096
+    max_action: ClassVar[int] = 4096
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.observation_space = Unicode(self.max_observation)
+        self.action_space = Unicode(self.max_action)
+        self._request = REQUESTS[self.answer_format]
+        self._state: Any = None
+        self._turn = 0
+        self._limit = 0
+        self._progress = 0.0
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Any:
+        """A fresh state: any picklable value. All chance of the episode is drawn here."""
+        raise NotImplementedError(f"{type(self).__name__} must implement start(rng, params).")
+
+    def observe(self, state: Any) -> str:
+        """What the agent reads in this state."""
+        raise NotImplementedError(f"{type(self).__name__} must implement observe(state) -> str.")
+
+    def act(self, state: Any, action: str) -> Transition:
+        """What ``action`` does. Must not change ``state`` in place when it returns an error, and never raise."""
+        raise NotImplementedError(f"{type(self).__name__} must implement act(state, action) -> Transition.")
+
+    def turn_limit(self, state: Any) -> int:
+        """Turns in which the game must be decided, given its start state; ``max_turns`` unless overridden."""
+        return self.max_turns
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        self._state = self.begin(seed, options)
+        self._turn = 0
+        self._limit = self.turn_limit(self._state)
+        self._progress = 0.0
+        return self.observe(self._state) + self._request, self.task_info()
+
+    def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self.require_running()
+        answer, error = self.read_action(action)
+        if error:
+            result = Transition(self._state, progress=self._progress, action_error=error)
+        else:
+            result = self.act(self._state, answer)
+        self._state = result.state
+        self._progress = float(result.progress)
+        self._turn += 1
+        truncated = not result.done and self._turn >= self._limit
+        self._ended = result.done or truncated
+        terms = {name: float(value) for name, value in result.terms.items()} or {"success": float(result.success)}
+        observation = self.observe(result.state)
+        if result.action_error:
+            observation = f"{result.action_error}\n{observation}"[: self.max_observation]
+        info = self.task_info()
+        info["reward_terms"] = terms
+        info["reward_valid"] = result.valid
+        info["action_error"] = result.action_error
+        info["feedback"] = result.action_error or ""
+        info["is_success"] = result.success
+        info["progress"] = self._progress
+        return observation, sum(terms.values()), result.done, truncated, info
+
+    def render(self) -> str | None:  # type: ignore[override]
+        return self.observe(self.here()) if self.render_mode == "ansi" else None
+
+    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Any:
+        return self.start(rng, params)
+
+    def content_of(self, episode: Any) -> str:
+        """The start state's ``repr``; a family whose state prints its address, or prints too much, overrides this.
+
+        Raises:
+            InputError: the state's class does not define ``__repr__``.
+        """
+        if type(episode).__repr__ is object.__repr__:
+            raise InputError(
+                f"a state of class {type(episode).__name__} has no repr of its own; make it a dataclass, "
+                f"or let {type(self).__name__} override content_of(state)."
+            )
+        return repr(episode)
+
+    def here(self) -> Any:
+        if self._state is None:
+            raise gym.error.ResetNeeded(f"{type(self).__name__} has no state yet; call reset() first.")
+        return self._state
+
+    def get_state(self) -> dict[str, Any]:
+        episode = {"state": copy.deepcopy(self.here()), "turn": self._turn, "limit": self._limit}
+        return {**super().get_state(), **episode, "progress": self._progress}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        self._state = copy.deepcopy(state["state"])
+        self._turn = state["turn"]
+        self._limit = state["limit"]
+        self._progress = state["progress"]

@@ -1,0 +1,114 @@
+"""palaestra/GuessNumber-v0: find a hidden number from "higher" and "lower"."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ..game import Game, Transition
+from ..param_space import IntAxis, ParamSpace
+from ..registration import register
+
+_GUESS = re.compile(r"[+-]?[0-9]{1,20}")
+
+
+@dataclass(frozen=True, slots=True)
+class Guessing:
+    """What is hidden, what the answers so far leave open (``low`` to ``high``), and what was said last."""
+
+    secret: int
+    size: int
+    guesses: int
+    low: int
+    high: int
+    said: str = ""
+
+
+class GuessNumber(Game):
+    """Find a hidden whole number.
+
+    Description:
+        A number from 1 to 2**bits is hidden. Each guess is answered with "higher" or "lower" until it is met. There are
+        just enough guesses for bisection, and ``slack`` more.
+
+    Parameters:
+        bits (4 to 16): the range is 1 to 2**bits.
+        slack (4 to 0, harder downwards): guesses beyond the ``bits + 1`` that bisection needs at worst.
+        shaping (constructor, 0 to below 1, default 0): weight of the progress of each turn in the reward.
+
+    Observation:
+        Text: the rules first, then ``12: higher.`` after each guess.
+
+    Actions:
+        Text with one integer, read as ``answer_format`` says.
+
+    Reward:
+        1 when the number is met, 0 otherwise. With shaping, each turn also pays ``shaping`` times the gain in progress,
+        a difference of potentials that sums to less than 1: a lost game never outranks a won one.
+
+    Termination:
+        When the number is met. Truncated after the last guess. An unreadable guess counts as one.
+        ``info["progress"]`` is the share of the bits that the guesses have settled.
+
+    Source:
+        The classic twenty-questions game of binary search.
+    """
+
+    param_space = ParamSpace([IntAxis("bits", 4, 16), IntAxis("slack", 0, 4, harder="down")])
+
+    def __init__(self, *, shaping: float = 0.0, **kwargs: Any):
+        super().__init__(**kwargs)
+        number = isinstance(shaping, (int, float)) and not isinstance(shaping, bool)
+        if not number or not 0.0 <= shaping < 1.0:
+            raise InputError(f"shaping must be a number of at least 0 and below 1, not {shaping!r}.")
+        self.shaping = float(shaping)
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Guessing:
+        size = 2 ** params["bits"]
+        secret = int(rng.integers(1, size + 1))
+        return Guessing(secret, size, guesses=params["bits"] + 1 + params["slack"], low=1, high=size)
+
+    def content_of(self, episode: Guessing) -> str:
+        return f"{episode.secret} of {episode.size}"
+
+    def turn_limit(self, state: Guessing) -> int:
+        return state.guesses
+
+    def observe(self, state: Guessing) -> str:
+        if state.said:
+            return state.said
+        return f"Guess my number from 1 to {state.size}. You have {state.guesses} guesses. Answer with an integer."
+
+    def act(self, state: Guessing, action: str) -> Transition:
+        if not _GUESS.fullmatch(action):
+            return Transition(state, progress=_progress(state), action_error="A guess must be one integer.")
+        guess = int(action)
+        if guess == state.secret:
+            after = replace(state, low=guess, high=guess, said=f"{guess}: correct.")
+            return self._paid(state, after, success=True)
+        if guess < state.secret:
+            after = replace(state, low=max(state.low, guess + 1), said=f"{guess}: higher.")
+        else:
+            after = replace(state, high=min(state.high, guess - 1), said=f"{guess}: lower.")
+        return self._paid(state, after, success=False)
+
+    def oracle(self, state: Guessing) -> str:
+        return str((state.low + state.high) // 2)
+
+    def _paid(self, before: Guessing, after: Guessing, success: bool) -> Transition:
+        terms = {"success": float(success)}
+        if self.shaping:
+            terms["progress"] = self.shaping * (_progress(after) - _progress(before))
+        return Transition(after, done=success, success=success, progress=_progress(after), terms=terms)
+
+
+def _progress(state: Guessing) -> float:
+    return 1.0 - math.log2(state.high - state.low + 1) / math.log2(state.size)
+
+
+register("palaestra/GuessNumber-v0", f"{__name__}:GuessNumber")

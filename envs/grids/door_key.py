@@ -1,0 +1,151 @@
+"""palaestra/DoorKey-v0: MiniGrid's DoorKey with native spaces, under a difficulty and a split.
+
+Importing this module imports MiniGrid, so it is registered from the package's ``__init__`` and loads when an env is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import MissingExtra
+from ..task_env import TaskEnv
+from ..unicode import share_as_text
+from . import door_key_world as dk
+
+try:
+    from minigrid.core.grid import Grid
+    from minigrid.core.mission import MissionSpace
+    from minigrid.core.world_object import Door, Goal, Key, Wall
+    from minigrid.envs import DoorKeyEnv
+except ImportError as error:
+    raise MissingExtra("palaestra/DoorKey-v0", "grid") from error
+
+# MiniGrid gives its mission strings no shared memory; without this, asynchronous vector environments refuse them.
+share_as_text(MissionSpace, lambda space: 1024)
+
+
+class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
+    """Find the key, open the door, reach the goal, in MiniGrid's own encoding.
+
+    Description:
+        A wall splits a square room; its door is locked, the key lies on the agent's side, the goal in the far corner of the
+        other. Built of MiniGrid's objects and stepped by MiniGrid; extra walls are added where they leave it solvable.
+
+    Parameters:
+        size (5 to 16): cells along each side, the outer wall included.
+        obstacles (0 to 8): extra walls, as many as fit without cutting a room in two.
+
+    Observation:
+        MiniGrid's dict: ``image`` (7, 7, 3) uint8 of what the agent sees, ``direction`` 0 to 3, ``mission`` text.
+
+    Actions:
+        MiniGrid's Discrete(7): turn left, turn right, forward, pick up, drop, toggle, done.
+
+    Reward:
+        MiniGrid's: ``1 - 0.9 * steps / max_steps`` on reaching the goal, 0 otherwise.
+
+    Termination:
+        On reaching the goal. Truncated after 10 * size**2 steps, MiniGrid's limit. An action outside the space uses up a
+        step. ``info["progress"]`` counts key, door and goal as a third each.
+
+    Source:
+        MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-DoorKey``.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}  # type: ignore[misc]
+    param_space = dk.PARAM_SPACE
+
+    def __init__(self, **kwargs: Any):
+        TaskEnv.__init__(self, **kwargs)
+        DoorKeyEnv.__init__(self, size=self.param_space["size"].from_unit(1.0), render_mode=self.render_mode)
+        self._planner = dk.Planner()
+        self._walls: frozenset[dk.Cell] = frozenset()
+        self._door: Any = None
+        self._key: Any = None
+        self._goal: dk.Cell = (0, 0)
+
+    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> dk.World:
+        return dk.generate(rng, params["size"], params["obstacles"])
+
+    def content_of(self, episode: dk.World) -> str:
+        return dk.draw(episode)
+
+    def oracle(self, world: dk.World) -> int:
+        """The next action on a shortest way from ``world``; without argument, from where the agent is."""
+        return self._planner(world)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self._lay(self.begin(seed, options), steps=0)
+        return self.gen_obs(), self.task_info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.require_running()
+        error = None
+        if isinstance(action, np.ndarray) and action.shape == () and action.dtype.kind in "iu":
+            action = action[()]
+        if isinstance(action, (int, np.integer)) and not isinstance(action, bool) and 0 <= action <= dk.DONE:
+            observation, reward, terminated, truncated, _ = DoorKeyEnv.step(self, int(action))
+        else:
+            error = "The action must be a whole number from 0 to 6."
+            self.step_count += 1
+            observation, reward, terminated = self.gen_obs(), 0.0, False
+            truncated = self.step_count >= self.max_steps
+        # MiniGrid reports both when the goal is reached on the very last step.
+        truncated = truncated and not terminated
+        self._ended = terminated or truncated
+        reward = float(reward)
+        info = self.task_info()
+        info["reward_terms"] = {"success": reward}
+        info["reward_valid"] = True
+        info["action_error"] = error
+        info["feedback"] = error or ""
+        info["is_success"] = terminated
+        info["progress"] = self.here().progress
+        return observation, reward, terminated, truncated, info
+
+    def here(self) -> dk.World:
+        """MiniGrid's present situation as a `World`."""
+        if self._door is None:
+            raise gym.error.ResetNeeded(f"{type(self).__name__} has no world yet; call reset() first.")
+        key = None if self.carrying is not None else (int(self._key.cur_pos[0]), int(self._key.cur_pos[1]))
+        lock = "open" if self._door.is_open else "locked" if self._door.is_locked else "closed"
+        agent = (int(self.agent_pos[0]), int(self.agent_pos[1]))
+        x, y = self._door.cur_pos
+        return dk.World(
+            self.width, self._walls, (int(x), int(y)), self._goal, lock, key, agent, int(self.agent_dir)
+        )
+
+    def get_state(self) -> dict[str, Any]:
+        return {**super().get_state(), "world": self.here(), "steps": self.step_count}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        self._lay(state["world"], state["steps"])
+
+    def _lay(self, world: dk.World, steps: int) -> None:
+        """Put ``world`` into MiniGrid's objects."""
+        self.width = self.height = world.size
+        self.max_steps = 10 * world.size**2
+        self.step_count = steps
+        self.mission = self._gen_mission()
+        self.grid = Grid(world.size, world.size)
+        for x, y in world.walls:
+            self.grid.set(x, y, Wall())
+        self._walls = world.walls
+        self._goal = world.goal
+        self.put_obj(Goal(), *world.goal)
+        self._door = Door("yellow", is_open=world.lock == "open", is_locked=world.lock == "locked")
+        self.put_obj(self._door, *world.door)
+        self._key = Key("yellow")
+        self.carrying = None
+        if world.key is None:
+            self._key.cur_pos = np.array([-1, -1])
+            self.carrying = self._key
+        else:
+            self.put_obj(self._key, *world.key)
+        self.agent_pos = world.agent
+        self.agent_dir = world.facing

@@ -1,0 +1,110 @@
+"""palaestra/DoorKeyText-v0: DoorKey in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..game import Game, Transition
+from . import door_key_world as dk
+
+ACTIONS = {
+    "turn left": dk.LEFT,
+    "turn right": dk.RIGHT,
+    "go forward": dk.FORWARD,
+    "pick up": dk.PICK_UP,
+    "drop": dk.DROP,
+    "toggle": dk.TOGGLE,
+    "wait": dk.DONE,
+}
+_NAMES = {number: name for name, number in ACTIONS.items()}
+_LIST = ", ".join(ACTIONS)
+_LEGEND = (
+    "Take the key K, open the door L, reach the goal G. # is wall, . is free, D a closed and O an open door; "
+    f"you are > v < or ^. Actions: {_LIST}."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The world, and whether the agent still has to be told the rules."""
+
+    world: dk.World
+    first: bool = True
+
+
+class DoorKeyText(Game):
+    """Find the key, open the door, reach the goal, by text alone.
+
+    Description:
+        The worlds and dynamics of `palaestra/DoorKey-v0` (a world is in the same split in both), seen as a whole map.
+
+    Parameters:
+        size (5 to 16): cells along each side, the outer wall included.
+        obstacles (0 to 8): extra walls, as many as fit without cutting a room in two.
+
+    Observation:
+        Text: a map of one character per cell, then ``You face east. Ahead: wall. You carry nothing.`` The first one begins
+        with the mission, the legend and the list of actions.
+
+    Actions:
+        Text: "turn left", "turn right", "go forward", "pick up", "drop", "toggle" (open or close the door), "wait"; case and
+        spacing do not matter. Read as ``answer_format`` says.
+
+    Reward:
+        1 on reaching the goal, 0 otherwise. ``info["progress"]`` counts key, door and goal as a third each.
+
+    Termination:
+        On reaching the goal. Truncated after 4 * size**2 turns.
+
+    Source:
+        MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831), in the manner of its text variants.
+    """
+
+    param_space = dk.PARAM_SPACE
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self._planner = dk.Planner()
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Scene:
+        return Scene(dk.generate(rng, params["size"], params["obstacles"]))
+
+    def content_of(self, episode: Scene) -> str:
+        return dk.draw(episode.world)
+
+    def turn_limit(self, state: Scene) -> int:
+        return 4 * state.world.size**2
+
+    def observe(self, state: Scene) -> str:
+        world = state.world
+        carried = "the key" if world.key is None else "nothing"
+        scene = (
+            f"{dk.draw(world)}\nYou face {dk.DIRECTIONS[world.facing]}. Ahead: {_name_ahead(world)}. You carry {carried}."
+        )
+        return f"{_LEGEND}\n{scene}" if state.first else scene
+
+    def act(self, state: Scene, action: str) -> Transition:
+        number = ACTIONS.get(" ".join(action.lower().split()))
+        if number is None:
+            return Transition(
+                state, progress=state.world.progress, action_error=f"An action must be one of: {_LIST}."
+            )
+        world = dk.act(state.world, number)
+        return Transition(Scene(world, first=False), world.solved, world.solved, world.progress)
+
+    def oracle(self, state: Scene) -> str:
+        return _NAMES[self._planner(state.world)]
+
+
+def _name_ahead(world: dk.World) -> str:
+    ahead = world.ahead
+    if ahead == world.door:
+        return f"{world.lock} door"
+    if ahead == world.key:
+        return "key"
+    if ahead == world.goal:
+        return "goal"
+    return "wall" if ahead in world.walls else "free"

@@ -1,0 +1,186 @@
+"""The world of DoorKey without any framework: layout, dynamics and planner, shared by the grid and the text family.
+
+The layout and the dynamics are those of MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831): a wall splits a
+square room, its one door is locked, the key lies on the agent's side and the goal in the far corner of the other. Extra
+walls are ours. A `World` is a frozen value; `act` returns the next one. A test holds it against MiniGrid step by step.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ..param_space import IntAxis, ParamSpace
+
+Cell = tuple[int, int]
+
+# MiniGrid's numbering of actions and directions (x grows to the east, y to the south).
+LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE, DONE = range(7)
+DIRECTIONS = ("east", "south", "west", "north")
+_STEPS: tuple[Cell, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
+
+PARAM_SPACE = ParamSpace([IntAxis("size", 5, 16), IntAxis("obstacles", 0, 8)])
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """One situation.
+
+    Args:
+        size: cells along each side, the outer wall included.
+        walls: all wall cells, the outer ones too.
+        door, goal: where they are.
+        lock: state of the door.
+        key: where the key lies, or None when the agent carries it.
+        agent: where the agent is.
+        facing: index into `DIRECTIONS`.
+    """
+
+    size: int
+    walls: frozenset[Cell]
+    door: Cell
+    goal: Cell
+    lock: Literal["locked", "closed", "open"]
+    key: Cell | None
+    agent: Cell
+    facing: int
+
+    @property
+    def ahead(self) -> Cell:
+        """The cell in front of the agent."""
+        dx, dy = _STEPS[self.facing]
+        return self.agent[0] + dx, self.agent[1] + dy
+
+    @property
+    def solved(self) -> bool:
+        return self.agent == self.goal
+
+    @property
+    def progress(self) -> float:
+        """Thirds: the key taken (or no longer needed), the door unlocked, the goal reached."""
+        if self.solved:
+            return 1.0
+        if self.lock != "locked":
+            return 2 / 3
+        return 1 / 3 if self.key is None else 0.0
+
+
+def generate(rng: np.random.Generator, size: int, obstacles: int) -> World:
+    """A solvable start. As many of the ``obstacles`` extra walls are placed as leave each room in one piece."""
+    split = int(rng.integers(2, size - 2))
+    door = (split, int(rng.integers(1, size - 2)))
+    goal = (size - 2, size - 2)
+    border = {(x, y) for x in range(size) for y in range(size) if x in (0, size - 1) or y in (0, size - 1)}
+    walls = (border | {(split, y) for y in range(size)}) - {door}
+    room = [(x, y) for x in range(1, split) for y in range(1, size - 1)]
+    agent, key = (room[i] for i in rng.choice(len(room), 2, replace=False).tolist())
+    walls = _with_obstacles(rng, walls, size, {agent, key, goal, door}, obstacles)
+    return World(size, frozenset(walls), door, goal, "locked", key, agent, int(rng.integers(4)))
+
+
+def _with_obstacles(rng: np.random.Generator, walls: set[Cell], size: int, kept: set[Cell], count: int) -> set[Cell]:
+    free = [(x, y) for y in range(1, size - 1) for x in range(1, size - 1) if (x, y) not in walls]
+    for i in rng.permutation(len(free)).tolist() if count else ():
+        if count == 0:
+            break
+        # With the door counted as passable, one connected piece means that every room is whole and touches the door.
+        if free[i] not in kept and _in_one_piece(walls | {free[i]}, size):
+            walls = walls | {free[i]}
+            count -= 1
+    return walls
+
+
+def _in_one_piece(walls: set[Cell], size: int) -> bool:
+    free = {(x, y) for x in range(1, size - 1) for y in range(1, size - 1)} - walls
+    edge = [next(iter(free))]
+    free.discard(edge[0])
+    while edge:
+        x, y = edge.pop()
+        for dx, dy in _STEPS:
+            neighbour = (x + dx, y + dy)
+            if neighbour in free:
+                free.discard(neighbour)
+                edge.append(neighbour)
+    return not free
+
+
+def act(world: World, action: int) -> World:
+    """The situation after one of MiniGrid's seven actions; an action that does nothing returns ``world`` itself."""
+    ahead = world.ahead
+    if action == LEFT:
+        return replace(world, facing=(world.facing - 1) % 4)
+    if action == RIGHT:
+        return replace(world, facing=(world.facing + 1) % 4)
+    if action == FORWARD and can_enter(world, ahead):
+        return replace(world, agent=ahead)
+    if action == PICK_UP and world.key == ahead:
+        return replace(world, key=None)
+    if action == DROP and world.key is None and ahead not in world.walls | {world.door, world.goal}:
+        return replace(world, key=ahead)
+    if action == TOGGLE and ahead == world.door:
+        if world.lock != "locked":
+            return replace(world, lock="open" if world.lock == "closed" else "closed")
+        if world.key is None:
+            return replace(world, lock="open")
+    return world
+
+
+def can_enter(world: World, cell: Cell) -> bool:
+    """Whether the agent could step onto ``cell``."""
+    return cell not in world.walls and cell != world.key and (cell != world.door or world.lock == "open")
+
+
+def plan(world: World) -> list[int]:
+    """A shortest list of actions to the goal, by breadth-first search; empty when the goal is reached or out of reach."""
+    parents: dict[World, tuple[World, int] | None] = {world: None}
+    queue = deque([world])
+    while queue:
+        here = queue.popleft()
+        if here.solved:
+            return list(_actions_to(here, parents))[::-1]
+        for action in (FORWARD, LEFT, RIGHT, PICK_UP, TOGGLE):
+            # Closing an open door never helps, and would double the search.
+            if action == TOGGLE and here.lock == "open":
+                continue
+            there = act(here, action)
+            if there not in parents:
+                parents[there] = (here, action)
+                queue.append(there)
+    return []
+
+
+def _actions_to(world: World, parents: dict[World, tuple[World, int] | None]) -> Iterator[int]:
+    while (step := parents[world]) is not None:
+        world, action = step
+        yield action
+
+
+class Planner:
+    """Next actions on a shortest way; a plan once made is followed as long as the world goes along with it."""
+
+    def __init__(self) -> None:
+        self._next: dict[World, int] = {}
+
+    def __call__(self, world: World) -> int:
+        if world not in self._next:
+            self._next = {}
+            at = world
+            for action in plan(world):
+                self._next[at] = action
+                at = act(at, action)
+        return self._next.get(world, DONE)
+
+
+def draw(world: World) -> str:
+    """The map as lines of text: # wall, K key, L D O door (locked, closed, open), G goal, > v < ^ agent, . nothing."""
+    marks: dict[Cell, str] = dict.fromkeys(world.walls, "#")
+    marks[world.goal] = "G"
+    marks[world.door] = {"locked": "L", "closed": "D", "open": "O"}[world.lock]
+    if world.key is not None:
+        marks[world.key] = "K"
+    marks[world.agent] = ">v<^"[world.facing]
+    return "\n".join("".join(marks.get((x, y), ".") for x in range(world.size)) for y in range(world.size))

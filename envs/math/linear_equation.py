@@ -1,0 +1,85 @@
+"""palaestra/LinearEquation-v0: one linear equation in one unknown."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+
+class LinearEquation(Question):
+    """Solve a linear equation for x.
+
+    Description:
+        ``a x + b = c``, or ``a x + b = c x + d`` with x on both sides; always exactly one solution.
+
+    Parameters:
+        size (5 to 50): largest absolute value of a coefficient of x, and of the constant b beside it.
+        sides ("one", "both"): where x occurs.
+        solution ("integer", "fraction"): what the solution is; an integer lies in -size to size.
+
+    Observation:
+        Text such as ``Solve 3x + 4 = 19. Answer with an integer.``
+
+    Actions:
+        Text with one number (``5``, ``-7/3``, ``2.5``), read as ``answer_format`` says.
+
+    Reward:
+        1 for the exact solution, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School algebra; generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("size", 5, 50),
+            ChoiceAxis("sides", ("one", "both")),
+            ChoiceAxis("solution", ("integer", "fraction")),
+        ]
+    )
+    verifier = "number"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        size, both, fraction = params["size"], params["sides"] == "both", params["solution"] == "fraction"
+        while True:
+            a, b, c, x, rest = (_signed(u, size) for u in rng.random(5).tolist())
+            c = c if both else 0
+            slope = a - c
+            # A slope of 1 or -1 leaves nothing to divide by.
+            if abs(slope) < 2:
+                continue
+            if not fraction:
+                gap, solution = slope * x, Fraction(x)
+            elif rest % slope:
+                gap, solution = rest, Fraction(rest, slope)
+            else:
+                continue
+            equation = f"{_side(a, b)} = {_side(c, b + gap)}"
+            form = "a fraction p/q" if fraction else "an integer"
+            return Task(f"Solve {equation}. Answer with {form}.", str(solution), content=equation)
+
+
+def _signed(u: float, size: int) -> int:
+    """A whole number from -size to size without zero, from ``u`` in [0, 1)."""
+    k = int(u * 2 * size)
+    return k - size if k < size else k - size + 1
+
+
+def _side(slope: int, constant: int) -> str:
+    """``3x + 4``, ``-x - 4``, ``3x`` or ``4``."""
+    if not slope:
+        return str(constant)
+    x = {1: "x", -1: "-x"}.get(slope, f"{slope}x")
+    return x if not constant else f"{x} {'+' if constant > 0 else '-'} {abs(constant)}"
+
+
+register("palaestra/LinearEquation-v0", f"{__name__}:LinearEquation")

@@ -1,0 +1,96 @@
+"""palaestra/Countdown-v0: reach a target from given numbers, each used at most once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+_RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
+
+
+class Countdown(Question):
+    """Combine given numbers into a target.
+
+    Description:
+        The target is the value of a random expression over all the given numbers, so there is always a solution; there
+        may be others. No given number is the target itself.
+
+    Parameters:
+        count (2 to 6): how many numbers are given.
+        largest (10 to 100, log-spaced): the largest number that may be given; the target is at most ten times that.
+
+    Observation:
+        Text such as ``Make 60 from 3, 5, 25. Use + - * / ( ), each number at most once.``
+
+    Actions:
+        Text with one expression over the given numbers, ``(25 - 5) * 3``, read as ``answer_format`` says.
+
+    Reward:
+        1 for an expression that equals the target exactly, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The numbers round of the television game Countdown (Des chiffres et des lettres).
+    """
+
+    param_space = ParamSpace([IntAxis("count", 2, 6), IntAxis("largest", 10, 100, log=True)])
+    verifier = "countdown"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        count, largest = params["count"], params["largest"]
+        while True:
+            numbers = sorted((1 + int(u * largest) for u in rng.random(count).tolist()))
+            target, expression = _combine(numbers, 10 * largest, rng.random(3 * count).tolist())
+            if target not in numbers:
+                break
+        given = ", ".join(map(str, numbers))
+        return Task(
+            f"Make {target} from {given}. Use + - * / ( ), each number at most once.",
+            {"numbers": numbers, "target": target},
+            solution=expression,
+            content=f"{target} from {given}",
+        )
+
+
+def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, str]:
+    """A value from 1 to ``most`` and an expression for it over all ``numbers``, made by joining two at a time.
+
+    Every partial result is a positive whole number of at most ``most``, as in the television game.
+    """
+    pool = [(number, str(number), 3) for number in numbers]
+    draw = iter(draws)
+    while len(pool) > 1:
+        a = pool.pop(int(next(draw) * len(pool)))
+        b = pool.pop(int(next(draw) * len(pool)))
+        if a[0] < b[0]:
+            a, b = b, a
+        allowed = [
+            (a[0] + b[0], "+") if a[0] + b[0] <= most else None,
+            (a[0] - b[0], "-") if a[0] > b[0] else None,
+            # Multiplying or dividing by one is no step.
+            (a[0] * b[0], "*") if b[0] > 1 and a[0] * b[0] <= most else None,
+            (a[0] // b[0], "/") if b[0] > 1 and a[0] % b[0] == 0 else None,
+        ]
+        options = [option for option in allowed if option]
+        # Never empty: unequal values can be subtracted, equal ones divided, and 1 + 1 is within any limit.
+        value, operator = options[int(next(draw) * len(options))]
+        pool.append((value, f"{_operand(a, operator)} {operator} {_operand(b, operator, True)}", _RANK[operator]))
+    value, expression, _ = pool[0]
+    return value, expression
+
+
+def _operand(part: tuple[int, str, int], operator: str, right: bool = False) -> str:
+    """The text of ``part`` beside ``operator``, in parentheses where precedence asks for them."""
+    rank = _RANK[operator]
+    bare = part[2] > rank or (part[2] == rank and not (right and operator in "-/"))
+    return part[1] if bare else f"({part[1]})"
+
+
+register("palaestra/Countdown-v0", f"{__name__}:Countdown")

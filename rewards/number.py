@@ -1,0 +1,57 @@
+"""The verifier "number": exact rationals, written as an integer, a decimal or a fraction."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from ..errors import InputError
+from .verdict import Verdict
+from .verifiers import CORRECT, VERIFIERS, WRONG, rejected
+
+MAX_LENGTH = 1_000
+# Each alternative begins with a different kind of text, so that matching takes one pass.
+_NUMBER = re.compile(r"([+-]?)(?:([0-9]+)[ \t]*/[ \t]*([0-9]+)|([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))")
+
+
+@VERIFIERS.register("number")
+def verify_number(answer: str, reference: int | str | Fraction) -> Verdict:
+    """Whether ``answer`` is exactly the rational number ``reference``.
+
+    Accepted: ``-3``, ``0.75``, ``.75``, ``3/4`` (blanks around the slash, any multiple such as ``6/8``), with a sign before
+    and white space around; ASCII digits only. Refused as malformed: exponents, percent signs, separators, units, words, a
+    denominator of zero, and more than 1,000 characters. A decimal that was rounded is not equal.
+
+    Raises:
+        InputError: the reference is neither int nor Fraction nor a string in this grammar (a float is not exact).
+    """
+    if isinstance(reference, str):
+        gold = parse_number(reference)
+    else:
+        exact = isinstance(reference, (int, Fraction)) and not isinstance(reference, bool)
+        gold = Fraction(reference) if exact else None
+    if gold is None:
+        raise InputError(f"the number verifier needs an int, a Fraction or '3/4' as reference, not {reference!r}.")
+    value = parse_number(answer)
+    if value is None:
+        return rejected("The answer must be one number, such as -3, 0.75 or 3/4.")
+    return CORRECT if value == gold else WRONG
+
+
+def parse_number(text: str) -> Fraction | None:
+    """The rational that ``text`` writes in the grammar of `verify_number`, or None."""
+    if len(text) > 2 * MAX_LENGTH:
+        return None
+    text = text.strip()
+    match = _NUMBER.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if match is None:
+        return None
+    sign, numerator, denominator, whole, decimals, bare_decimals = match.groups()
+    if numerator is not None:
+        if int(denominator) == 0:
+            return None
+        value = Fraction(int(numerator), int(denominator))
+    else:
+        digits = (decimals or "") if whole is not None else bare_decimals
+        value = Fraction(int((whole or "") + digits), 10 ** len(digits))
+    return -value if sign == "-" else value

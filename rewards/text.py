@@ -1,0 +1,39 @@
+"""The verifier "text": equality after a normalisation that is stated and nothing more."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from ..errors import InputError
+from .verdict import Verdict
+from .verifiers import CORRECT, VERIFIERS, WRONG, rejected
+
+MAX_LENGTH = 10_000
+
+
+@VERIFIERS.register("text")
+def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Verdict:
+    """Whether ``answer`` and ``reference`` are the same text.
+
+    Both are brought to Unicode normal form C, runs of white space become one space, the ends are stripped, and case is
+    folded unless ``ignore_case`` is False. Nothing else is forgiven: punctuation counts. An answer that is empty, or far
+    longer than the reference could be (10,000 characters beyond four times its length), is malformed.
+
+    Raises:
+        InputError: the reference is not text, or is blank.
+    """
+    if not isinstance(reference, str) or not reference.strip():
+        raise InputError(f"the text verifier needs text that is not blank as reference, not {reference!r}.")
+    if len(answer) > 4 * len(reference) + MAX_LENGTH:
+        return rejected("The answer is far longer than a correct one.")
+    given = normalise(answer, ignore_case)
+    if not given:
+        return rejected("The answer is empty.")
+    return CORRECT if given == normalise(reference, ignore_case) else WRONG
+
+
+def normalise(text: str, ignore_case: bool = True) -> str:
+    """Normal form C, single spaces, stripped, and case-folded where asked."""
+    text = " ".join(unicodedata.normalize("NFC", text).split())
+    # Folding can decompose a character, hence the second composition.
+    return unicodedata.normalize("NFC", text.casefold()) if ignore_case else text
