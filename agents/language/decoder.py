@@ -30,7 +30,9 @@ def check_architecture(config: Any) -> None:
             f"model type {config.model_type!r} is not supported; use a causal language model of type {', '.join(ARCHITECTURES)}."
         )
     if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
-        raise InputError("models with sliding-window layers are not supported; set use_sliding_window=False in config.json.")
+        raise InputError(
+            "models with sliding-window layers are not supported; set use_sliding_window=False in config.json."
+        )
 
 
 def hidden_states(model: Any, ids: Tensor, positions: Tensor, attend: Attend) -> Tensor:

@@ -1,0 +1,34 @@
+"""Surrogates: what is maximised at each token. Larger is better; the objective negates and weights them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from ...registry import Registry
+from .scored import LossTerm, Scored
+
+Surrogate = Callable[..., LossTerm]
+"""``(scored, **params) -> LossTerm``"""
+
+SURROGATES: Registry[Surrogate] = Registry("surrogate")
+
+
+@SURROGATES.register("reinforce")
+def reinforce(scored: Scored) -> LossTerm:
+    """A log pi (Williams 1992, Machine Learning 8, eq. 4)."""
+    return LossTerm(scored.advantage * scored.logp)
+
+
+@SURROGATES.register("clip")
+def clip(scored: Scored, low: float = 0.2, high: float = 0.2) -> LossTerm:
+    """min(r A, clip(r, 1 - low, 1 + high) A), r = pi / pi_old (PPO, arXiv 1707.06347, eq. 7).
+
+    Unequal bounds are DAPO's clip-higher (arXiv 2503.14476, section 3.1).
+    """
+    ratio = (scored.logp - scored.logp_old).exp()
+    free = ratio * scored.advantage
+    bound = ratio.clamp(1 - low, 1 + high) * scored.advantage
+    clipped = (bound < free).sum().item()
+    return LossTerm(torch.minimum(free, bound), {"clip_fraction": (clipped, ratio.numel())})
