@@ -36,9 +36,9 @@ def extract(text: str, answer_format: str = "any") -> str | None:
 
     Args:
         text: what the agent wrote.
-        answer_format: "boxed": the content of the last ``\\boxed{...}`` with balanced braces. "tag": the content of the last
-            ``<answer>...</answer>``. "last_line": the last line that is not blank. "any": whichever of box and tag ends
-            later, or else the last line. "whole": all of the text.
+        answer_format: "boxed": the content of the last ``\\boxed{...}`` with balanced braces. "tag": the content of the
+            last ``<answer>...</answer>``. "last_line": the last line that is not blank. "any": whichever of box and tag
+            ends later, or else the last line. "whole": all of the text.
     """
     if answer_format == "whole":
         return text.strip() or None

@@ -1,8 +1,8 @@
 """The three kinds of parameter axis: whole numbers, real numbers, and ordered choices.
 
 An axis maps [0, 1] onto its values (`from_unit`) and back (`to_unit`), from low to high or from the first choice to the
-last. ``harder`` says which end is the difficult one. All are frozen, picklable and cheap: environments call them at each
-reset.
+last. ``harder`` says which end is the difficult one. All are frozen, picklable and cheap: environments call them at
+each reset.
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ class IntAxis:
         return (value - self.low) / (self.high - self.low)
 
     def validate(self, value: Any) -> int:
-        whole = isinstance(value, (int, np.integer)) or (
-            isinstance(value, (float, np.floating)) and value == value // 1
-        )
+        whole = isinstance(value, (int, np.integer)) or (isinstance(value, float) and value.is_integer())
         if isinstance(value, (bool, np.bool_)) or not whole or not self.low <= value <= self.high:
             raise InputError(f"{self.name} must be a whole number from {self.low} to {self.high}, not {value!r}.")
         return int(value)
@@ -94,11 +92,8 @@ class FloatAxis:
 
     def __post_init__(self) -> None:
         _check_direction(self.name, self.harder)
-        if (
-            not (math.isfinite(self.low) and math.isfinite(self.high))
-            or self.low > self.high
-            or (self.log and self.low <= 0)
-        ):
+        ordered = math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high
+        if not ordered or (self.log and self.low <= 0):
             raise InputError(f"axis {self.name!r}: bad range {self.low} to {self.high} (log={self.log}).")
 
     @property
@@ -137,7 +132,7 @@ class FloatAxis:
 
 @dataclass(frozen=True)
 class ChoiceAxis:
-    """One of several named values, listed from the easiest to the hardest (from the hardest where ``harder`` is "down").
+    """One of several named values, listed from the easiest to the hardest (or back, where ``harder`` is "down").
 
     Args:
         name: the parameter's name.
@@ -153,9 +148,7 @@ class ChoiceAxis:
         _check_direction(self.name, self.harder)
         object.__setattr__(self, "choices", tuple(self.choices))
         if not self.choices or len(set(self.choices)) < len(self.choices):
-            raise InputError(
-                f"axis {self.name!r} needs at least one choice and none twice, not {list(self.choices)!r}."
-            )
+            raise InputError(f"axis {self.name!r} needs choices, none of them twice, not {list(self.choices)!r}.")
 
     @property
     def is_constant(self) -> bool:

@@ -69,9 +69,9 @@ class Transition:
 class Game(TaskEnv):
     """Base of families with several turns.
 
-    A subclass sets ``param_space`` and implements `start`, `observe`, `act` and ``oracle(self, state)``. An action that cannot
-    be read uses up the turn: the state stays, the reward is 0, and the sentence of ``action_error`` also heads the next
-    observation. After `turn_limit` turns the episode is truncated.
+    A subclass sets ``param_space`` and implements `start`, `observe`, `act` and ``oracle(self, state)``. An action that
+    cannot be read uses up the turn: the state stays, the reward is 0, and the sentence of ``action_error`` also heads
+    the next observation. After `turn_limit` turns the episode is truncated.
     """
 
     max_turns: ClassVar[int] = 50

@@ -1,8 +1,9 @@
 """The parameters of a task family as named axes, each with a range and a direction in which the task gets harder.
 
-One object serves everybody who chooses tasks: an environment maps a difficulty in [0, 1] to parameters, a teacher works in
-the unit cube (`from_unit`, `to_unit`) or in a Gymnasium space (`.space`), a person names values (`validate`). Values are
-plain int, float and str, so that parameters are JSON-able and print alike in every process. Nothing here is mutable.
+One object serves everybody who chooses tasks: an environment maps a difficulty in [0, 1] to parameters, a teacher works
+in the unit cube (`from_unit`, `to_unit`) or in a Gymnasium space (`.space`), a person names values (`validate`). Values
+are plain int, float and str, so that parameters are JSON-able and print alike in every process. Nothing here is
+mutable.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class ParamSpace:
         self._by_name = dict(zip(self.names, self.axes))
         if len(self._by_name) < len(self.axes):
             raise InputError(f"axis names must differ, but {list(self.names)} has one twice.")
-        self._free = tuple(axis for axis in self.axes if not axis.is_constant)
+        self._free: tuple[Any, ...] = tuple(axis for axis in self.axes if not axis.is_constant)
 
     def __len__(self) -> int:
         return len(self.axes)
@@ -110,9 +111,7 @@ class ParamSpace:
         """
         missing = [name for name in self.names if name not in params]
         if missing:
-            raise InputError(
-                f"to_unit needs a value for every axis; {', '.join(missing)} is missing from {dict(params)!r}."
-            )
+            raise InputError(f"to_unit needs every axis; {', '.join(missing)} is missing from {dict(params)!r}.")
         return np.array([axis.to_unit(axis.validate(params[axis.name])) for axis in self.axes], dtype=np.float64)
 
     def sample(self, rng: np.random.Generator) -> dict[str, Any]:

@@ -45,8 +45,8 @@ class Task:
 class Question(TaskEnv):
     """Base of single-answer families.
 
-    A subclass sets ``param_space`` and ``verifier`` (a name of `palaestra.rewards.verify`) and implements `generate`; it may
-    override `verify` and `oracle`. Reward: the verdict's. ``info["progress"]`` is the verdict's score.
+    A subclass sets ``param_space`` and ``verifier`` (a name of `palaestra.rewards.verify`) and implements `generate`;
+    it may override `verify` and `oracle`. Reward: the verdict's. ``info["progress"]`` is the verdict's score.
     """
 
     verifier: ClassVar[str] = "text"

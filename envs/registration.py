@@ -18,8 +18,8 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
 
     Args:
         id: "namespace/Name-v0".
-        entry_point: "package.module:Class", or the class itself. A class that can be imported is kept as such a string, so
-            that ``spec.to_json()`` works.
+        entry_point: "package.module:Class", or the class itself. A class that can be imported is kept as such a string,
+            so that ``spec.to_json()`` works.
         **kwargs: passed on to ``gymnasium.register`` (``max_episode_steps``, ``kwargs`` for the constructor, ...).
 
     Raises:
@@ -40,7 +40,7 @@ def ids() -> list[str]:
 
 def _importable(entry_point: Any) -> Any:
     module, name = getattr(entry_point, "__module__", None), getattr(entry_point, "__qualname__", "")
-    if isinstance(entry_point, type) and module and module != "__main__" and name.isidentifier():
-        if getattr(sys.modules.get(module), name, entry_point) is entry_point:
-            return f"{module}:{name}"
+    named = isinstance(entry_point, type) and module and module != "__main__" and name.isidentifier()
+    if named and getattr(sys.modules.get(str(module)), name, None) is entry_point:
+        return f"{module}:{name}"
     return entry_point

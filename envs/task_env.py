@@ -1,7 +1,8 @@
 """What every environment here has in common: which task comes next, what ``info`` says of it, and snapshots of it.
 
-`Question`, `Game` and the gridworlds build on `TaskEnv`. It turns the user's wishes (difficulty, fixed axes, narrowed axes,
-split, reset options) into parameters, draws tasks until one belongs to the split, and keeps the ``info`` contract:
+`Question`, `Game` and the gridworlds build on `TaskEnv`. It turns the user's wishes (difficulty, fixed axes, narrowed
+axes, split, reset options) into parameters, draws tasks until one belongs to the split, and keeps the ``info``
+contract:
 
 * always ``task_id``, ``params``, ``difficulty``;
 * at each step also ``reward_terms`` (summing to the reward), ``reward_valid``, ``action_error``, ``feedback``,
@@ -50,7 +51,7 @@ class TaskEnv(gym.Env[Any, Any]):
     default_answer_format: ClassVar[str] = "any"
 
     def __init_subclass__(cls, **kwargs: Any):
-        """Let ``oracle()`` without argument mean the task or state at hand; families implement ``oracle(self, task)``."""
+        """Let ``oracle()`` mean the task or state at hand, where a family implements ``oracle(self, task)``."""
         super().__init_subclass__(**kwargs)
         solver = cls.__dict__.get("oracle")
         if solver is not None and len(inspect.signature(solver).parameters) == 2:
@@ -75,9 +76,8 @@ class TaskEnv(gym.Env[Any, Any]):
             raise InputError(f"axes must map axis names to ranges, such as {{'{family.names[0]}': ...}}, not {axes!r}.")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise unknown_name("render mode", str(render_mode), self.metadata["render_modes"])
-        self.param_space = family.restrict(**(axes or {})).restrict(
-            **{name: family[name].validate(v) for name, v in fixed.items()}
-        )
+        singles = {name: family[name].validate(value) for name, value in fixed.items()}
+        self.param_space = family.restrict(**(axes or {})).restrict(**singles)
         self.difficulty = None if difficulty is None else checked_difficulty(difficulty)
         self.split = checked_split(split)
         self.answer_format = checked_format(self.default_answer_format if answer_format is None else answer_format)
@@ -98,7 +98,7 @@ class TaskEnv(gym.Env[Any, Any]):
         raise NotImplementedError
 
     def oracle(self, *args: Any, **kwargs: Any) -> Any:
-        """The next action of a scripted solver, ready for ``step``; following it to the end gives ``is_success`` True."""
+        """The next action of a scripted solver, ready for ``step``; following it ends with ``is_success`` True."""
         raise NotImplementedError(f"{type(self).__name__} has no oracle.")
 
     # Drawing a task.
@@ -202,9 +202,7 @@ class TaskEnv(gym.Env[Any, Any]):
             InputError: the snapshot is of another family.
         """
         if not isinstance(state, Mapping) or state.get("family") != type(self).__name__:
-            raise InputError(
-                f"set_state needs what get_state of a {type(self).__name__} returned, not {_brief(state)}."
-            )
+            raise InputError(f"set_state needs a snapshot by get_state of {type(self).__name__}, not {_brief(state)}.")
         self._params = dict(state["params"])
         self._task_difficulty = state["difficulty"]
         self._task_id = state["task_id"]

@@ -75,8 +75,8 @@ class Unicode(gym.Space[str]):
 class SharedText(Sequence[str]):
     """A live, read-only view of the texts in shared memory: item i is what environment i wrote last.
 
-    Each environment has a row: four bytes of length, then UTF-8. Lone surrogates survive. A copy (``copy.deepcopy``, which
-    vector environments make by default) is a plain tuple of strings.
+    Each environment has a row: four bytes of length, then UTF-8. Lone surrogates survive. A copy (``copy.deepcopy``,
+    which vector environments make by default) is a plain tuple of strings.
     """
 
     HEADER = 4
@@ -97,9 +97,7 @@ class SharedText(Sequence[str]):
         data = text.encode("utf-8", "surrogatepass")
         row = self._row(index)
         if len(data) > row.size - self.HEADER:
-            raise InputError(
-                f"a text of {len(data)} bytes does not fit the {row.size - self.HEADER} bytes shared for it."
-            )
+            raise InputError(f"a text of {len(data)} bytes exceeds the {row.size - self.HEADER} shared for it.")
         row[self.HEADER : self.HEADER + len(data)] = np.frombuffer(data, dtype=np.uint8)
         row[: self.HEADER] = np.frombuffer(len(data).to_bytes(self.HEADER, "little"), dtype=np.uint8)
 
@@ -131,6 +129,9 @@ class SharedText(Sequence[str]):
         return f"SharedText{tuple(self)!r}"
 
 
+# Gymnasium annotates its dispatch functions with its own spaces only, hence the ignored argument types below.
+
+
 def share_as_text(space_type: type[gym.Space[Any]], max_bytes: Any) -> None:
     """Register shared memory for a space of strings; ``max_bytes(space)`` gives the bytes one string may take."""
 
@@ -138,7 +139,7 @@ def share_as_text(space_type: type[gym.Space[Any]], max_bytes: Any) -> None:
     def create(space: Any, n: int = 1, ctx: Any = multiprocessing) -> Any:
         return SharedText.allocate(ctx, n, max_bytes(space))
 
-    @vector.read_from_shared_memory.register(space_type)
+    @vector.read_from_shared_memory.register(space_type)  # type: ignore[arg-type]
     def read(space: Any, shared_memory: Any, n: int = 1) -> SharedText:
         return SharedText(shared_memory, n)
 
@@ -175,12 +176,12 @@ def _create_empty_array(space: Unicode, n: int = 1, fn: Any = np.zeros) -> tuple
     return ("",) * n
 
 
-@flat.flatten_space.register(Unicode)
+@flat.flatten_space.register(Unicode)  # type: ignore[arg-type]
 def _flatten_space(space: Unicode) -> Unicode:
     return space
 
 
-@flat.flatten.register(Unicode)
+@flat.flatten.register(Unicode)  # type: ignore[arg-type]
 def _flatten(space: Unicode, x: str) -> str:
     return x
 

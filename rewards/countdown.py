@@ -112,7 +112,8 @@ class _Parser:
             self._depth -= 1
             return value
         if not token.isdigit():
-            raise ExpressionError(f"A number is missing before {token!r}." if token else "The expression is incomplete.")
+            wrong = f"A number is missing before {token!r}." if token else "The expression is incomplete."
+            raise ExpressionError(wrong)
         number = int(token)
         if not self._left[number]:
             raise ExpressionError(f"The number {number} is not given, or is used more often than given.")

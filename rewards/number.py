@@ -18,9 +18,9 @@ _NUMBER = re.compile(r"([+-]?)(?:([0-9]+)[ \t]*/[ \t]*([0-9]+)|([0-9]+)(?:\.([0-
 def verify_number(answer: str, reference: int | str | Fraction) -> Verdict:
     """Whether ``answer`` is exactly the rational number ``reference``.
 
-    Accepted: ``-3``, ``0.75``, ``.75``, ``3/4`` (blanks around the slash, any multiple such as ``6/8``), with a sign before
-    and white space around; ASCII digits only. Refused as malformed: exponents, percent signs, separators, units, words, a
-    denominator of zero, and more than 1,000 characters. A decimal that was rounded is not equal.
+    Accepted: ``-3``, ``0.75``, ``.75``, ``3/4`` (blanks around the slash, any multiple such as ``6/8``), with a sign
+    before and white space around; ASCII digits only. Refused as malformed: exponents, percent signs, separators, units,
+    words, a denominator of zero, and more than 1,000 characters. A decimal that was rounded is not equal.
 
     Raises:
         InputError: the reference is neither int nor Fraction nor a string in this grammar (a float is not exact).

@@ -1,7 +1,8 @@
-"""Rewards as objects: one call judges one episode, `group` judges siblings (several episodes of the same task) together.
+"""Rewards as objects: one call judges one episode, `group` judges siblings (several episodes of the same task)
+together.
 
-A reward that needs something only the learner has (log-probabilities, entropy) names it in ``needs``. Classes register by
-name; other packages contribute through the entry-point group ``palaestra.rewards``.
+A reward that needs something only the learner has (log-probabilities, entropy) names it in ``needs``. Classes register
+by name; other packages contribute through the entry-point group ``palaestra.rewards``.
 """
 
 from __future__ import annotations

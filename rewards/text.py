@@ -16,8 +16,8 @@ def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Ver
     """Whether ``answer`` and ``reference`` are the same text.
 
     Both are brought to Unicode normal form C, runs of white space become one space, the ends are stripped, and case is
-    folded unless ``ignore_case`` is False. Nothing else is forgiven: punctuation counts. An answer that is empty, or far
-    longer than the reference could be (10,000 characters beyond four times its length), is malformed.
+    folded unless ``ignore_case`` is False. Nothing else is forgiven: punctuation counts. An answer that is empty, or
+    far longer than the reference could be (10,000 characters beyond four times its length), is malformed.
 
     Raises:
         InputError: the reference is not text, or is blank.

@@ -1,7 +1,7 @@
 """What every verifier and every reward says about one result.
 
-A `Verdict` goes from the code that judges to the code that learns, so it keeps three things apart that are often mixed up:
-how good the result is (``score``), whether it counts as solved (``success``), and whether the judging itself worked
+A `Verdict` goes from the code that judges to the code that learns, so it keeps three things apart that are often mixed
+up: how good the result is (``score``), whether it counts as solved (``success``), and whether the judging itself worked
 (``valid``). A learner masks what is not valid and never reads success off a positive reward.
 """
 

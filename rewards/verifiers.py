@@ -1,7 +1,7 @@
 """Every verifier by name: ``verify("number", "3/4", Fraction(3, 4))``.
 
-A verifier is a pure function ``(answer, reference, **options) -> Verdict``. The answer is untrusted text of any length and
-content, so a verifier is bounded in time and memory, parses with a grammar of its own and never evaluates text; the
+A verifier is a pure function ``(answer, reference, **options) -> Verdict``. The answer is untrusted text of any length
+and content, so a verifier is bounded in time and memory, parses with a grammar of its own and never evaluates text; the
 reference comes from the task and is trusted, and a wrong one raises `InputError`. The gold answer scores 1.
 """
 

@@ -1,4 +1,4 @@
-"""Gridworlds: MiniGrid's, and the same worlds in words. MiniGrid is imported only when one of its environments is made."""
+"""Gridworlds: MiniGrid's, and the same worlds in words. MiniGrid is imported only when an env of its own is made."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """palaestra/DoorKey-v0: MiniGrid's DoorKey with native spaces, under a difficulty and a split.
 
-Importing this module imports MiniGrid, so it is registered from the package's ``__init__`` and loads when an env is made.
+Importing this module imports MiniGrid, so it is registered from the package's ``__init__`` and loads on first use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ try:
     from minigrid.core.grid import Grid
     from minigrid.core.mission import MissionSpace
     from minigrid.core.world_object import Door, Goal, Key, Wall
-    from minigrid.envs import DoorKeyEnv
+    from minigrid.envs.doorkey import DoorKeyEnv
 except ImportError as error:
     raise MissingExtra("palaestra/DoorKey-v0", "grid") from error
 
@@ -32,8 +32,9 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
     """Find the key, open the door, reach the goal, in MiniGrid's own encoding.
 
     Description:
-        A wall splits a square room; its door is locked, the key lies on the agent's side, the goal in the far corner of the
-        other. Built of MiniGrid's objects and stepped by MiniGrid; extra walls are added where they leave it solvable.
+        A wall splits a square room; its door is locked, the key lies on the agent's side, the goal in the far corner of
+        the other. Built of MiniGrid's objects and stepped by MiniGrid; extra walls are added where they leave it
+        solvable.
 
     Parameters:
         size (5 to 16): cells along each side, the outer wall included.
@@ -49,8 +50,8 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         MiniGrid's: ``1 - 0.9 * steps / max_steps`` on reaching the goal, 0 otherwise.
 
     Termination:
-        On reaching the goal. Truncated after 10 * size**2 steps, MiniGrid's limit. An action outside the space uses up a
-        step. ``info["progress"]`` counts key, door and goal as a third each.
+        On reaching the goal. Truncated after 10 * size**2 steps, MiniGrid's limit. An action outside the space uses up
+        a step. ``info["progress"]`` counts key, door and goal as a third each.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-DoorKey``.
@@ -61,7 +62,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
 
     def __init__(self, **kwargs: Any):
         TaskEnv.__init__(self, **kwargs)
-        DoorKeyEnv.__init__(self, size=self.param_space["size"].from_unit(1.0), render_mode=self.render_mode)
+        DoorKeyEnv.__init__(self, size=int(self.param_space["size"].from_unit(1.0)), render_mode=self.render_mode)
         self._planner = dk.Planner()
         self._walls: frozenset[dk.Cell] = frozenset()
         self._door: Any = None
@@ -115,9 +116,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         lock = "open" if self._door.is_open else "locked" if self._door.is_locked else "closed"
         agent = (int(self.agent_pos[0]), int(self.agent_pos[1]))
         x, y = self._door.cur_pos
-        return dk.World(
-            self.width, self._walls, (int(x), int(y)), self._goal, lock, key, agent, int(self.agent_dir)
-        )
+        return dk.World(self.width, self._walls, (int(x), int(y)), self._goal, lock, key, agent, int(self.agent_dir))
 
     def get_state(self) -> dict[str, Any]:
         return {**super().get_state(), "world": self.here(), "steps": self.step_count}

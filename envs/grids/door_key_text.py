@@ -46,12 +46,12 @@ class DoorKeyText(Game):
         obstacles (0 to 8): extra walls, as many as fit without cutting a room in two.
 
     Observation:
-        Text: a map of one character per cell, then ``You face east. Ahead: wall. You carry nothing.`` The first one begins
-        with the mission, the legend and the list of actions.
+        Text: a map of one character per cell, then ``You face east. Ahead: wall. You carry nothing.`` The first one
+        begins with the mission, the legend and the list of actions.
 
     Actions:
-        Text: "turn left", "turn right", "go forward", "pick up", "drop", "toggle" (open or close the door), "wait"; case and
-        spacing do not matter. Read as ``answer_format`` says.
+        Text: "turn left", "turn right", "go forward", "pick up", "drop", "toggle" (open or close the door), "wait";
+        case and spacing do not matter. Read as ``answer_format`` says.
 
     Reward:
         1 on reaching the goal, 0 otherwise. ``info["progress"]`` counts key, door and goal as a third each.
@@ -81,17 +81,14 @@ class DoorKeyText(Game):
     def observe(self, state: Scene) -> str:
         world = state.world
         carried = "the key" if world.key is None else "nothing"
-        scene = (
-            f"{dk.draw(world)}\nYou face {dk.DIRECTIONS[world.facing]}. Ahead: {_name_ahead(world)}. You carry {carried}."
-        )
+        ahead = f"You face {dk.DIRECTIONS[world.facing]}. Ahead: {_name_ahead(world)}. You carry {carried}."
+        scene = f"{dk.draw(world)}\n{ahead}"
         return f"{_LEGEND}\n{scene}" if state.first else scene
 
     def act(self, state: Scene, action: str) -> Transition:
         number = ACTIONS.get(" ".join(action.lower().split()))
         if number is None:
-            return Transition(
-                state, progress=state.world.progress, action_error=f"An action must be one of: {_LIST}."
-            )
+            return Transition(state, progress=state.world.progress, action_error=f"An action must be one of: {_LIST}.")
         world = dk.act(state.world, number)
         return Transition(Scene(world, first=False), world.solved, world.solved, world.progress)
 

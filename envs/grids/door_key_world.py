@@ -1,8 +1,9 @@
 """The world of DoorKey without any framework: layout, dynamics and planner, shared by the grid and the text family.
 
-The layout and the dynamics are those of MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831): a wall splits a
-square room, its one door is locked, the key lies on the agent's side and the goal in the far corner of the other. Extra
-walls are ours. A `World` is a frozen value; `act` returns the next one. A test holds it against MiniGrid step by step.
+The layout and the dynamics are those of MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831): a wall splits
+a square room, its one door is locked, the key lies on the agent's side and the goal in the far corner of the other.
+Extra walls are ours. A `World` is a frozen value; `act` returns the next one. A test holds it against MiniGrid step by
+step.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ Cell = tuple[int, int]
 LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE, DONE = range(7)
 DIRECTIONS = ("east", "south", "west", "north")
 _STEPS: tuple[Cell, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
+_RING: tuple[Cell, ...] = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
 
 PARAM_SPACE = ParamSpace([IntAxis("size", 5, 16), IntAxis("obstacles", 0, 8)])
 
@@ -88,10 +90,18 @@ def _with_obstacles(rng: np.random.Generator, walls: set[Cell], size: int, kept:
         if count == 0:
             break
         # With the door counted as passable, one connected piece means that every room is whole and touches the door.
-        if free[i] not in kept and _in_one_piece(walls | {free[i]}, size):
+        if free[i] not in kept and (_spares_its_ring(walls, free[i]) or _in_one_piece(walls | {free[i]}, size)):
             walls = walls | {free[i]}
             count -= 1
     return walls
+
+
+def _spares_its_ring(walls: set[Cell], cell: Cell) -> bool:
+    """Whether the free cells around ``cell`` hang together without it, which spares a search of the whole room."""
+    x, y = cell
+    ring = [(x + dx, y + dy) not in walls for dx, dy in _RING]
+    # Going round once, free cells that hang together begin at most once.
+    return sum(here and not before for here, before in zip(ring, ring[-1:] + ring)) <= 1
 
 
 def _in_one_piece(walls: set[Cell], size: int) -> bool:
@@ -135,7 +145,7 @@ def can_enter(world: World, cell: Cell) -> bool:
 
 
 def plan(world: World) -> list[int]:
-    """A shortest list of actions to the goal, by breadth-first search; empty when the goal is reached or out of reach."""
+    """A shortest list of actions to the goal, by breadth-first search; empty where there is none to be found."""
     parents: dict[World, tuple[World, int] | None] = {world: None}
     queue = deque([world])
     while queue:

@@ -46,7 +46,8 @@ class Arithmetic(Question):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         terms, digits, operations = params["terms"], params["digits"], params["operations"]
         draws = rng.random(3 * terms + 1).tolist()
-        # Up to `digits` digits each, all lengths equally likely, so that long and short numbers meet; one is full length.
+        # Up to `digits` digits each, all lengths equally likely, so that long and short numbers meet; one is full
+        # length.
         longest = int(draws[-1] * terms)
         numbers = [
             _number(digits if i == longest else 1 + int(draws[i] * digits), draws[terms + i]) for i in range(terms)

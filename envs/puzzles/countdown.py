@@ -46,7 +46,7 @@ class Countdown(Question):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, largest = params["count"], params["largest"]
         while True:
-            numbers = sorted((1 + int(u * largest) for u in rng.random(count).tolist()))
+            numbers = sorted(1 + int(u * largest) for u in rng.random(count).tolist())
             target, expression = _combine(numbers, 10 * largest, rng.random(3 * count).tolist())
             if target not in numbers:
                 break
