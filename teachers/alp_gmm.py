@@ -137,6 +137,11 @@ class ALPGMM(Teacher):
         """The mixture over (task, progress) now in use; None before the first fit."""
         return self._mixture
 
+    @property
+    def sampler(self) -> GaussianMixture | None:
+        """The mixture over tasks (in the unit cube) from which the tasks that are not uniform come, before clipping."""
+        return self._sampler
+
     def _draw(self, k: int) -> list[Draw]:
         d = self.cube.dimension
         if self._sampler is None:

@@ -1,0 +1,295 @@
+"""What every registered teacher keeps, on every kind of task space."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from palaestra.envs.axes import ChoiceAxis, FloatAxis, IntAxis
+from palaestra.envs.param_space import ParamSpace
+from palaestra.errors import InputError
+from palaestra.teachers import TEACHERS, Outcome, discretise, make
+
+# Small fits, so that a short run passes through several.
+OPTIONS = {"alp-gmm": {"fit_rate": 30, "components": (2, 3)}, "sec": {"group": 2}}
+
+PARAMS = ParamSpace(
+    [
+        IntAxis("digits", 1, 5),
+        FloatAxis("noise", 0.1, 10.0, log=True),
+        ChoiceAxis("kind", ("a", "b", "c")),
+        IntAxis("k", 2, 2),
+    ]
+)
+SPACES = {
+    "params": PARAMS,
+    "box": gym.spaces.Box(np.array([-2.0, 0.0], np.float32), np.array([3.0, 1e-3], np.float32)),
+    "integers": gym.spaces.Box(-1, 4, (2,), dtype=np.int64),
+    "discrete": gym.spaces.Discrete(4, start=3),
+}
+
+
+@pytest.fixture(params=sorted(TEACHERS))
+def name(request):
+    return request.param
+
+
+@pytest.fixture(params=sorted(SPACES))
+def space(request):
+    return SPACES[request.param]
+
+
+def build(name, space, seed=0, **kwargs):
+    return make(name, space, seed=seed, **{**OPTIONS.get(name, {}), **kwargs})
+
+
+def inside(space, task):
+    if isinstance(space, ParamSpace):
+        plain = all(type(value) in (int, float, str) for value in task.values())
+        return plain and space.validate(task) == task and len(task) == len(space)
+    return space.contains(task)
+
+
+def plain(proposal):
+    task = proposal.task.tolist() if isinstance(proposal.task, np.ndarray) else proposal.task
+    prob = None if math.isnan(proposal.prob) else proposal.prob
+    return (proposal.id, task, proposal.n, prob, proposal.origin, proposal.train)
+
+
+def play(teacher, rounds=12, batch=10, seed=5, low=0.0, high=1.0, n=2, returns=None):
+    """Rounds of propose and observe; returns everything proposed, in comparable form."""
+    rng, seen = np.random.default_rng(seed), []
+    for _ in range(rounds):
+        proposals = teacher.propose(batch)
+        seen += map(plain, proposals)
+        scores = [[low + (high - low) * r for r in (rng.random(n) if returns is None else returns)] for _ in proposals]
+        teacher.observe([Outcome(p.id, p.task, score) for p, score in zip(proposals, scores)])
+    return seen
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**40])
+def test_a_seed_fixes_every_proposal(name, space, seed):
+    assert play(build(name, space, seed)) == play(build(name, space, seed))
+
+
+def test_seeds_differ_and_zero_is_one_of_them(name, space):
+    runs = [play(build(name, space, seed)) for seed in (0, 1)]
+    assert runs[0] != runs[1]
+
+
+def test_the_global_generator_is_not_touched(name, space):
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002 - reading it is the test
+    play(build(name, space))
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+
+
+def test_every_task_lies_in_the_space_with_its_type(name, space):
+    teacher = build(name, space)
+    for _ in range(12):
+        proposals = teacher.propose(10)
+        assert all(inside(space, p.task) for p in proposals)
+        teacher.observe([Outcome(p.id, p.task, [0.2, 0.9]) for p in proposals])
+    assert inside(space, teacher.sample())
+
+
+def test_a_state_saved_as_json_continues_identically(name, space):
+    teacher = build(name, space)
+    play(teacher, rounds=7)
+    open_ones = teacher.propose(5)
+    copy = build(name, space, seed=99)
+    copy.load_state_dict(json.loads(json.dumps(teacher.state_dict(), allow_nan=False)))
+    for one in (teacher, copy):
+        one.observe([Outcome(p.id, p.task, [0.4, 0.6]) for p in open_ones])
+    assert play(copy) == play(teacher)
+    assert copy.metrics() == teacher.metrics()
+    assert copy.state_dict() == teacher.state_dict()
+
+
+def test_outcomes_may_come_late_reversed_or_never(name, space):
+    teacher = build(name, space)
+    waiting = [p for _ in range(20) for p in teacher.propose(10)]
+    kept = waiting[::-3]
+    teacher.observe([Outcome(p.id, p.task, [0.0, 1.0]) for p in kept])
+    assert all(inside(space, p.task) for p in teacher.propose(50))
+    assert teacher.metrics()["observed"] == len(kept)
+    assert teacher.metrics()["in_flight"] == 250 - len(kept)
+
+
+def test_a_second_outcome_for_an_id_changes_nothing_but_the_count(name, space):
+    teacher = build(name, space)
+    proposals = teacher.propose(40)
+    outcomes = [Outcome(p.id, p.task, [0.1, 0.8]) for p in proposals]
+    teacher.observe(outcomes)
+    before = teacher.state_dict()
+    teacher.observe(outcomes[:7])
+    after = teacher.state_dict()
+    assert after["own"] == before["own"]
+    assert after["counts"] == {**before["counts"], "ignored": 7}
+
+
+@pytest.mark.parametrize("returns", [[0.0], [1.0], [0.1], [0.0] * 4, [1.0] * 4, [0.3] * 4])
+def test_equal_returns_give_no_nan(name, space, returns):
+    teacher = build(name, space)
+    play(teacher, rounds=20, returns=returns)
+    assert all(math.isfinite(value) for value in teacher.metrics().values())
+    json.dumps(teacher.state_dict(), allow_nan=False)
+    assert all(inside(space, p.task) for p in teacher.propose(100))
+
+
+def test_nothing_asked_nothing_proposed(name, space):
+    teacher = build(name, space)
+    before = teacher.state_dict()
+    assert teacher.propose(0) == []
+    assert teacher.state_dict() == before
+
+
+def test_more_may_be_asked_than_there_are_tasks(name):
+    assert {p.task for p in build(name, gym.spaces.Discrete(2)).propose(100)} == {0, 1}
+
+
+def test_ids_count_up_and_probabilities_are_positive_or_unknown(name, space):
+    teacher = build(name, space)
+    play(teacher, rounds=8)
+    proposals = teacher.propose(100)
+    assert [p.id for p in proposals] == list(range(80, 180))
+    assert all(math.isnan(p.prob) or p.prob > 0 for p in proposals)
+
+
+@pytest.mark.parametrize("bad", [-0.01, 1.01, 7.0])
+def test_a_return_outside_the_declared_range_is_refused_and_nothing_learned(name, space, bad):
+    teacher = build(name, space)
+    first, second = teacher.propose(2)
+    before = teacher.state_dict()
+    with pytest.raises(InputError, match="return_range"):
+        teacher.observe([Outcome(first.id, first.task, [0.5]), Outcome(second.id, second.task, [bad])])
+    with pytest.raises(InputError, match="return_range"):
+        teacher.update(first.task, bad)
+    assert teacher.state_dict() == before
+
+
+def test_an_id_never_proposed_is_refused(name, space):
+    teacher = build(name, space)
+    proposal = teacher.propose(1)[0]
+    for id in (1, -1, True):
+        with pytest.raises(InputError, match="never proposed"):
+            teacher.observe([Outcome(id, proposal.task, [0.5])])
+
+
+def test_scaling_the_returns_with_the_declared_range_changes_nothing(name, space):
+    scaled = build(name, space, return_range=(-8.0, 8.0))  # a power of two, so that rounding is the same
+    ordinary = build(name, space)
+    rng = np.random.default_rng(0)
+    returns = rng.integers(0, 17, size=(12, 10, 2)) / 16
+    for batch in returns:
+        for teacher, values in ((ordinary, batch), (scaled, 16 * batch - 8)):
+            proposals = teacher.propose(10)
+            teacher.observe([Outcome(p.id, p.task, v) for p, v in zip(proposals, values)])
+    assert list(map(plain, scaled.propose(50))) == list(map(plain, ordinary.propose(50)))
+
+
+def test_lost_outcomes_cannot_fill_the_memory(name, space):
+    teacher = build(name, space, max_in_flight=16)
+    proposals = teacher.propose(50)
+    assert teacher.metrics()["in_flight"] == 16
+    assert teacher.metrics()["forgotten"] == 34
+    teacher.observe([Outcome(p.id, p.task, [0.5, 0.6]) for p in proposals])
+    assert teacher.metrics()["observed"] == 16
+    assert teacher.metrics()["ignored"] == 34
+
+
+def test_an_outcome_without_valid_episodes_teaches_nothing(name, space):
+    teacher = build(name, space)
+    own = teacher.state_dict()["own"]
+    teacher.observe([Outcome(p.id, p.task, []) for p in teacher.propose(40)])
+    assert teacher.state_dict()["own"] == own
+    assert teacher.metrics()["in_flight"] == 0
+
+
+def test_sample_and_update_learn_like_propose_and_observe_on_a_discrete_space(name):
+    space = gym.spaces.Discrete(5)
+    teacher = build(name, space)
+    for _ in range(70):
+        task = teacher.sample()
+        teacher.update(task, task / 4)
+    assert teacher.metrics()["observed"] == 70
+    assert teacher.metrics()["in_flight"] == 0
+
+
+def test_update_runs_on_every_space_over_several_fits(name, space):
+    teacher = build(name, space)
+    rng = np.random.default_rng(1)
+    for _ in range(95):
+        teacher.update(teacher.sample(), float(rng.random()))
+    assert inside(space, teacher.sample())
+
+
+def test_update_refuses_a_task_outside_the_space(name):
+    outside = {"params": {**PARAMS.at(0.5), "digits": 9}, "box": np.array([9.0, 0.0]), "discrete": 7}
+    for kind, task in outside.items():
+        with pytest.raises(InputError):
+            build(name, SPACES[kind]).update(task, 0.5)
+
+
+def test_a_state_of_another_space_or_range_is_refused(name):
+    state = build(name, SPACES["discrete"]).state_dict()
+    with pytest.raises(InputError, match="space"):
+        build(name, SPACES["box"]).load_state_dict(state)
+    with pytest.raises(InputError, match="space"):
+        build(name, gym.spaces.Discrete(4)).load_state_dict(state)
+    with pytest.raises(InputError, match="settings"):
+        build(name, SPACES["discrete"], return_range=(0, 2)).load_state_dict(state)
+
+
+def test_a_damaged_state_is_refused_and_leaves_the_teacher_as_it_was(name, space):
+    teacher = build(name, space)
+    play(teacher, rounds=5)
+    before = teacher.state_dict()
+    for damage in ({"next_id": "many"}, {"rng": {}}, {"in_flight": [1]}, {"counts": {}}):
+        with pytest.raises(InputError, match="damaged"):
+            teacher.load_state_dict({**before, **damage})
+        assert teacher.state_dict() == before
+    with pytest.raises(InputError, match="lacks rng"):
+        teacher.load_state_dict({key: value for key, value in before.items() if key != "rng"})
+
+
+@pytest.mark.parametrize("k", [-1, 1.5, True, "3"])
+def test_propose_refuses_what_is_no_count(name, k):
+    with pytest.raises(InputError, match="k="):
+        build(name, SPACES["discrete"]).propose(k)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, None])
+def test_a_seed_must_be_a_whole_number(name, seed):
+    with pytest.raises(InputError, match="seed"):
+        build(name, SPACES["discrete"], seed=seed)
+
+
+@pytest.mark.parametrize("bounds", [(1.0, 0.0), (0.0, 0.0), (0.0, math.inf), (math.nan, 1.0)])
+def test_the_return_range_must_be_finite_and_ordered(name, bounds):
+    with pytest.raises(InputError, match="return_range"):
+        build(name, SPACES["discrete"], return_range=bounds)
+
+
+def test_spaces_without_bounds_and_other_things_are_refused(name):
+    for bad in (gym.spaces.Box(-np.inf, np.inf, (2,)), gym.spaces.Text(5), 3, None):
+        with pytest.raises(InputError):
+            build(name, bad)
+
+
+def test_a_misspelt_option_names_the_right_one(name):
+    with pytest.raises(InputError, match="'return_range'"):
+        make(name, SPACES["discrete"], retrun_range=(0, 1))
+
+
+def test_a_misspelt_teacher_names_the_right_one():
+    with pytest.raises(InputError, match="'alp-gmm'"):
+        make("alpgmm", SPACES["discrete"])
+
+
+def test_arms_made_by_discretise_serve_the_teachers_of_arms():
+    for name in ("random", "sec"):
+        teacher = build(name, discretise(SPACES["box"], bins=(3, 2)))
+        assert [p.prob for p in teacher.propose(20)] == pytest.approx([1 / 6] * 20)

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from palaestra.envs.axes import IntAxis
+from palaestra.envs.param_space import ParamSpace
+from palaestra.errors import InputError
+from palaestra.teachers import Outcome, Teacher, TeacherWrapper, make
+from palaestra.teachers.random import RandomTeacher
+
+
+class Countdown(gym.Env):
+    """`steps` steps of reward 0.25; the action 1 breaks the machinery."""
+
+    observation_space = gym.spaces.Discrete(10)
+    action_space = gym.spaces.Discrete(2)
+    param_space = ParamSpace([IntAxis("steps", 1, 4)])
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        options = options or {}
+        self.last_options = options
+        self.left = options.get("params", {"steps": 2})["steps"]
+        return self.left, {"params": {"steps": self.left}}
+
+    def step(self, action):
+        self.left -= 1
+        done = self.left == 0
+        info = {"reward_valid": int(action) != 1}
+        if done:
+            info["is_success"] = True
+        return self.left, 0.25, done, False, info
+
+
+class Recorder(RandomTeacher):
+    """The uniform teacher, keeping what it was told."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.told = []
+
+    def observe(self, outcomes):
+        self.told += outcomes
+        super().observe(outcomes)
+
+
+def wrapped(**kwargs):
+    env = Countdown()
+    teacher = Recorder(env.param_space, **kwargs)
+    return TeacherWrapper(env, teacher), teacher
+
+
+def episode(env, actions=()):
+    _, first = env.reset()
+    actions, total, done = list(actions), 0.0, False
+    while not done:
+        _, reward, terminated, truncated, info = env.step(actions.pop(0) if actions else 0)
+        total, done = total + reward, terminated or truncated
+    return first, total, info
+
+
+def test_the_task_reaches_the_environment_and_the_return_the_teacher():
+    env, teacher = wrapped()
+    for _ in range(5):
+        first, total, last = episode(env)
+        proposal = first["proposal"]
+        assert first["params"] == proposal.task
+        assert last["proposal"] is proposal
+        told = teacher.told[-1]
+        assert (told.id, told.returns, told.successes) == (proposal.id, (0.25 * proposal.task["steps"],), (True,))
+        assert total == told.returns[0]
+    assert len(teacher.told) == 5
+
+
+def test_an_episode_with_failed_machinery_is_not_told():
+    env, teacher = wrapped()
+    episode(env, actions=[1])
+    assert teacher.told == []
+    assert teacher.metrics()["in_flight"] == 1
+    episode(env)
+    assert len(teacher.told) == 1
+
+
+def test_an_episode_left_early_is_not_told_and_not_mixed_into_the_next():
+    env, teacher = wrapped()
+    while env.reset()[0] < 2:
+        pass
+    env.step(0)
+    first, _, _ = episode(env)
+    (told,) = teacher.told
+    assert told.id == first["proposal"].id
+    assert told.returns == (0.25 * first["proposal"].task["steps"],)
+
+
+def test_without_is_success_the_successes_are_unknown():
+    class Silent(Countdown):
+        def step(self, action):
+            *rest, info = super().step(action)
+            info.pop("is_success", None)
+            return (*rest, info)
+
+    env = Silent()
+    teacher = Recorder(env.param_space)
+    episode(TeacherWrapper(env, teacher))
+    assert teacher.told[0].successes is None
+
+
+def test_a_reset_that_names_its_task_is_played_without_the_teacher():
+    env, teacher = wrapped()
+    for options in ({"params": {"steps": 1}}, {"difficulty": 0.0}):
+        _, info = env.reset(options=options)
+        assert "proposal" not in info
+        assert env.unwrapped.last_options == options
+        env.step(0)
+    assert teacher.told == []
+    assert teacher.metrics()["proposed"] == 0
+
+
+def test_other_options_are_passed_along_and_not_changed():
+    env, _ = wrapped()
+    options = {"colour": "red"}
+    env.reset(options=options)
+    assert env.unwrapped.last_options["colour"] == "red"
+    assert options == {"colour": "red"}
+
+
+def test_a_return_outside_the_range_is_refused_with_the_remedy():
+    env, _ = wrapped(return_range=(0.0, 0.1))
+    with pytest.raises(InputError, match="return_range"):
+        episode(env)
+
+
+def test_a_teacher_by_name_is_made_on_the_environments_own_space():
+    env = TeacherWrapper(Countdown(), "sec", seed=4, tau=0.5)
+    same = make("sec", Countdown.param_space, seed=4, tau=0.5)
+    assert [env.reset()[1]["proposal"].task for _ in range(10)] == [p.task for _ in range(10) for p in same.propose(1)]
+
+
+def test_constructor_arguments_are_recorded_and_the_spec_round_trips():
+    gym.register("test/CountdownForTeachers-v0", f"{__name__}:Countdown")
+    env = TeacherWrapper(gym.make("test/CountdownForTeachers-v0"), "sec", seed=4, tau=0.5)
+    saved = json.loads(env.spec.to_json())["additional_wrappers"][-1]["kwargs"]
+    assert saved == {"teacher": "sec", "seed": 4, "tau": 0.5}
+    again = gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+    assert [again.reset()[1]["params"] for _ in range(8)] == [env.reset()[1]["params"] for _ in range(8)]
+
+
+def test_a_teacher_given_as_an_object_is_shared_and_not_copied():
+    env, teacher = wrapped()
+    assert env.teacher is teacher
+    episode(env)
+    assert teacher.metrics()["observed"] == 1
+
+
+def test_a_teacher_that_needs_more_than_returns_is_refused():
+    class Needy(RandomTeacher):
+        needs = frozenset({"value_error"})
+
+    with pytest.raises(InputError, match="value_error"):
+        TeacherWrapper(Countdown(), Needy(Countdown.param_space))
+    needy = Needy(Countdown.param_space)
+    proposal = needy.propose(1)[0]
+    with pytest.raises(InputError, match="value_error"):
+        needy.observe([Outcome(proposal.id, proposal.task, [0.5])])
+    needy.observe([Outcome(proposal.id, proposal.task, [0.5], extras={"value_error": [0.1]})])
+
+
+def test_names_without_a_space_and_options_without_a_name_are_refused():
+    class Bare(Countdown):
+        param_space = None
+
+    with pytest.raises(InputError, match="param_space"):
+        TeacherWrapper(Bare(), "random")
+    with pytest.raises(InputError, match="tau"):
+        TeacherWrapper(Countdown(), make("sec", Countdown.param_space), tau=1.0)
+
+
+def test_alp_gmm_follows_the_axis_on_which_the_return_moves():
+    env = TeacherWrapper(Countdown(), "alp-gmm", fit_rate=40, components=(2, 3))
+    for _ in range(120):
+        episode(env)
+    assert isinstance(env.teacher, Teacher)
+    assert env.teacher.metrics()["observed"] == 120
+    assert np.isfinite(list(env.teacher.metrics().values())).all()
