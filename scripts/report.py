@@ -1,0 +1,236 @@
+"""``palaestra report``: a run's folder as one self-contained page, report.html, that opens without a network.
+
+examples:
+  palaestra report runs/first
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import tyro
+
+from ..agents.atomic import write_atomically
+from ..errors import InputError, MissingExtra
+
+Row = dict[str, Any]
+
+TEMPLATE = Path(__file__).with_name("report.html")
+EPISODES = 10
+TABLE_ROWS = 12
+
+
+@dataclass(frozen=True)
+class Config:
+    run: tyro.conf.Positional[Path]
+    """The run's folder."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code."""
+    config = tyro.cli(Config, args=argv, prog="palaestra report", description=__doc__)
+    print(write_report(config.run))
+    return 0
+
+
+def write_report(run: Path) -> Path:
+    """Write ``run``/report.html from what the run has written so far; its path.
+
+    A run that is still going, was killed in the middle of a line, or has no evaluation yet is fine.
+
+    Raises:
+        InputError: no run is there, or one of its files is not what a run writes.
+        MissingExtra: matplotlib or jinja2 is absent.
+    """
+    run = Path(run)
+    config = read_config(run)
+    try:
+        import jinja2
+
+        from . import report_plots as plots
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] in ("jinja2", "matplotlib"):
+            raise MissingExtra("the report", "train") from error
+        raise
+    metrics = by_step(read_rows(run / "metrics.jsonl"))
+    evaluations = by_step(read_rows(run / "evaluations.jsonl"))
+    proposals = read_rows(run / "proposals.jsonl")
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"number": number, "percent": percent}
+    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+        name=run.resolve().name,
+        config=config,
+        all_config=json.dumps(config, indent=2, ensure_ascii=False),
+        tiles=tiles(metrics, evaluations, read_rows(run / "timings.jsonl")),
+        evaluation_lines=plots.evaluation_lines(evaluations),
+        training_heat=plots.training_heat(proposals),
+        sampled_heats=plots.sampled_heats(proposals),
+        curves=plots.curves(metrics),
+        table=evaluation_table(evaluations),
+        episodes=[shown(row) for row in sample_episodes(read_rows(run / "trajectories.jsonl"))],
+    )
+    return write_atomically(run / "report.html", page)
+
+
+def read_config(run: Path) -> Row:
+    """config.json. Raises InputError where there is no run."""
+    path = run / "config.json"
+    if not path.is_file():
+        raise InputError(f"{str(run)!r} is no run: it has no config.json; give the folder that palaestra train wrote.")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{str(path)!r} is not JSON ({error}); give the folder that palaestra train wrote.") from error
+    if not isinstance(config, dict):
+        raise InputError(f"{str(path)!r} holds no JSON object; give the folder that palaestra train wrote.")
+    return config
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The objects of a JSON-lines file; none where there is no file.
+
+    A last line without its end is a run that was cut, and left out. Raises InputError for any other line that is no
+    object.
+    """
+    if not path.is_file():
+        return []
+    *lines, tail = path.read_bytes().split(b"\n")
+    rows = []
+    for position, line in enumerate([*lines, tail], start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if isinstance(row, dict):
+            rows.append(row)
+        elif position <= len(lines):
+            raise InputError(f"line {position} of {str(path)!r} is no JSON object; remove the line to report the rest.")
+    return rows
+
+
+def by_step(rows: Iterable[Row]) -> list[Row]:
+    """One row a step, in order. Where a step was done again after a resume, the later row counts."""
+    return [row for _, row in sorted({row.get("step", 0): row for row in rows}.items())]
+
+
+def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[Row]) -> list[tuple[str, str, str]]:
+    """The figures at the top: (name, value, what it is measured on)."""
+    found = []
+    if evaluations:
+        first, last = evaluations[0], evaluations[-1]
+        for name, row in [("last", last), ("first", first)][: len(evaluations)]:
+            on = f"step {row.get('step')}, {interval(row)}"
+            found.append((f"success, {name} evaluation", percent(row.get("success")), on))
+    if metrics:
+        last = metrics[-1]
+        found.append(("success in training", percent(last.get("success")), f"step {last.get('step')}"))
+        episodes = sum(row.get("episodes") or 0 for row in metrics)
+        tokens = sum(row.get("tokens") or 0 for row in metrics)
+        found.append(("episodes played", f"{episodes:,.0f}", f"{tokens:,.0f} tokens, {len(metrics)} steps"))
+    if timings:
+        seconds = sum(row.get("seconds") or 0.0 for row in timings)
+        speeds = sorted(row["tokens_per_s"] for row in timings if row.get("tokens_per_s") is not None)
+        speed = f"median {speeds[len(speeds) // 2]:,.0f} tokens/s" if speeds else ""
+        found.append(("time", duration(seconds), speed))
+    return found
+
+
+def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
+    """Header and cells of success by step and difficulty, at most `TABLE_ROWS` rows with the first and the last among
+    them.
+    """
+    everything = [row for evaluation in evaluations for row in evaluation.get("by_difficulty", ())]
+    bins = sorted({(row["low"], row["high"]) for row in everything})
+    rows = []
+    for evaluation in spread(evaluations, TABLE_ROWS):
+        found = {(row["low"], row["high"]): row for row in evaluation.get("by_difficulty", ())}
+        cells = [evaluation, *(found.get(edges) for edges in bins)]
+        rows.append(
+            {
+                "step": evaluation.get("step"),
+                "episodes": evaluation.get("episodes"),
+                "cells": [(percent(cell.get("success")), interval(cell)) if cell else ("–", "") for cell in cells],
+            }
+        )
+    return {"bins": [f"{low:.2f}" if low == high else f"{low:.2f}–{high:.2f}" for low, high in bins], "rows": rows}
+
+
+def sample_episodes(trajectories: Sequence[Row], count: int = EPISODES) -> list[Row]:
+    """At most ``count`` episodes, half of them successes where there are enough of both, each half spread over time."""
+    ordered = sorted(trajectories, key=lambda row: row.get("step", 0))
+    won = [row for row in ordered if row.get("is_success")]
+    lost = [row for row in ordered if not row.get("is_success")]
+    lost_count = min(len(lost), max(count - count // 2, count - len(won)))
+    chosen = spread(won, count - lost_count) + spread(lost, lost_count)
+    return sorted(chosen, key=lambda row: row.get("step", 0))
+
+
+def spread(items: Sequence[Any], count: int) -> list[Any]:
+    """``count`` of ``items`` at even distances, the first and the last among them; all where there are no more."""
+    if len(items) <= count:
+        return list(items)
+    if count < 2:
+        return list(items[-1:] if count else [])
+    return [items[round(position * (len(items) - 1) / (count - 1))] for position in range(count)]
+
+
+def shown(row: Row) -> Row:
+    """An episode as the page shows it: every observation and action as text."""
+    turns = [
+        {**turn, "observation": text(turn.get("observation")), "action": text(turn.get("action"))}
+        for turn in row.get("turns", ())
+    ]
+    params = ", ".join(f"{name} {value}" for name, value in (row.get("params") or {}).items())
+    if not row.get("reward_valid", True):
+        outcome = "invalid"
+    else:
+        outcome = "success" if row.get("is_success") else "truncated" if row.get("truncated") else "failure"
+    return {**row, "turns": turns, "params": params, "outcome": outcome}
+
+
+def text(value: Any) -> str:
+    """Text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def known(value: Any) -> TypeGuard[float]:
+    """Whether a measured value is a finite number (a step without gradients has no loss, for one)."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def number(value: Any) -> str:
+    """Three significant digits; a dash where nothing is known."""
+    return f"{value:.3g}" if known(value) else "–"
+
+
+def percent(value: Any) -> str:
+    """A share as a whole percentage; a dash where nothing is known."""
+    return f"{100 * value:.0f} %" if known(value) else "–"
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """``[49, 94]``, the confidence interval in percent; "" where nothing is known."""
+    low, high = row.get("ci") or (None, None)
+    return f"[{100 * low:.0f}, {100 * high:.0f}]" if known(low) and known(high) else ""
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``3 min 20 s``, ``2 h 05 min``."""
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+if __name__ == "__main__":
+    from .cli import guarded
+
+    sys.exit(guarded(main, sys.argv[1:]))
