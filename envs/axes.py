@@ -70,7 +70,9 @@ class IntAxis:
         return (value - self.low) / (self.high - self.low)
 
     def validate(self, value: Any) -> int:
-        whole = isinstance(value, (int, np.integer)) or (isinstance(value, float) and value.is_integer())
+        whole = isinstance(value, (int, np.integer)) or (
+            isinstance(value, (float, np.floating)) and float(value).is_integer()
+        )
         if isinstance(value, (bool, np.bool_)) or not whole or not self.low <= value <= self.high:
             raise InputError(f"{self.name} must be a whole number from {self.low} to {self.high}, not {value!r}.")
         return int(value)

@@ -112,7 +112,8 @@ class ParamSpace:
         missing = [name for name in self.names if name not in params]
         if missing:
             raise InputError(f"to_unit needs every axis; {', '.join(missing)} is missing from {dict(params)!r}.")
-        return np.array([axis.to_unit(axis.validate(params[axis.name])) for axis in self.axes], dtype=np.float64)
+        axes: tuple[Any, ...] = self.axes
+        return np.array([axis.to_unit(axis.validate(params[axis.name])) for axis in axes], dtype=np.float64)
 
     def sample(self, rng: np.random.Generator) -> dict[str, Any]:
         """Parameters drawn uniformly over the unit cube, with one call of ``rng``."""
