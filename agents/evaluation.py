@@ -98,7 +98,7 @@ def evaluate(
             env.close()
     if out is not None:
         rows = (record.to_json() for record in records)
-        write_atomically(out, (json.dumps(row, ensure_ascii=False, default=_plain) + "\n" for row in rows))
+        write_atomically(out, (json.dumps(row, default=_plain) + "\n" for row in rows))
     return _report(records, env_id, player.name, used_split, seed, None if difficulties is not None else bins)
 
 

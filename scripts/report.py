@@ -197,8 +197,9 @@ def shown(row: Row) -> Row:
 
 
 def text(value: Any) -> str:
-    """Text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """Text as it is, anything else as JSON; half a surrogate pair, which no file can hold, as a question mark."""
+    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return shown.encode("utf-8", "replace").decode("utf-8")
 
 
 def known(value: Any) -> TypeGuard[float]:

@@ -25,6 +25,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 9,
+    "text.parse_math": False,  # a label may hold dollar signs
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": FAINT,

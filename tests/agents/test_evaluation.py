@@ -252,6 +252,10 @@ class TestTrajectories:
         assert all(isinstance(x, float) for x in row["turns"][0]["observation"])
         assert len({tuple(turn["observation"]) for turn in row["turns"]}) == len(row["turns"])
 
+    def test_an_action_that_no_text_file_can_hold_is_written_all_the_same(self, tmp_path):
+        evaluate(lambda seed: "\ud800", CLIMB, episodes=1, out=tmp_path / "t.jsonl")
+        assert json.loads((tmp_path / "t.jsonl").read_text())["turns"][0]["action"] == "\ud800"
+
     def test_a_failed_evaluation_leaves_the_old_file_and_no_other(self, tmp_path):
         path = tmp_path / "t.jsonl"
         path.write_text("old")

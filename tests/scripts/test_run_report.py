@@ -80,7 +80,7 @@ def write_run(run: Path, steps: int = STEPS) -> Path:
         for won in (True, False):
             turn = {
                 "observation": f"Compute 17 + {step}. Answer with an integer.",
-                "action": str(17 + step) if won else "<script>alert('x')</script>\nso 9",
+                "action": str(17 + step) if won else "<script>alert('x')</script>\nso \ud800 9",
                 "reward": float(won),
                 "reward_terms": {"outcome": float(won)},
                 "action_error": None if won else "The answer must be an integer.",

@@ -1,0 +1,114 @@
+"""The command line: what the user can mend is one sentence and exit code 2; anything else keeps its traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import gymnasium as gym
+import pytest
+from palaestra.errors import InputError, MissingExtra
+from palaestra.scripts import cli
+from palaestra.scripts.cli import COMMANDS, guarded, main
+
+
+def sentence(capsys) -> str:
+    """What was said on standard error, which must be one line; nothing may have been said on standard output."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("palaestra: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def raising(error: BaseException):
+    def command(argv):
+        raise error
+
+    return command
+
+
+class TestHelp:
+    @pytest.mark.parametrize("argv", [[], ["--help"], ["-h"], ["help"]])
+    def test_it_names_every_command_on_a_line_of_its_own(self, argv, capsys):
+        assert main(argv) == 0
+        lines = capsys.readouterr().out.splitlines()
+        for command, (_, summary) in COMMANDS.items():
+            assert any(line.split()[:1] == [command] and summary in line for line in lines)
+
+    def test_version_is_the_packages(self, capsys):
+        from palaestra import __version__
+
+        assert main(["--version"]) == 0
+        assert capsys.readouterr().out == f"palaestra {__version__}\n"
+
+    @pytest.mark.parametrize("command", ["eval", "list", "report"])
+    def test_each_command_shows_examples(self, command, capsys):
+        with pytest.raises(SystemExit) as stopped:
+            main([command, "--help"])
+        assert stopped.value.code == 0
+        assert f"examples:\n  palaestra {command}" in capsys.readouterr().out
+
+
+class TestErrors:
+    def test_an_unknown_command_is_answered_with_the_close_one(self, capsys):
+        assert main(["evl"]) == 2
+        assert "unknown command 'evl'; did you mean 'eval'?" in sentence(capsys)
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            InputError("digits must be\nat most 6."),
+            MissingExtra("the report", "train"),
+            gym.error.NameNotFound("Environment `Foo` doesn't exist."),
+        ],
+    )
+    def test_what_the_user_can_mend_is_one_sentence_and_exit_code_2(self, error, capsys):
+        assert guarded(raising(error), []) == 2
+        assert " ".join(str(error).split()) in sentence(capsys)
+
+    def test_ctrl_c_is_130(self, capsys):
+        assert guarded(raising(KeyboardInterrupt()), []) == 130
+        sentence(capsys)
+
+    def test_a_defect_of_ours_keeps_its_traceback(self):
+        with pytest.raises(ZeroDivisionError):
+            guarded(raising(ZeroDivisionError()), [])
+
+    def test_a_commands_own_exit_code_is_kept(self):
+        assert guarded(lambda argv: 1, []) == 1
+        assert guarded(lambda argv: None, []) == 0
+
+    def test_a_command_receives_what_stands_after_its_name(self, monkeypatch):
+        received = []
+        monkeypatch.setattr("palaestra.scripts.list.main", lambda argv: received.append(argv))
+        assert main(["list", "envs", "--format", "json"]) == 0
+        assert received == [["envs", "--format", "json"]]
+
+    def test_a_reader_that_goes_away_causes_no_traceback(self):
+        code = "import sys; from palaestra.scripts.cli import main; sys.exit(main(['list', '--format', 'json']))"
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        process.stderr.close()
+        assert process.wait() == 141
+
+
+class TestAsModules:
+    @pytest.mark.parametrize("module", ["cli", "eval", "list", "report"])
+    def test_each_runs_as_a_module(self, module):
+        subprocess.run([sys.executable, "-m", f"palaestra.scripts.{module}", "--help"], check=True, capture_output=True)
+
+    def test_a_module_answers_bad_input_as_the_command_does(self):
+        argv = [sys.executable, "-m", "palaestra.scripts.eval", "palaestra/Arithmetic-v9"]
+        done = subprocess.run(argv, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert done.stderr.startswith("palaestra: unknown environment 'palaestra/Arithmetic-v9'")
+        assert done.stderr.count("\n") == 1
+
+
+def test_every_command_of_this_module_exists_or_is_one_line_from_it():
+    for command, (module, summary) in cli.COMMANDS.items():
+        assert module.isidentifier()
+        assert command == module
+        assert summary

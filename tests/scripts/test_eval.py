@@ -1,0 +1,119 @@
+"""``palaestra eval``, and axes as they are typed."""
+
+from __future__ import annotations
+
+import json
+
+import palaestra
+import pytest
+from palaestra.envs import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
+from palaestra.errors import InputError
+from palaestra.scripts.axes import describe, parse_axes
+from palaestra.scripts.cli import main
+
+ARITHMETIC = "palaestra/Arithmetic-v0"
+SPACE = ParamSpace(
+    [IntAxis("digits", 1, 6), FloatAxis("noise", 0.0, 2.0), ChoiceAxis("operations", ("+", "+-", "a,b"))]
+)
+
+
+class TestAxes:
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            ("digits=2", {"digits": 2}),
+            ("digits=1:2", {"digits": (1, 2)}),
+            ("noise=0.5:1", {"noise": (0.5, 1.0)}),
+            ("operations=+,+-", {"operations": ["+", "+-"]}),
+            ("operations=a,b", {"operations": ["a,b"]}),
+        ],
+    )
+    def test_each_form_is_read_as_its_axis_wants_it(self, text, value):
+        assert parse_axes([text], SPACE) == value
+
+    @pytest.mark.parametrize(
+        ("texts", "sentence"),
+        [
+            (["digits"], "not 'digits'"),
+            (["digits="], "not 'digits='"),
+            (["digit=2"], "unknown axis 'digit'; did you mean 'digits'"),
+            (["digits=1.5"], "digits=1.5 is not a whole number or a range of them; write digits=1 or digits=1:6"),
+            (["noise=loud"], "noise=loud is not a number"),
+            (["digits=2:1"], "digits=2:1 is not a range"),
+            (["digits=1:2:3"], "digits=1:2:3 is not a range"),
+            (["digits=1:9"], "digits must be a whole number from 1 to 6, not 9"),
+            (["operations=*"], "operations must be one of"),
+            (["digits=1", "digits=2"], "'digits' is given twice"),
+        ],
+    )
+    def test_anything_else_is_one_sentence(self, texts, sentence):
+        with pytest.raises(InputError) as caught:
+            parse_axes(texts, SPACE)
+        assert sentence in str(caught.value)
+
+    def test_a_described_axis_reads_back_as_its_whole_range(self):
+        texts = [describe(axis) for axis in SPACE.axes[:2]]
+        assert texts == ["digits=1:6", "noise=0.0:2.0"]
+        assert SPACE.restrict(**parse_axes(texts, SPACE)) == SPACE
+
+
+class TestEval:
+    def run(self, *argv: str) -> int:
+        return main(["eval", ARITHMETIC, "--episodes", "6", *argv])
+
+    def test_the_oracle_succeeds_and_the_table_says_so(self, capsys):
+        assert self.run("--agent", "oracle") == 0
+        out = capsys.readouterr().out
+        assert f"oracle on {ARITHMETIC}, test split" in out
+        assert "100 %" in out
+
+    def test_axes_narrow_the_tasks(self, tmp_path):
+        axes = ("--axis", "digits=1:2", "terms=3", "--axis", "operations=+")
+        assert self.run("--agent", "oracle", *axes, "--out", str(tmp_path / "t.jsonl")) == 0
+        params = [json.loads(line)["params"] for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+        assert {tuple(row.items()) for row in params} == {
+            (("terms", 3), ("digits", 1), ("operations", "+")),
+            (("terms", 3), ("digits", 2), ("operations", "+")),
+        }
+
+    def test_json_holds_what_evaluate_returns(self, tmp_path):
+        assert self.run("--agent", "random", "--seed", "5", "--json", str(tmp_path / "r.json")) == 0
+        expected = palaestra.evaluate("random", ARITHMETIC, episodes=6, seed=5).to_json()
+        assert json.loads((tmp_path / "r.json").read_text()) == expected
+
+    def test_an_agent_may_be_any_callable_in_a_module(self, tmp_path, monkeypatch, capsys):
+        (tmp_path / "my_own_agent.py").write_text("def answer(observation):\n    return 'I do not know'\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        assert self.run("--agent", "my_own_agent:answer") == 0
+        assert "answer on" in capsys.readouterr().out
+
+    def test_a_person_can_play_on_standard_input(self, monkeypatch, capsys):
+        import io
+
+        monkeypatch.setattr("sys.stdin", io.StringIO("1\n" * 6))
+        assert self.run("--agent", "human") == 0
+        assert "Compute" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("argv", "expected"),
+        [
+            (["--agent", "randon"], "unknown agent 'randon'; did you mean 'random'"),
+            (["--agent", "./no/such/folder"], "the agent './no/such/folder' is no folder"),
+            (["--agent", "no_such_module:x"], "the module 'no_such_module'"),
+            (["--agent", "json:dump_"], "unknown attribute of json 'dump_'; did you mean 'dump'"),
+            (["--agent", "json:decoder"], "an agent is an Agent, a registered name or a callable"),
+            (["--axis", "digits=9"], "digits must be a whole number from 1 to 6, not 9"),
+            (["--episodes", "0"], "episodes must be at least 1, not 0"),
+            (["--difficulty", "2"], "not 2.0"),
+            (["--json", "."], "--json must be a file"),
+        ],
+    )
+    def test_bad_input_is_one_sentence_and_exit_code_2(self, argv, expected, capsys):
+        assert self.run(*argv) == 2
+        out, err = capsys.readouterr()
+        assert expected in err
+        assert (out, err.count("\n")) == ("", 1)
+
+    def test_axes_of_an_environment_without_any_are_refused(self, capsys):
+        assert main(["eval", "CartPole-v1", "--axis", "digits=1"]) == 2
+        assert "'CartPole-v1' has no axes" in capsys.readouterr().err
