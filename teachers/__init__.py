@@ -3,6 +3,8 @@
     teacher = make("alp-gmm", env.unwrapped.param_space, seed=0)
     proposal = teacher.propose(1)[0]
     teacher.observe([Outcome(proposal.id, proposal.task, returns=[0.7], successes=[True])])
+    params = teacher.sample(); teacher.update(params, 0.7)
+    env = TeacherWrapper(env, "alp-gmm", seed=0)
 
 Each algorithm is one module that registers itself; importing this package registers those built in.
 """

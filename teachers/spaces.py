@@ -109,9 +109,8 @@ class BoxCube(Cube):
     def decode(self, u: np.ndarray) -> np.ndarray:
         x = self._low + u * self._width
         x = np.clip(np.floor(x) if self.integer else x, self._low, self._high)
-        task = x.astype(self.space.dtype).reshape(self.space.shape)
-        # Casting to float32 may round past a bound that the float64 value respected.
-        return np.clip(task, self.space.low, self.space.high)
+        # The bounds are exact in the Box's dtype, so that rounding to it cannot pass them.
+        return x.astype(self.space.dtype).reshape(self.space.shape)
 
     def encode(self, task: Any) -> np.ndarray:
         try:

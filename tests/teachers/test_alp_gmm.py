@@ -156,3 +156,9 @@ def test_a_window_of_250_tasks_masters_far_more():
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(InputError, match=next(iter(options))):
         make("alp-gmm", LINE, **options)
+
+
+@pytest.mark.parametrize("options", [{"history": 250}, {"fit_rate": 100}, {"random_share": 0.1}, {"components": (3,)}])
+def test_a_state_under_other_settings_is_refused(options):
+    with pytest.raises(InputError, match="settings"):
+        make("alp-gmm", LINE, **options).load_state_dict(make("alp-gmm", LINE).state_dict())

@@ -246,10 +246,10 @@ def test_a_state_of_another_space_or_range_is_refused(name):
 def test_a_damaged_state_is_refused_and_leaves_the_teacher_as_it_was(name, space):
     teacher = build(name, space)
     play(teacher, rounds=5)
-    before = teacher.state_dict()
+    before, other = teacher.state_dict(), build(name, space, seed=9).state_dict()
     for damage in ({"next_id": "many"}, {"rng": {}}, {"in_flight": [1]}, {"counts": {}}):
         with pytest.raises(InputError, match="damaged"):
-            teacher.load_state_dict({**before, **damage})
+            teacher.load_state_dict({**other, **damage})
         assert teacher.state_dict() == before
     with pytest.raises(InputError, match="lacks rng"):
         teacher.load_state_dict({key: value for key, value in before.items() if key != "rng"})

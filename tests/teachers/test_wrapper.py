@@ -150,7 +150,7 @@ def test_constructor_arguments_are_recorded_and_the_spec_round_trips():
 
 def test_a_teacher_given_as_an_object_is_shared_and_not_copied():
     env, teacher = wrapped()
-    assert env.teacher is teacher
+    assert env.teacher is env._saved_kwargs["teacher"] is teacher
     episode(env)
     assert teacher.metrics()["observed"] == 1
 
