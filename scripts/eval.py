@@ -34,8 +34,8 @@ class Config:
     env: tyro.conf.Positional[str]
     """Environment id; "module:id" imports the module first."""
     agent: str = "random"
-    """A registered agent, module:attribute (an agent or any callable observation -> action), or the folder of a run or
-    a model."""
+    """A registered agent, module:attribute (an agent or any callable observation -> action), the folder of a run or of
+    a model, or a hub id."""
     episodes: int = 100
     """How many to play."""
     seed: int = 0
@@ -85,17 +85,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def find_agent(text: str) -> Agent:
-    """The agent that a command line names: a registered name, a folder of a run or a model, or ``module:attribute``.
+    """The agent that a command line names: registered, in a folder (a run's or a model's), ``module:attribute``, or a
+    hub id.
 
     Raises:
-        InputError: it is none of these; MissingExtra: a folder, but no torch.
+        InputError: it is none of these.
+        MissingExtra: it is a model, and torch or transformers is absent.
     """
     if text in AGENTS:
         return make(text)
     if Path(text).is_dir():
-        return _load_folder(text)
+        return _load_model(text)
     module, colon, attribute = text.rpartition(":")
     if not colon or os.sep in text:
+        # One slash and no dot in front has the form of a hub id; loading says what it is where it is none.
+        if text.count("/") == 1 and text[0] not in "./":
+            return _load_model(text)
         if os.sep in text or text.startswith("."):
             raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")
         raise unknown_name("agent", text, AGENTS)
@@ -113,14 +118,14 @@ def find_agent(text: str) -> Agent:
     return as_agent(value)
 
 
-def _load_folder(folder: str) -> Agent:
+def _load_model(source: str) -> Agent:
     try:
         from ..agents.language.agent import LanguageAgent
     except ModuleNotFoundError as error:
         if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("an agent from a folder", "train") from error
+            raise MissingExtra("a language model", "train") from error
         raise
-    return LanguageAgent.load(folder)
+    return LanguageAgent.load(source)
 
 
 def _axes(env_id: str, texts: Sequence[str]) -> dict[str, object]:
