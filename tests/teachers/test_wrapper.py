@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import gymnasium as gym
@@ -93,6 +94,17 @@ def test_an_episode_left_early_is_not_told_and_not_mixed_into_the_next():
     (told,) = teacher.told
     assert told.id == first["proposal"].id
     assert told.returns == (0.25 * first["proposal"].task["steps"],)
+
+
+def test_the_teacher_is_told_of_episodes_that_only_evaluate():
+    class Evaluator(Recorder):
+        def _draw(self, k):
+            return [dataclasses.replace(draw, train=False) for draw in super()._draw(k)]
+
+    teacher = Evaluator(Countdown.param_space)
+    first, _, _ = episode(TeacherWrapper(Countdown(), teacher))
+    assert first["proposal"].train is False
+    assert [told.id for told in teacher.told] == [0]
 
 
 def test_without_is_success_the_successes_are_unknown():
