@@ -18,8 +18,8 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
     The outcome is the sum of rewards and, where the environment gives it, ``info["is_success"]``. Nothing is told of an
     episode that was left before its end, or in which any step said ``reward_valid: False``: that is the machinery's
     failure, not the student's. A reset whose options name ``params`` or ``difficulty`` is played as asked, without the
-    teacher (evaluation). ``info["proposal"]`` holds the `Proposal` after a reset and at the end of its episode. A learner
-    that honours ``proposal.train`` reads it there; the teacher is told of evaluations too.
+    teacher (evaluation). ``info["proposal"]`` holds the `Proposal` after a reset and at the end of its episode. A
+    learner that honours ``proposal.train`` reads it there; the teacher is told of evaluations too.
 
     Each wrapper asks its own teacher. With `AsyncVectorEnv` every process would hold a copy that learns from its own
     episodes only; there, call `Teacher.propose` and `Teacher.observe` in the learner instead.
