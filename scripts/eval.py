@@ -98,8 +98,10 @@ def find_agent(text: str) -> Agent:
         return _load_model(text)
     module, colon, attribute = text.rpartition(":")
     if not colon or os.sep in text:
-        # One slash and no dot in front has the form of a hub id; loading says what it is where it is none.
-        if text.count("/") == 1 and text[0] not in "./":
+        # One slash has the form of a hub id, unless what stands before it is a folder here: then the rest is mistyped,
+        # and
+        # asking the hub would only cost time.
+        if text.count("/") == 1 and not (Path(text).parent.is_dir() or text[0] in "./"):
             return _load_model(text)
         if os.sep in text or text.startswith("."):
             raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")

@@ -8,6 +8,7 @@ import json
 import math
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from palaestra import evaluate
 from palaestra.agents import Agent, AgentError
@@ -58,7 +59,24 @@ class Climb(gym.Env):
         return self.seed, float(success), done, False, info
 
 
+class Counter(gym.Env):
+    """Counts three steps in one array that it hands out again and again."""
+
+    observation_space = gym.spaces.Box(0, 3, (1,), int)
+    action_space = gym.spaces.Discrete(1)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.count = np.zeros(1, int)
+        return self.count, {}
+
+    def step(self, action):
+        self.count += 1
+        return self.count, 0.0, bool(self.count[0] == 3), False, {}
+
+
 gym.register("palaestra-test/Climb-v0", Climb)
+gym.register("palaestra-test/Counter-v0", Counter)
 CLIMB = "palaestra-test/Climb-v0"
 
 
@@ -83,12 +101,10 @@ class TestWhatIsCounted:
         assert rows == [(0.1, 0.1, 3, 1.0), (0.9, 0.9, 3, 0.0)]
 
     def test_axes_restrict_the_tasks_and_difficulty_runs_over_what_is_left(self):
-        # slope 0.4 … 0.6: the first five of ten stay below 0.5.
-        report = evaluate(lambda seed: "up", CLIMB, episodes=10, axes={"slope": (0.4, 0.6)}, bins=2)
-        assert [(row.low, row.episodes, row.success.mean) for row in report.by_difficulty] == [
-            (0.0, 5, 1.0),
-            (0.5, 5, 0.0),
-        ]
+        # slope 0 … 0.5: five of ten in either half, and only the very last (0.5) is too hard.
+        report = evaluate(lambda seed: "up", CLIMB, episodes=10, axes={"slope": (0.0, 0.5)}, bins=2)
+        rows = [(row.low, row.episodes, row.success.mean) for row in report.by_difficulty]
+        assert rows == [(0.0, 5, 1.0), (0.5, 5, 0.8)]
 
     def test_length_is_the_mean_number_of_steps(self):
         seeds = []
@@ -251,6 +267,11 @@ class TestTrajectories:
         row = json.loads((tmp_path / "t.jsonl").read_text())
         assert all(isinstance(x, float) for x in row["turns"][0]["observation"])
         assert len({tuple(turn["observation"]) for turn in row["turns"]}) == len(row["turns"])
+
+    def test_an_environment_that_reuses_its_array_is_written_as_it_was_seen(self, tmp_path):
+        evaluate(lambda observation: 0, "palaestra-test/Counter-v0", episodes=1, out=tmp_path / "t.jsonl")
+        row = json.loads((tmp_path / "t.jsonl").read_text())
+        assert [turn["observation"] for turn in row["turns"]] == [[0], [1], [2]]
 
     def test_an_action_that_no_text_file_can_hold_is_written_all_the_same(self, tmp_path):
         evaluate(lambda seed: "\ud800", CLIMB, episodes=1, out=tmp_path / "t.jsonl")

@@ -99,6 +99,7 @@ class TestEval:
         [
             (["--agent", "randon"], "unknown agent 'randon'; did you mean 'random'"),
             (["--agent", "./no/such/folder"], "the agent './no/such/folder' is no folder"),
+            (["--agent", "tests/first"], "the agent 'tests/first' is no folder"),
             (["--agent", "no_such_module:x"], "the module 'no_such_module'"),
             (["--agent", "json:dump_"], "unknown attribute of json 'dump_'; did you mean 'dump'"),
             (["--agent", "json:decoder"], "an agent is an Agent, a registered name or a callable"),
@@ -108,7 +109,9 @@ class TestEval:
             (["--json", "."], "--json must be a file"),
         ],
     )
-    def test_bad_input_is_one_sentence_and_exit_code_2(self, argv, expected, capsys):
+    def test_bad_input_is_one_sentence_and_exit_code_2(self, argv, expected, capsys, tmp_path, monkeypatch):
+        (tmp_path / "tests").mkdir()
+        monkeypatch.chdir(tmp_path)
         assert self.run(*argv) == 2
         out, err = capsys.readouterr()
         assert expected in err
