@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palaestra.envs import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
+from palaestra.errors import InputError
+
+untimed = settings(deadline=None)
+
+SPACE = ParamSpace(
+    [
+        IntAxis("digits", 1, 6),
+        IntAxis("slack", 0, 4, harder="down"),
+        IntAxis("range", 10, 1000, log=True),
+        FloatAxis("noise", 0.0, 0.5),
+        FloatAxis("rate", 0.001, 10.0, harder="down", log=True),
+        ChoiceAxis("operations", ("+", "+-", "+-*")),
+    ]
+)
+units = st.lists(st.floats(0.0, 1.0), min_size=len(SPACE), max_size=len(SPACE))
+
+
+def test_ends_of_the_difficulty_are_the_ends_of_the_axes():
+    easy = {"digits": 1, "slack": 4, "range": 10, "noise": 0.0, "rate": pytest.approx(10.0), "operations": "+"}
+    hard = {"digits": 6, "slack": 0, "range": 1000, "noise": 0.5, "rate": pytest.approx(0.001), "operations": "+-*"}
+    assert SPACE.at(0.0) == easy
+    assert SPACE.at(1.0) == hard
+
+
+def test_middle_of_the_difficulty_by_hand():
+    # digits: 6 bins, 0.5 falls on the fourth. slack: bin 2 of 0 to 4. range: geometric mean of 10 and 1000.
+    middle = SPACE.at(0.5)
+    assert middle["digits"] == 4
+    assert middle["slack"] == 2
+    assert middle["range"] == 100
+    assert middle["noise"] == 0.25
+    assert middle["rate"] == pytest.approx(0.1)
+    assert middle["operations"] == "+-"
+
+
+def test_difficulty_is_the_mean_place_over_the_axes_that_vary():
+    space = ParamSpace([IntAxis("a", 1, 5), IntAxis("b", 0, 4, harder="down"), IntAxis("c", 3, 3)])
+    # a: 2 is a quarter of the way up. b: 1 is three quarters of the way down. c cannot vary.
+    assert space.difficulty({"a": 2, "b": 1, "c": 3}) == 0.5
+    assert space.difficulty({"c": 3}) == 0.0
+
+
+@untimed
+@given(units)
+def test_unit_cube_round_trip(u: list[float]):
+    params = SPACE.from_unit(u)
+    point = SPACE.to_unit(params)
+    assert point.shape == (6,)
+    assert point.dtype == np.float64
+    again = SPACE.from_unit(point)
+    for axis in SPACE.axes:
+        expected = params[axis.name]
+        assert again[axis.name] == (pytest.approx(expected) if isinstance(expected, float) else expected)
+
+
+@untimed
+@given(units)
+def test_params_are_valid_and_plain(u: list[float]):
+    params = SPACE.from_unit(u)
+    assert SPACE.validate(params) == params
+    assert json.loads(json.dumps(params)) == params
+    assert {type(value) for value in params.values()} == {int, float, str}
+
+
+@untimed
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_difficulty_is_monotone_along_at(a: float, b: float):
+    low, high = sorted((a, b))
+    assert SPACE.difficulty(SPACE.at(low)) <= SPACE.difficulty(SPACE.at(high)) + 1e-12
+
+
+def test_integers_are_uniform_under_a_uniform_point():
+    # 600 evenly spaced points fall 100 to each of the six values.
+    values = [SPACE.from_unit([(i + 0.5) / 600] + [0.0] * 5)["digits"] for i in range(600)]
+    assert [values.count(v) for v in range(1, 7)] == [100] * 6
+
+
+def test_sampling_depends_on_the_generator_alone():
+    draw = [SPACE.sample(np.random.default_rng(3)) for _ in range(2)]
+    assert draw[0] == draw[1]
+    assert draw[0] != SPACE.sample(np.random.default_rng(4))
+
+
+def test_points_outside_the_cube_are_clipped():
+    assert SPACE.from_unit([2.0] * 6) == SPACE.from_unit([1.0] * 6)
+    assert SPACE.from_unit([-1.0] * 6) == SPACE.from_unit([0.0] * 6)
+
+
+@pytest.mark.parametrize("u", [[0.5], [[0.5] * 6], [float("nan")] * 6])
+def test_a_point_that_is_none_is_refused(u: Any):
+    with pytest.raises(InputError, match="unit cube"):
+        SPACE.from_unit(u)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"digits": 7}, "digits must be a whole number from 1 to 6, not 7"),
+        ({"digits": 2.5}, "digits must be a whole number from 1 to 6, not 2.5"),
+        ({"digits": True}, "not True"),
+        ({"digits": float("nan")}, "not nan"),
+        ({"noise": 0.6}, "noise must be a number from 0.0 to 0.5, not 0.6"),
+        ({"noise": float("nan")}, "not nan"),
+        ({"operations": "*"}, "operations must be one of '\\+', '\\+-', '\\+-\\*', not '\\*'"),
+        ({"digit": 2}, "unknown axis 'digit'; did you mean 'digits'"),
+        ([1], "mapping"),
+    ],
+)
+def test_bad_values_are_refused_with_axis_and_range(params: Any, message: str):
+    with pytest.raises(InputError, match=message):
+        SPACE.validate(params)
+
+
+def test_validate_makes_numpy_values_plain_and_fills_nothing():
+    valid = SPACE.validate({"noise": np.float32(0.25), "digits": np.int64(3)})
+    assert valid == {"digits": 3, "noise": 0.25}
+    assert list(map(type, valid.values())) == [int, float]
+
+
+def test_restricted_space_spans_the_narrow_range():
+    narrow = SPACE.restrict(digits=[1, 2], operations=["+-", "+"], noise=0.25)
+    assert narrow.at(1.0)["digits"] == 2
+    assert narrow.at(1.0)["operations"] == "+-"
+    assert narrow.at(0.0)["operations"] == "+"
+    assert {narrow.at(d)["noise"] for d in (0.0, 0.5, 1.0)} == {0.25}
+    assert narrow.difficulty(narrow.at(1.0)) == 1.0
+    with pytest.raises(InputError, match="digits must be a whole number from 1 to 2, not 3"):
+        narrow.validate({"digits": 3})
+
+
+@pytest.mark.parametrize("ranges", [{"digits": [0, 3]}, {"digits": [5, 2]}, {"digits": [1, 2, 3]}, {"operations": []}])
+def test_impossible_restrictions_are_refused(ranges: dict[str, Any]):
+    with pytest.raises(InputError):
+        SPACE.restrict(**ranges)
+
+
+def test_gymnasium_space_has_the_same_ranges():
+    space = SPACE.space
+    assert space["digits"].contains(np.int64(6))
+    assert not space["digits"].contains(np.int64(7))
+    assert space["noise"].contains(np.array(0.5))
+    assert space["operations"].n == 3  # type: ignore[attr-defined]
+
+
+def test_spaces_compare_and_pickle_by_value():
+    assert pickle.loads(pickle.dumps(SPACE)) == SPACE
+    assert SPACE.restrict(digits=3) != SPACE
+    assert len(SPACE) == SPACE.dimension == 6
+
+
+@pytest.mark.parametrize("difficulty", [-0.1, 1.1, float("nan"), None, "0.5", True, [0.5]])
+def test_difficulty_outside_the_unit_interval_is_refused(difficulty: Any):
+    with pytest.raises(InputError, match="difficulty"):
+        SPACE.at(difficulty)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: IntAxis("a", 3, 2),
+        lambda: IntAxis("a", 0, 2, log=True),
+        lambda: FloatAxis("a", 0.0, float("inf")),
+        lambda: FloatAxis("a", 0.0, 1.0, log=True),
+        lambda: ChoiceAxis("a", ()),
+        lambda: ChoiceAxis("a", ("x", "x")),
+        lambda: IntAxis("a", 1, 2, harder="sideways"),  # type: ignore[arg-type]
+        lambda: ParamSpace([IntAxis("a", 1, 2), IntAxis("a", 1, 3)]),
+    ],
+)
+def test_impossible_axes_are_refused(build: Any):
+    with pytest.raises(InputError):
+        build()
