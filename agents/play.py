@@ -130,10 +130,12 @@ def play(
         for slot, record in enumerate(slots):
             if record is None:
                 continue
+            # Before the step, as some environments write into one array again and again.
+            seen = copy.deepcopy(observations[slot]) if keep_turns else None
             with _named(record, "step"):
                 observation, reward, terminated, truncated, info = envs[slot].step(actions[slot])
             if keep_turns:
-                record.turns.append(_turn(observations[slot], actions[slot], float(reward), info))
+                record.turns.append(_turn(seen, actions[slot], float(reward), info))
             record.reward += float(reward)
             record.length += 1
             record.valid = record.valid and bool(info.get("reward_valid", True))
@@ -143,7 +145,7 @@ def play(
                 record.success = bool(info["is_success"]) if "is_success" in info else None
                 record.progress = float(info["progress"]) if "progress" in info else None
                 record.truncated = bool(truncated)
-                record.final_observation = observation if keep_turns else None
+                record.final_observation = copy.deepcopy(observation) if keep_turns else None
                 done, succeeded = done + 1, succeeded + bool(record.success)
                 if on_episode:
                     on_episode(done, succeeded)
@@ -195,7 +197,7 @@ def _named(record: EpisodeRecord, call: str) -> Iterator[None]:
 
 def _turn(observation: Any, action: Any, reward: float, info: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "observation": copy.deepcopy(observation),  # some environments write into one array again and again
+        "observation": observation,
         "action": action,
         "reward": reward,
         "reward_terms": dict(info.get("reward_terms", {})),
