@@ -65,7 +65,9 @@ class TorchEngine:
         self._head_dim = model.model.layers[0].self_attn.head_dim
         self._groups = config.num_attention_heads // self._kv_heads
         # Keys and values: [layers, 2, slots, kv_heads, capacity, dim]; capacity grows by doubling.
-        self._cache = torch.empty((config.num_hidden_layers, 2, slots, self._kv_heads, 0, self._head_dim), device=self._device)
+        self._cache = torch.empty(
+            (config.num_hidden_layers, 2, slots, self._kv_heads, 0, self._head_dim), device=self._device
+        )
         self._rows: list[_Session] = []
         self._active = 0
         self._sessions: dict[int, _Session] = {}
@@ -288,7 +290,9 @@ class TorchEngine:
             session.pending = [token]
             stop = token in self._stop_ids
             if stop or len(session.ids) == request.max_new_tokens:
-                finished.append(Completion(session.id, tuple(session.ids), tuple(session.logps), "stop" if stop else "length"))
+                finished.append(
+                    Completion(session.id, tuple(session.ids), tuple(session.logps), "stop" if stop else "length")
+                )
                 session.request = None
         for completion in finished:
             self._deactivate(self._sessions[completion.session])

@@ -53,7 +53,9 @@ def _bind(registry: Registry[Any], component: Component) -> Callable[..., Any]:
     known = function.__code__.co_varnames[: function.__code__.co_argcount]
     for name in component.params:
         if name not in known:
-            raise InputError(f"{registry.kind} {component.name!r} has no parameter {name!r}; it has {', '.join(known)}.")
+            raise InputError(
+                f"{registry.kind} {component.name!r} has no parameter {name!r}; it has {', '.join(known)}."
+            )
     bound = partial(function, **component.params)
     bound.needs = needs_of(function)  # type: ignore[attr-defined]
     return bound
@@ -83,7 +85,9 @@ class Objective:
         self.needs: frozenset[str] = frozenset().union(*(needs_of(part) for part in parts))
         for reward in self._shaping:
             if reward.needs:
-                raise InputError(f"reward {type(reward).__name__} needs {sorted(reward.needs)}, which this learner does not supply.")
+                raise InputError(
+                    f"reward {type(reward).__name__} needs {sorted(reward.needs)}, which this learner does not supply."
+                )
 
     def shape(self, groups: Sequence[Group]) -> list[Group]:
         """Add the recipe's reward terms; an invalid verdict makes its trajectory invalid rather than worth nothing."""

@@ -84,7 +84,12 @@ class Environments:
 
 
 def collect(
-    tasks: Sequence[Task], environments: Environments, sampler: Sampler, renderer: Renderer, limits: Limits, temperature: float
+    tasks: Sequence[Task],
+    environments: Environments,
+    sampler: Sampler,
+    renderer: Renderer,
+    limits: Limits,
+    temperature: float,
 ) -> list[Group]:
     """Play every sample of every task.
 
@@ -122,9 +127,7 @@ def _samples(tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
             yield group, task
 
 
-def _ask(
-    play: _Play, session: int, ids: tuple[int, ...], sampler: Sampler, limits: Limits, temperature: float
-) -> None:
+def _ask(play: _Play, session: int, ids: tuple[int, ...], sampler: Sampler, limits: Limits, temperature: float) -> None:
     """Request the next action, within what is left of the budgets; leaves ``play.request`` None where nothing is left."""
     room = min(limits.action, limits.episode - play.tokens, limits.context - play.used - len(ids))
     play.request = Request(session, ids, room, temperature) if room > 0 else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,20 @@ from ...errors import InputError, MissingExtra
 from ..engines.torch_engine import TorchEngine
 from .decoder import check_architecture
 from .renderer import Renderer, renderer_for
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers' own progress bars off the terminal, as they would break ours; the setting is put back."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,22 +70,30 @@ class LanguageModel:
         try:
             config = AutoConfig.from_pretrained(source)
         except (OSError, ValueError) as error:
-            where = "a folder without a model" if Path(source).is_dir() else "neither a model folder nor a hub id that can be read"
+            where = (
+                "a folder without a model"
+                if Path(source).is_dir()
+                else "neither a model folder nor a hub id that can be read"
+            )
             raise InputError(
                 f"{str(source)!r} is {where}; give a folder with config.json, tokenizer and safetensors weights, or a hub id."
             ) from error
         check_architecture(config)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(source)
-            model = AutoModelForCausalLM.from_pretrained(source, dtype="float32")
+            with _quiet():
+                tokenizer = AutoTokenizer.from_pretrained(source)
+                model = AutoModelForCausalLM.from_pretrained(source, dtype="float32")
         except (OSError, ValueError) as error:
-            raise InputError(f"{str(source)!r} has a config.json but its tokenizer or weights cannot be read: {error}") from error
+            raise InputError(
+                f"{str(source)!r} has a config.json but its tokenizer or weights cannot be read: {error}"
+            ) from error
         return cls.of(model.eval(), tokenizer)
 
     def save(self, folder: Path) -> None:
         """Write config, weights (safetensors) and tokenizer to ``folder``."""
-        self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        with _quiet():
+            self.model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
 
     def copy(self) -> LanguageModel:
         """The same tokenizer and renderer over a frozen copy of the weights: a reference policy."""

@@ -7,7 +7,6 @@ masks are those of training. Tasks are drawn uniformly from the parameter space 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -17,25 +16,16 @@ import torch
 from ..grpo.batch import collate
 from ..grpo.metrics import Tally
 from ..grpo.objective import score
-from ..grpo.packing import PACKERS
-from ..grpo.rollout import Environments
+from ..grpo.packing import plain
+from ..grpo.rollout import Environments, Limits, Task, collect
 from ..grpo.types import Group, Trajectory, Turn
 from .model import LanguageModel
+from .warmup_settings import WarmUp
 
-
-@dataclass(frozen=True)
-class WarmUp:
-    """Settings of the warm-up.
-
-    Attributes:
-        steps: optimiser steps; 0 skips the warm-up.
-        batch: episodes a step.
-        lr: peak learning rate of AdamW, reached after a tenth of the steps and then constant.
-    """
-
-    steps: int = 400
-    batch: int = 64
-    lr: float = 2e-3
+WARM_UP_STREAM = 1
+"""Number of the warm-up's random stream; the learner's are others."""
+PROBE_EVERY, PROBE_EPISODES = 25, 256
+RAMP_STEPS = 60
 
 
 def demonstrate(env: gymnasium.Env[Any, Any], language: LanguageModel, seed: int, params: dict[str, Any]) -> Trajectory:
@@ -58,32 +48,44 @@ def demonstrate(env: gymnasium.Env[Any, Any], language: LanguageModel, seed: int
 
 
 def warm_up(
-    language: LanguageModel, environments: Environments, settings: WarmUp, seed: int, packer: str = "plain"
+    language: LanguageModel, environments: Environments, settings: WarmUp, steps: int, seed: int, limits: Limits
 ) -> Iterator[dict[str, float]]:
-    """Train in place, one step per item; yields ``{"step", "loss"}`` (mean negative log-likelihood of a token, nats)."""
+    """Train in place, one step per item, until the target success or the bound on steps is reached.
+
+    Yields:
+        ``{"step", "loss"}`` (mean negative log-likelihood of a token, nats), and "success" where it was measured.
+    """
     optimizer = torch.optim.AdamW(language.model.parameters(), lr=settings.lr, weight_decay=0.0, fused=True)
     env = environments.take()
     space = environments.param_space
-    for step in range(settings.steps):
-        rng = np.random.default_rng([seed, 1, step])
+    engine = language.engine(PROBE_EPISODES, limits.context)
+    for step in range(1, steps + 1):
+        rng = np.random.default_rng([seed, WARM_UP_STREAM, step])
         seeds = rng.integers(0, 2**31, settings.batch).tolist()
         episodes = [demonstrate(env, language, s, space.sample(rng)) for s in seeds]
         for group in optimizer.param_groups:
-            group["lr"] = settings.lr * min(1.0, (step + 1) / max(1, settings.steps // 10))
-        tally = supervised_step(language.model, episodes, packer)
+            group["lr"] = settings.lr * min(1.0, step / RAMP_STEPS)
+        row = {"step": step, **supervised_step(language.model, episodes).means()}
         torch.nn.utils.clip_grad_norm_(language.model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        yield {"step": step + 1, **tally.means()}
+        if step % PROBE_EVERY == 0:
+            tasks = [Task(space.sample(rng), int(rng.integers(2**31)), 1) for _ in range(PROBE_EPISODES)]
+            engine.seed(int(rng.integers(2**31)))
+            groups = collect(tasks, environments, engine, language.renderer, limits, 1.0)
+            row["success"] = float(np.mean([group.trajectories[0].success for group in groups]))
+        yield row
+        if row.get("success", 0.0) >= settings.target:
+            break
     environments.give_back(env)
 
 
-def supervised_step(model: Any, episodes: Sequence[Trajectory], packer: str, budget: int = 16384) -> Tally:
+def supervised_step(model: Any, episodes: Sequence[Trajectory], budget: int = 16384) -> Tally:
     """Accumulate the gradient of the mean negative log-likelihood of the action tokens."""
     batch = collate([Group(-1, (episode,)) for episode in episodes])
     count = int(batch.action.sum())
     tally = Tally()
-    for micro in PACKERS[packer](batch, range(batch.rows), budget):
+    for micro in plain(batch, range(batch.rows), budget):
         logp, _ = score(model, micro, 1.0)
         loss = -logp.sum() / count
         loss.backward()

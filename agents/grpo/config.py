@@ -1,0 +1,134 @@
+"""Everything that defines a training run, as one frozen record that is stored with the run. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import tyro
+
+from ...errors import InputError
+from ..language.warmup_settings import WarmUp
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """A run is a function of this record (bit for bit on a CPU).
+
+    Attributes:
+        env: environment id with text actions.
+        axes: axes restricted to one value, a range or a list of choices, e.g. ``{"digits": [1, 2]}``; the rest keep theirs.
+        teacher: registered teacher that chooses the parameters of every task.
+        teacher_options: further arguments of the teacher.
+        recipe: registered recipe.
+        kl: replaces the coefficient of the recipe's KL penalties; 0 removes them; None leaves the recipe as it is.
+        model: "tiny", a model folder, or a hub id.
+        seed: root of all randomness, at least 0.
+        steps: optimiser batches.
+        prompts: tasks a step (P).
+        samples: episodes a task (G).
+        lr: learning rate of AdamW.
+        lr_warmup: steps over which it rises linearly.
+        weight_decay, beta2: AdamW's.
+        max_grad_norm: gradients are scaled down to this norm.
+        temperature: sampling temperature, also the one that is trained at.
+        max_new_tokens: longest action in tokens.
+        max_episode_tokens: most action tokens in an episode.
+        context: longest conversation in tokens.
+        minibatches: optimiser steps per rollout batch and epoch; groups are dealt out in order.
+        epochs: passes over each rollout batch.
+        packer: "shared_prefix" or "plain".
+        token_budget: most tokens in one forward pass.
+        warmup: supervised steps on oracle solutions before the first step.
+        eval_every: steps between evaluations on the test split; 0 evaluates only before and after.
+        eval_episodes: episodes of an evaluation.
+        checkpoint_every: steps between checkpoints.
+        keep_trajectories: episodes a step that are written out in full.
+        threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
+    """
+
+    env: tyro.conf.Positional[str] = "palaestra/Arithmetic-v0"
+    axes: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
+    teacher: str = "alp-gmm"
+    teacher_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
+    recipe: str = "grpo"
+    kl: float | None = None
+    model: str = "tiny"
+    seed: int = 0
+    steps: int = 300
+    prompts: int = 16
+    samples: int = 8
+    lr: float = 3e-4
+    lr_warmup: int = 10
+    weight_decay: float = 0.0
+    beta2: float = 0.999
+    max_grad_norm: float = 1.0
+    temperature: float = 1.0
+    max_new_tokens: int = 32
+    max_episode_tokens: int = 256
+    context: int = 512
+    minibatches: int = 1
+    epochs: int = 1
+    packer: str = "shared_prefix"
+    token_budget: int = 16384
+    warmup: WarmUp = field(default_factory=WarmUp)
+    eval_every: int = 50
+    eval_episodes: int = 200
+    checkpoint_every: int = 50
+    keep_trajectories: int = 8
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value < least:
+                raise InputError(f"{name} must be at least {least}, not {value}.")
+        for name in ("lr", "temperature", "max_grad_norm"):
+            value = getattr(self, name)
+            if not 0 < value < float("inf"):
+                raise InputError(f"{name} must be a positive number, not {value}.")
+        if self.kl is not None and self.kl < 0:
+            raise InputError(f"kl must not be negative, not {self.kl}.")
+        if self.minibatches > self.prompts:
+            raise InputError(
+                f"minibatches ({self.minibatches}) must not exceed prompts ({self.prompts}): a group is never split."
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain types, for ``config.json``."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TrainConfig:
+        """The inverse of `to_json`; unknown keys raise InputError."""
+        known = {item.name for item in dataclasses.fields(cls)}
+        if unknown := sorted(set(data) - known):
+            raise InputError(f"the configuration has unknown entries {unknown}; it was written by another version.")
+        return cls(**{**data, "warmup": WarmUp(**data.get("warmup", {}))})
+
+    def differences(self, other: TrainConfig) -> list[str]:
+        """``name: ours != theirs`` for each entry that differs."""
+        mine, theirs = self.to_json(), other.to_json()
+        return [f"{name}: {mine[name]!r} instead of {theirs[name]!r}" for name in mine if mine[name] != theirs[name]]
+
+
+_LEAST = {
+    "seed": 0,
+    "steps": 0,
+    "prompts": 1,
+    "samples": 1,
+    "lr_warmup": 0,
+    "max_new_tokens": 1,
+    "max_episode_tokens": 1,
+    "context": 8,
+    "minibatches": 1,
+    "epochs": 1,
+    "token_budget": 1,
+    "eval_every": 0,
+    "eval_episodes": 1,
+    "checkpoint_every": 1,
+    "keep_trajectories": 0,
+    "threads": 0,
+}
