@@ -106,6 +106,7 @@ def test_snapshots_do_not_share_a_mutable_state():
     env = Listing(split="all")
     env.reset(seed=0)
     snapshot = env.get_state()
+    env.step("1")
     for _ in range(2):
         env.set_state(snapshot)
         assert env.step("1")[0].endswith("You are at 1.")
