@@ -94,6 +94,7 @@ class TorchEngine:
         session.ids, session.logps = [], []
         self._waiting.append(session)
 
+    @torch.inference_mode()
     def close(self, session: int) -> None:
         """Free the session's row. Closing a session with a request in flight cancels the request."""
         closed = self._sessions.pop(session, None)

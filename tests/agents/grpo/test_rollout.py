@@ -1,0 +1,156 @@
+"""Episodes as they are recorded: the traps that other learners fell into, on the one rollout path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gymnasium
+import palaestra
+import pytest
+import torch
+from palaestra.agents.engines.scripted import ScriptedSampler
+from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.objective import Objective, accumulate_gradients
+from palaestra.agents.grpo.recipes import RECIPES
+from palaestra.agents.grpo.rollout import Environments, Limits, Task, collect
+from palaestra.agents.language.renderer import MarkerRenderer
+from palaestra.agents.language.tokenizer import character_tokenizer
+from palaestra.errors import InputError
+
+GUESS = "palaestra/GuessNumber-v0"
+ROOM = Limits(action=16, episode=1000, context=4000)
+
+
+@pytest.fixture(scope="module")
+def renderer():
+    return MarkerRenderer(character_tokenizer())
+
+
+def constant(renderer: MarkerRenderer, text: str) -> ScriptedSampler:
+    """A sampler that always says ``text``."""
+    return ScriptedSampler(lambda session, context: renderer.action_ids(text), renderer.stop_ids)
+
+
+def guesses(renderer, sampler, limits: Limits = ROOM, samples: int = 2):
+    environments = Environments(GUESS)
+    params = environments.param_space.at(0.3)
+    return collect([Task(params, 5, samples, 42)], environments, sampler, renderer, limits, 1.0)[0]
+
+
+def test_a_group_plays_the_same_task_and_keeps_the_teachers_number(renderer):
+    group = guesses(renderer, constant(renderer, "1"), samples=3)
+    assert group.proposal == 42
+    assert len({t.task_id for t in group.trajectories}) == 1
+    assert len({t.turns[0].obs_ids for t in group.trajectories}) == 1
+
+
+def test_every_observation_and_reward_of_the_environment_is_recorded(renderer):
+    # Trap 12: neither the first observation nor a reward may be dropped. Replay the same actions by hand.
+    trajectory = guesses(renderer, constant(renderer, "2")).trajectories[0]
+    env = gymnasium.make(GUESS)
+    observation, _ = env.reset(seed=5, options={"params": dict(trajectory.params)})
+    total = 0.0
+    for turn in trajectory.turns:
+        assert turn.observation == observation
+        observation, reward, terminated, truncated, info = env.step("2")
+        assert turn.reward == reward
+        total += reward
+    assert terminated or truncated
+    assert trajectory.env_return == total
+    assert trajectory.success == info["is_success"]
+
+
+def test_turns_extend_one_another_exactly_as_sampled(renderer):
+    # Traps 3 and 19: the learner's ids are those that passed through the sampler, in order, and nothing else.
+    seen: dict[int, list[int]] = {}
+
+    def script(session: int, context: Sequence[int]) -> Sequence[int]:
+        answer = renderer.action_ids("3")
+        seen[session] = [*context, *answer]
+        return answer
+
+    group = guesses(renderer, ScriptedSampler(script, renderer.stop_ids))
+    batch = collate([group])
+    assert [batch.ids[batch.row_slice(row)].tolist() for row in range(2)] == [seen[0], seen[1]]
+
+
+def test_observation_tokens_are_never_trained(renderer):
+    group = guesses(renderer, constant(renderer, "3"))
+    batch = collate([group])
+    acted = [token for t in group.trajectories for turn in t.turns for token in turn.act_ids]
+    assert batch.ids[batch.action].tolist() == acted
+
+
+def test_mask_ids_and_logps_agree_when_a_budget_ends_in_the_middle_of_an_action(renderer):
+    # Trap 4: the budget of the episode is met exactly, one short, and in the middle of an action.
+    for budget in range(1, 9):
+        group = guesses(renderer, constant(renderer, "12"), Limits(action=3, episode=budget, context=4000))
+        batch = collate([group])
+        for trajectory in group.trajectories:
+            assert trajectory.action_tokens <= budget
+        assert int(batch.action.sum()) == sum(t.action_tokens for t in group.trajectories)
+        assert len(batch.ids) == len(batch.action) == len(batch.logp_mu) == len(batch.turn_of)
+
+
+def test_an_episode_that_outgrows_the_context_is_truncated_not_failed(renderer):
+    first = guesses(renderer, constant(renderer, "1")).trajectories[0].turns
+    context = len(first[0].obs_ids) + len(first[0].act_ids) + len(first[1].obs_ids)
+    cut = guesses(renderer, constant(renderer, "1"), Limits(16, 1000, context)).trajectories[0]
+    assert len(cut.turns) == 1
+    assert cut.truncated
+    assert cut.valid
+
+
+def test_a_prompt_that_leaves_no_room_to_answer_is_refused_with_the_remedy(renderer):
+    with pytest.raises(InputError, match="raise the context"):
+        guesses(renderer, constant(renderer, "1"), Limits(16, 1000, 10))
+
+
+def test_the_stop_token_is_trained(small):
+    # Trap 1: masked because it doubles as padding.
+    end = small.tokenizer.eos_token_id
+    from .conftest import group, trajectory
+
+    rows = group(trajectory(1.0, [([2, 40, 3], [50, end])]), trajectory(0.0, [([2, 40, 3], [50, 60])]))
+    objective = Objective(RECIPES["rloo"])
+    weighted = objective.weigh(collate([rows]))
+    small.model.zero_grad()
+    accumulate_gradients(small.model, objective, weighted)
+    gradient = small.model.lm_head.weight.grad[end]
+    assert gradient.abs().max() > 0
+    # The rows differ only in their last token, so its log-probability must rise along the gradient.
+    with torch.no_grad():
+        logits = small.model(torch.tensor([[2, 40, 3, 50]])).logits[0, -1].softmax(-1)
+    assert logits[end] > 0
+    small.model.zero_grad()
+
+
+def test_a_failed_machine_is_not_a_reward_of_zero(renderer):
+    class Broken(palaestra.envs.Question):
+        """An environment whose verifier is down.
+
+        Description: d. Parameters: none.
+        """
+
+        param_space = palaestra.envs.ParamSpace([palaestra.envs.IntAxis("size", 1, 50)])
+
+        def generate(self, rng, params):
+            return palaestra.envs.Task(f"Say {int(rng.integers(1000))}.", "1")
+
+        def oracle(self, task):
+            return task.answer
+
+        def verify(self, task, answer):
+            return palaestra.rewards.Verdict(0.0, False, valid=False)
+
+    if "test/Broken-v0" not in gymnasium.registry:
+        palaestra.envs.register("test/Broken-v0", Broken)
+    environments = Environments("test/Broken-v0")
+    group = collect([Task({"size": 3}, 1, 4)], environments, constant(renderer, "1"), renderer, ROOM, 1.0)[0]
+    assert group.valid == ()
+    assert collate([group]).rows == 0
+
+
+def test_environments_without_text_actions_are_refused():
+    with pytest.raises(InputError, match="takes actions from Discrete, not text"):
+        Environments("palaestra/DoorKey-v0")

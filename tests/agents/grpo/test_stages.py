@@ -1,0 +1,216 @@
+"""Each stage against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+
+import pytest
+import torch
+from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.correctors import truncated_is
+from palaestra.agents.grpo.credit import group_mean, group_std, leave_one_out, no_scale
+from palaestra.agents.grpo.filters import mixed_outcomes
+from palaestra.agents.grpo.masks import untruncated
+from palaestra.agents.grpo.objective import Objective
+from palaestra.agents.grpo.recipes import RECIPES, Component, Credit, c
+from palaestra.agents.grpo.reductions import constant, sequence_mean, sequence_sum, token_mean
+from palaestra.agents.grpo.regularisers import kl_k1, kl_k2, kl_k3
+from palaestra.agents.grpo.scored import Scored
+from palaestra.agents.grpo.surrogates import clip, reinforce
+from palaestra.errors import InputError
+
+from .conftest import group, trajectory  # isort: skip
+
+
+def batch_of(*outcomes_by_group: list[float], lengths: list[int] | None = None):
+    counts = iter(lengths or [2] * sum(map(len, outcomes_by_group)))
+    return collate([group(*(trajectory(r, [([5, 6], [7] * next(counts))]) for r in rs)) for rs in outcomes_by_group])
+
+
+def scored(logp: list[float], old: list[float], advantage: list[float], ref: list[float] | None = None) -> Scored:
+    at = torch.tensor(logp, requires_grad=True)
+    rows = torch.zeros(len(logp), dtype=torch.int64)
+    return Scored(
+        at,
+        torch.tensor(old),
+        torch.tensor(advantage),
+        torch.zeros(len(logp)),
+        rows,
+        1,
+        torch.tensor(ref) if ref else None,
+    )
+
+
+def test_grpo_advantages_of_two_successes_in_eight():
+    batch = batch_of([1, 1, 0, 0, 0, 0, 0, 0])
+    centred = batch.outcome - group_mean(batch.outcome, batch)
+    # mean 1/4, deviation with ddof 1 is sqrt(8 * 3/16 / 7) = 0.46291
+    assert group_std(centred, batch, ddof=1, eps=0.0)[0].item() == pytest.approx(0.75 / 0.46291, abs=1e-5)
+    # with ddof 0 it is sqrt(3/16), so sqrt(8/7) = 1.069 times as much
+    assert group_std(centred, batch, ddof=0, eps=0.0)[0].item() == pytest.approx(math.sqrt(3), abs=1e-5)
+
+
+def test_leave_one_out_equals_the_scaled_centred_return():
+    batch = batch_of([1.0, 0.0, 0.5, 0.25])
+    advantage = batch.outcome - leave_one_out(batch.outcome, batch)
+    # G/(G-1) (R - mean) with mean 0.4375
+    expected = [4 / 3 * (r - 0.4375) for r in (1.0, 0.0, 0.5, 0.25)]
+    assert advantage.tolist() == pytest.approx(expected)
+
+
+def test_groups_of_unequal_size_do_not_mix():
+    # Trap 20.
+    batch = batch_of([1, 0, 0], [1, 1], [0.5])
+    assert group_mean(batch.outcome, batch).tolist() == pytest.approx([1 / 3] * 3 + [1, 1] + [0.5])
+
+
+@pytest.mark.parametrize("baseline", [group_mean, leave_one_out])
+@pytest.mark.parametrize("scale", [no_scale, group_std])
+def test_a_group_of_one_and_a_constant_group_get_advantage_zero(baseline, scale):
+    # Trap 11: no NaN from the deviation of a single value.
+    batch = batch_of([0.7], [0.3, 0.3])
+    advantage = scale(batch.outcome - baseline(batch.outcome, batch), batch)
+    assert advantage.tolist() == pytest.approx([0, 0, 0], abs=1e-6)
+
+
+def test_reductions_of_two_rows_with_one_and_three_tokens():
+    batch = batch_of([1, 0], lengths=[1, 3])
+    keep = batch.action
+    on = lambda weight: weight[keep].tolist()  # noqa: E731
+    assert on(token_mean(batch, keep)) == pytest.approx([1 / 4] * 4)
+    assert on(sequence_mean(batch, keep)) == pytest.approx([1 / 2, 1 / 6, 1 / 6, 1 / 6])
+    assert on(sequence_sum(batch, keep)) == pytest.approx([1 / 2] * 4)
+    # the token budget of an episode is 16 in these tests
+    assert on(constant(batch, keep)) == pytest.approx([1 / 32] * 4)
+    assert on(constant(batch, keep, length=10)) == pytest.approx([1 / 20] * 4)
+    for reduction in (token_mean, sequence_mean, sequence_sum, constant):
+        assert not reduction(batch, keep)[~keep].any()
+
+
+def test_clip_takes_the_pessimistic_side():
+    # ratios 1.5, 1.5, 0.5, 0.5 with advantages +1, -1, +1, -1 and bounds [0.8, 1.28]
+    term = clip(scored([math.log(1.5)] * 2 + [math.log(0.5)] * 2, [0.0] * 4, [1, -1, 1, -1]), low=0.2, high=0.28)
+    assert term.value.tolist() == pytest.approx([1.28, -1.5, 0.5, -0.8])
+    assert term.stats["clip_fraction"] == (2, 4)
+
+
+def test_clip_at_ratio_one_has_the_gradient_of_reinforce():
+    for advantage in (1.3, -0.7):
+        at_one, plain = scored([-2.0], [-2.0], [advantage]), scored([-2.0], [-2.0], [advantage])
+        clip(at_one).value.sum().backward()
+        reinforce(plain).value.sum().backward()
+        assert at_one.logp.grad.item() == pytest.approx(plain.logp.grad.item()) == pytest.approx(advantage)
+
+
+def test_kl_estimates_of_a_known_gap():
+    s = scored([-1.0], [-1.0], [0.0], ref=[-1.5])  # d = -0.5
+    assert kl_k3(s, 1.0).value.item() == pytest.approx(math.exp(-0.5) + 0.5 - 1)
+    assert kl_k2(s, 2.0).value.item() == pytest.approx(2 * 0.125)
+    with pytest.warns(UserWarning, match="kl_k2 or kl_k3"):
+        assert kl_k1(s, 1.0).value.item() == pytest.approx(0.5)
+
+
+def test_k1_in_the_loss_warns_that_it_does_nothing():
+    # Trap 10. Its gradient is the same whatever the reference says.
+    grads = []
+    for ref in (-1.5, -9.0):
+        s = scored([-1.0], [-1.0], [0.0], ref=[ref])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kl_k1(s, 1.0).value.sum().backward()
+        grads.append(s.logp.grad.item())
+    assert grads == [1.0, 1.0]
+
+
+def test_truncated_importance_weights_have_no_gradient():
+    s = scored([0.0, 1.0], [0.0, 0.0], [1, 1])
+    factor = truncated_is(s, cap=2.0)
+    assert factor.tolist() == pytest.approx([1.0, 2.0])
+    assert not factor.requires_grad
+
+
+def test_no_row_is_dropped_for_its_length_by_a_product_of_ratios():
+    # Trap 7: with a sequence product, 200 tokens of ratio 1.05 would make e^9.8; per token the factor stays 1.05.
+    s = scored([math.log(1.05)] * 200, [0.0] * 200, [1.0] * 200)
+    assert truncated_is(s, cap=2.0).tolist() == pytest.approx([1.05] * 200)
+
+
+def test_dynamic_sampling_keeps_the_groups_with_variance():
+    groups = [group(*(trajectory(r, [([5], [6])]) for r in rs)) for rs in ([1, 1], [1, 0], [0, 0])]
+    assert mixed_outcomes(groups) == [groups[1]]
+
+
+def test_truncated_episodes_can_be_masked():
+    rows = group(trajectory(1, [([5], [6, 7])]), trajectory(0, [([5], [6])], truncated=True))
+    batch = collate([rows])
+    assert untruncated(batch).tolist() == [True] * 3 + [False] * 2
+
+
+def test_an_invalid_episode_leaves_baseline_batch_and_denominators():
+    # A failure of the machinery is not a reward of 0.
+    lost = trajectory(0, [([5], [6, 6, 6])], valid=False)
+    with_lost = collate([group(trajectory(1, [([5], [6])]), lost, trajectory(0, [([5], [7])]))])
+    without = collate([group(trajectory(1, [([5], [6])]), trajectory(0, [([5], [7])]))])
+    assert with_lost.ids.tolist() == without.ids.tolist()
+    assert group_mean(with_lost.outcome, with_lost).tolist() == [0.5, 0.5]
+
+
+def test_groups_without_any_valid_episode_are_dropped():
+    lost = group(trajectory(0, [([5], [6])], valid=False))
+    assert Objective(RECIPES["grpo"]).keep([lost]) == []
+
+
+def test_a_judge_that_fails_makes_the_episode_invalid_not_worthless():
+    from palaestra.rewards import REWARDS, Reward, Verdict
+
+    class Failing(Reward):
+        def __call__(self, episode):
+            return Verdict(0.0, False, valid=False)
+
+    if "failing-for-test" not in REWARDS:
+        REWARDS.add("failing-for-test", Failing)
+    objective = Objective(replace(RECIPES["grpo"], shaping=(c("failing-for-test"),)))
+    (shaped,) = objective.shape([group(trajectory(1, [([5], [6])]))])
+    assert shaped.valid == ()
+
+
+def test_dapo_punishes_length_softly():
+    # budget 16, cache a fifth of it = 3: 13 tokens are free, 16 cost 1
+    objective = Objective(RECIPES["dapo"])
+    rows = [trajectory(1, [([5], [6] * n)]) for n in (13, 14, 16)]
+    (shaped,) = objective.shape([group(*rows)])
+    assert [t.outcome for t in shaped.trajectories] == pytest.approx([1, 1 - 1 / 3, 0])
+
+
+def test_rows_of_advantage_zero_skip_the_forward_pass_but_stay_in_the_denominator():
+    # Trap 18.
+    groups = [group(*(trajectory(r, [([5], [6, 7])]) for r in rs)) for rs in ([1, 0], [1, 1])]
+    weighted = Objective(RECIPES["dr_grpo"]).weigh(collate(groups))
+    assert weighted.rows == [0, 1]
+    assert weighted.weight[weighted.batch.action][0].item() == pytest.approx(1 / (4 * 16))
+
+
+def test_a_regulariser_keeps_rows_of_advantage_zero_in_the_forward_pass():
+    groups = [group(*(trajectory(r, [([5], [6, 7])]) for r in (1, 1)))]
+    assert Objective(RECIPES["grpo"]).weigh(collate(groups)).rows == [0, 1]
+
+
+def test_credit_terms_add_up_with_their_coefficients():
+    doubled = replace(RECIPES["rloo"], credit=(Credit(scale=c("none")), Credit(scale=c("none"), coefficient=2.0)))
+    weighted = Objective(doubled).weigh(collate([group(*(trajectory(r, [([5], [6])]) for r in (1, 0)))]))
+    assert weighted.advantage[weighted.batch.action].tolist() == pytest.approx([1.5, -1.5])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"surrogate": Component("clipp")}, "unknown surrogate 'clipp'; did you mean 'clip'"),
+        ({"reduction": c("token_mean", length=3)}, "reduction 'token_mean' has no parameter 'length'"),
+        ({"shaping": (c("overlnog"),)}, "unknown reward 'overlnog'; did you mean 'overlong'"),
+    ],
+)
+def test_a_recipe_with_an_unknown_part_is_refused_by_name(changes, words):
+    with pytest.raises(InputError, match=words.replace("(", r"\(")):
+        Objective(replace(RECIPES["grpo"], **changes))

@@ -1,0 +1,160 @@
+"""The in-process engine against transformers' own forward pass."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from palaestra.agents.engines.sampler import Completion, Request
+from palaestra.agents.engines.torch_engine import TorchEngine
+
+TEMPERATURES = (1.0, 0.5, 1.5)
+
+
+def converse(
+    engine: TorchEngine, sessions: int, turns: int, seed: int = 0
+) -> dict[int, list[tuple[list[int], Completion]]]:
+    """Random conversations of ``turns`` turns; session i is sampled at TEMPERATURES[i % 3]."""
+    rng = random.Random(seed)
+    script = {s: [rng.choices(range(5, 100), k=rng.randint(1, 12)) for _ in range(turns)] for s in range(sessions)}
+    said: dict[int, list[tuple[list[int], Completion]]] = {s: [] for s in range(sessions)}
+    for session in script:
+        engine.submit(Request(session, script[session][0], 9, TEMPERATURES[session % 3]))
+    while completions := engine.step():
+        for completion in completions:
+            session = completion.session
+            said[session].append((script[session][len(said[session])], completion))
+            if len(said[session]) < turns:
+                ids = script[session][len(said[session])]
+                engine.submit(Request(session, ids, 9, TEMPERATURES[session % 3]))
+            else:
+                engine.close(session)
+    return said
+
+
+@pytest.mark.parametrize("slots", [1, 3, 64])
+def test_logps_equal_a_rescoring_of_the_whole_conversation_at_each_temperature(small, slots):
+    # Seven conversations of three turns on few slots: rows are refilled, paused and moved all the time.
+    said = converse(small.engine(slots, 512), sessions=7, turns=3)
+    worst = 0.0
+    for session, turns in said.items():
+        assert len(turns) == 3
+        ids = [token for observed, completion in turns for token in (*observed, *completion.ids)]
+        with torch.no_grad():
+            logits = small.model(torch.tensor([ids])).logits[0, :, : len(small.tokenizer)]
+        logps = (logits / TEMPERATURES[session % 3]).log_softmax(-1)
+        place = 0
+        for observed, completion in turns:
+            place += len(observed)
+            for token, logp in zip(completion.ids, completion.logps, strict=True):
+                worst = max(worst, abs(logps[place - 1, token].item() - logp))
+                place += 1
+    assert worst < 2e-5
+
+
+def test_every_request_is_answered_when_there_are_more_than_slots(small):
+    engine = small.engine(slots=4)
+    for session in range(30):
+        engine.submit(Request(session, [5 + session], 3))
+    answered = []
+    while completions := engine.step():
+        for completion in completions:
+            answered.append(completion.session)
+            engine.close(completion.session)
+    assert sorted(answered) == list(range(30))
+
+
+def test_a_short_answer_returns_before_a_long_one_is_complete(small):
+    engine = small.engine(slots=2)
+    engine.submit(Request(0, [7], 50))
+    engine.submit(Request(1, [8], 1))
+    assert [completion.session for completion in engine.step()] == [1]
+
+
+def test_the_stop_token_ends_the_answer_and_is_part_of_it(small):
+    # Every id stops: each answer is exactly one token.
+    engine = TorchEngine(small.model, range(len(small.tokenizer)), len(small.tokenizer), slots=2)
+    engine.submit(Request(0, [9, 10], 5))
+    (completion,) = engine.step()
+    assert len(completion.ids) == 1
+    assert completion.finish == "stop"
+
+
+def test_sampled_frequencies_follow_the_model(small):
+    engine = small.engine(slots=500)
+    engine.seed(11)
+    counts = torch.zeros(len(small.tokenizer))
+    for repeat in range(8):
+        for session in range(500):
+            engine.submit(Request(repeat * 500 + session, [40, 41, 42], 1, 0.7))
+        while completions := engine.step():
+            for completion in completions:
+                counts[completion.ids[0]] += 1
+                engine.close(completion.session)
+    with torch.no_grad():
+        expected = (small.model(torch.tensor([[40, 41, 42]])).logits[0, -1, : len(counts)] / 0.7).softmax(-1) * 4000
+    chi_square = ((counts - expected) ** 2 / expected).sum().item()
+    # 100 degrees of freedom: mean 100, standard deviation 14; seeded, so this cannot flicker.
+    assert chi_square < 160
+
+
+def test_temperature_zero_takes_the_most_likely_token(small):
+    engine = small.engine(slots=1)
+    engine.submit(Request(0, [20, 21], 1, 0.0))
+    with torch.no_grad():
+        expected = small.model(torch.tensor([[20, 21]])).logits[0, -1, : len(small.tokenizer)].argmax().item()
+    assert engine.step()[0].ids == (expected,)
+
+
+def test_ids_beyond_the_tokenizer_are_never_sampled(small):
+    # Trap 15: a padded vocabulary. Only ids below 3 exist here.
+    engine = TorchEngine(small.model, [], vocabulary=3, slots=8)
+    for session in range(8):
+        engine.submit(Request(session, [5], 20))
+    tokens = set()
+    while completions := engine.step():
+        for completion in completions:
+            tokens |= set(completion.ids)
+            engine.close(completion.session)
+    assert tokens <= {0, 1, 2}
+    assert tokens
+
+
+def test_generation_leaves_the_weights_where_and_as_they_are(small):
+    # Trap 16: a generator that casts the trained weights in place.
+    before = [(weight.data_ptr(), weight.dtype, weight.requires_grad) for weight in small.model.parameters()]
+    converse(small.engine(4), sessions=3, turns=2)
+    assert before == [(weight.data_ptr(), weight.dtype, weight.requires_grad) for weight in small.model.parameters()]
+
+
+def test_the_same_seed_gives_the_same_tokens_and_another_one_does_not(small):
+    runs = []
+    for seed in (5, 5, 6):
+        engine = small.engine(4)
+        engine.seed(seed)
+        runs.append({s: [c.ids for _, c in turns] for s, turns in converse(engine, 6, 2).items()})
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_a_conversation_past_the_limit_is_refused_with_both_numbers(small):
+    engine = small.engine(slots=1, max_length=20)
+    with pytest.raises(ValueError, match=r"would reach 25 tokens; the limit is 20"):
+        engine.submit(Request(0, [5] * 15, 10))
+
+
+def test_closing_a_session_cancels_its_request(small):
+    engine = small.engine(slots=2)
+    engine.submit(Request(0, [5], 5))
+    engine.submit(Request(1, [6], 5))
+    engine.close(0)
+    sessions = []
+    while completions := engine.step():
+        sessions += [completion.session for completion in completions]
+    assert sessions == [1]
+
+
+def test_lengths_of_ids_and_logps_must_agree():
+    # Trap 5.
+    with pytest.raises(ValueError, match="2 ids but 1 log-probabilities"):
+        Completion(0, (1, 2), (0.0,), "stop")
