@@ -1,0 +1,261 @@
+"""Whole runs: what is written, and that neither kill -9 nor Ctrl-C loses or changes anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from palaestra.agents.grpo.config import TrainConfig
+from palaestra.agents.grpo.learner import Learner, Progress
+from palaestra.agents.grpo.run_folder import RunFolder, newest_checkpoint
+from palaestra.agents.language.agent import LanguageAgent
+from palaestra.agents.language.model import LanguageModel
+from palaestra.agents.language.warmup_settings import WarmUp
+from palaestra.errors import InputError
+
+STEPS = 10
+
+
+@pytest.fixture(scope="module")
+def model(small, tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("model") / "small"
+    small.save(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def config(model) -> TrainConfig:
+    return TrainConfig(
+        model=model,
+        axes={"digits": 1, "terms": [2, 3]},
+        warmup=WarmUp(steps=6, batch=8),
+        steps=STEPS,
+        prompts=3,
+        samples=4,
+        max_new_tokens=6,
+        eval_every=4,
+        eval_episodes=10,
+        checkpoint_every=3,
+        threads=1,
+    )
+
+
+def rows(run: Path, log: str) -> list[dict]:
+    return [json.loads(line) for line in (run / f"{log}.jsonl").read_text().splitlines()]
+
+
+def outcome(run: Path) -> dict[str, bytes]:
+    """All that must be bit-identical between two runs: weights, optimiser, teacher, and every log but the timings."""
+    newest = newest_checkpoint(run)
+    assert newest is not None
+    found = {name: (newest / name).read_bytes() for name in ("model.safetensors", "state.json")}
+    for log in ("metrics", "proposals", "evaluations", "trajectories"):
+        found[log] = (run / f"{log}.jsonl").read_bytes()
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(config, tmp_path_factory) -> Path:
+    """An uninterrupted run in this process."""
+    run = tmp_path_factory.mktemp("runs") / "whole"
+    assert Learner.start(run, config).run()
+    return run
+
+
+def test_a_run_leaves_a_row_a_step_and_an_evaluation_at_both_ends(whole):
+    assert [row["step"] for row in rows(whole, "metrics")] == list(range(1, STEPS + 1))
+    assert [row["step"] for row in rows(whole, "timings")] == list(range(1, STEPS + 1))
+    assert [row["step"] for row in rows(whole, "evaluations")] == [0, 4, 8, STEPS]
+    assert len(rows(whole, "proposals")) == 3 * STEPS
+    assert newest_checkpoint(whole).name == f"step-{STEPS:06d}"
+    assert TrainConfig.from_json(json.loads((whole / "config.json").read_text())).steps == STEPS
+
+
+def test_sampled_log_probabilities_are_those_that_are_trained(whole):
+    assert max(row.get("sampler_gap", 0.0) for row in rows(whole, "metrics")) < 1e-5
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(whole, config, tmp_path):
+    Learner.start(tmp_path / "again", config).run()
+    Learner.start(tmp_path / "other", replace(config, seed=1)).run()
+    assert outcome(tmp_path / "again") == outcome(whole)
+    assert outcome(tmp_path / "other")["model.safetensors"] != outcome(whole)["model.safetensors"]
+
+
+def test_a_run_that_was_stopped_continues_bit_for_bit(whole, config, tmp_path):
+    run = tmp_path / "stopped"
+    learner = Learner.start(run, config)
+
+    def stop_at_five(progress: Progress) -> None:
+        if progress.phase == "train" and progress.step == 5:
+            learner.stop()
+
+    assert not learner.run(stop_at_five)
+    assert newest_checkpoint(run).name == "step-000005"
+    assert Learner.resume(run).run()
+    assert outcome(run) == outcome(whole)
+
+
+def command(config: TrainConfig, run: Path) -> list[str]:
+    options = {
+        "--model": config.model,
+        "--warmup.steps": 6,
+        "--warmup.batch": 8,
+        "--steps": STEPS,
+        "--prompts": 3,
+        "--samples": 4,
+        "--max-new-tokens": 6,
+        "--eval-every": 4,
+        "--eval-episodes": 10,
+        "--checkpoint-every": 3,
+        "--threads": 1,
+        "--out": run,
+    }
+    flat = [str(part) for pair in options.items() for part in pair]
+    return [sys.executable, "-m", "palaestra.scripts.train", "--axis", "digits=1", "terms=2:3", *flat]
+
+
+def start(arguments: list[str], cwd: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(arguments, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def wait_for_steps(process: subprocess.Popen[bytes], run: Path, steps: int) -> None:
+    metrics = run / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    while not (metrics.exists() and metrics.read_text().count("\n") >= steps):
+        assert process.poll() is None, process.stderr.read().decode()
+        assert time.monotonic() < deadline, "the run made no progress"
+        time.sleep(0.002)
+
+
+def test_kill_9_at_three_moments_and_resume_give_the_same_bits(whole, config, tmp_path):
+    run = tmp_path / "killed"
+    arguments = command(config, run)
+    for steps in (1, 5, 8):
+        process = start(arguments, tmp_path)
+        wait_for_steps(process, run, steps)
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        process.stderr.close()
+        arguments = [sys.executable, "-m", "palaestra.scripts.train", "--resume", str(run)]
+    finished = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
+    assert outcome(run) == outcome(whole)
+    assert (run / "report.html").exists()
+
+
+def test_ctrl_c_saves_and_says_how_to_resume(whole, config, tmp_path):
+    run = tmp_path / "interrupted"
+    process = start(command(config, run), tmp_path)
+    wait_for_steps(process, run, 2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert f"palaestra train --resume {run}" in " ".join(errors.decode().split())
+    assert Learner.resume(run).run()
+    assert outcome(run) == outcome(whole)
+
+
+def test_a_run_can_be_continued_further_than_it_was_meant_to_go(whole, config, tmp_path):
+    run = tmp_path / "longer"
+    Learner.start(run, replace(config, steps=4)).run()
+    assert Learner.resume(run, replace(config, steps=STEPS)).run()
+    # The evaluation at step 4 stands in both.
+    assert outcome(run) == outcome(whole)
+
+
+def test_rows_after_the_checkpoint_and_a_torn_row_are_cut_off(whole, config, tmp_path):
+    run = RunFolder.create(tmp_path / "torn", config)
+    run.append("metrics", [{"step": 1}, {"step": 2}, {"step": 3}])
+    with (run.path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 4, "succ')
+    run.rewind(2)
+    assert rows(run.path, "metrics") == [{"step": 1}, {"step": 2}]
+
+
+def test_a_checkpoint_that_could_not_be_written_leaves_the_older_ones(config, tmp_path):
+    run = RunFolder.create(tmp_path / "full", config)
+    with run.checkpoint(3) as place:
+        (place / "a").write_text("a")
+    with pytest.raises(OSError, match="disk full"), run.checkpoint(6) as place:
+        (place / "a").write_text("half")
+        raise OSError("disk full")
+    assert [path.name for path in (run.path / "checkpoints").iterdir()] == ["step-000003"]
+
+
+def test_an_agent_loads_from_a_run_and_from_a_model_folder(whole, model):
+    for source in (whole, model):
+        agent = LanguageAgent.load(source, max_new_tokens=4)
+        (action,) = agent.act(["1 + 1 = ?"], [{}])
+        assert isinstance(action, str)
+
+
+def test_a_model_survives_saving_and_loading_bit_for_bit(small, model):
+    loaded = LanguageModel.load(model)
+    for before, after in zip(small.model.parameters(), loaded.model.parameters(), strict=True):
+        assert before.equal(after)
+    assert type(loaded.renderer) is type(small.renderer)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"recipe": "gpro"}, r"unknown recipe 'gpro'; did you mean 'grpo'"),
+        ({"teacher": "alp_gmm"}, r"unknown teacher 'alp_gmm'; did you mean 'alp-gmm'"),
+        ({"env": "palaestra/Arithmetik-v0"}, r"unknown environment 'palaestra/Arithmetik-v0'; did you mean 'palaestra/Arithmetic-v0'"),
+        ({"packer": "shared"}, r"unknown packer 'shared'; did you mean 'shared_prefix'"),
+        ({"axes": {"digits": [1, 99]}}, r"digits.*99"),
+        ({"axes": {"digit": 1}}, r"digit"),
+        ({"model": "/nowhere/at/all"}, r"'/nowhere/at/all'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(config, tmp_path, changes, sentence):
+    run = tmp_path / "never"
+    with pytest.raises(InputError, match=sentence) as caught:
+        Learner.start(run, replace(config, **changes))
+    assert "\n" not in str(caught.value)
+    assert not run.exists()
+
+
+@pytest.mark.parametrize(("field", "value"), [("steps", -1), ("lr", 0.0), ("prompts", 0), ("temperature", float("nan")), ("kl", -1.0)])
+def test_values_out_of_range_are_refused_by_name(config, field, value):
+    with pytest.raises(InputError, match=field):
+        replace(config, **{field: value})
+
+
+def test_a_folder_that_exists_is_refused_with_the_remedy(whole, config):
+    with pytest.raises(InputError, match=r"exists and is not empty; continue it with --resume"):
+        Learner.start(whole, config)
+
+
+def test_a_checkpoint_of_another_configuration_is_refused(whole, config):
+    with pytest.raises(InputError, match=r"another configuration \(lr: 0.1 instead of 0.0003\)"):
+        Learner.resume(whole, replace(config, lr=0.1))
+
+
+def test_a_folder_without_a_run_cannot_be_resumed(tmp_path):
+    with pytest.raises(InputError, match="is not a run folder"):
+        Learner.resume(tmp_path)
+
+
+def test_a_folder_that_is_no_model_is_refused(tmp_path):
+    with pytest.raises(InputError, match="a folder without a model"):
+        LanguageModel.load(tmp_path)
+
+
+@pytest.mark.parametrize("recipe", ["grpo", "dr_grpo", "dapo", "rloo"])
+@pytest.mark.parametrize("teacher", ["random", "sec"])
+def test_every_recipe_runs_under_other_teachers_and_on_several_turns(config, tmp_path, recipe, teacher):
+    run = tmp_path / "run"
+    changed = replace(
+        config, env="palaestra/GuessNumber-v0", axes={}, recipe=recipe, teacher=teacher, steps=2, minibatches=2, epochs=2
+    )
+    assert Learner.start(run, changed).run()
+    assert any(len(row["turns"]) > 1 for row in rows(run, "trajectories"))
