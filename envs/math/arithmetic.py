@@ -23,7 +23,7 @@ class Arithmetic(Question):
         operations ("+", "+-", "+-*"): the operators that may occur; the hardest one listed occurs at least once.
 
     Observation:
-        Text such as ``Compute 17 + 25 - 3. Answer with an integer.``
+        Text such as ``17 + 25 - 3 = ? (integer)``; short, as small models read it character by character.
 
     Actions:
         Text with one integer, read as ``answer_format`` says.
@@ -55,7 +55,7 @@ class Arithmetic(Question):
         operators = [operations[int(u * len(operations))] for u in draws[2 * terms : 3 * terms - 1]]
         operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
         expression = " ".join(f"{o} {n}" for o, n in zip(["", *operators], map(str, numbers))).strip()
-        return Task(f"Compute {expression}. Answer with an integer.", _value(numbers, operators), content=expression)
+        return Task(f"{expression} = ? (integer)", _value(numbers, operators), content=expression)
 
 
 def _number(length: int, u: float) -> int:

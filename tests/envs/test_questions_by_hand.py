@@ -31,7 +31,7 @@ def test_arithmetic_tasks_are_what_their_parameters_say():
         env = Arithmetic(terms=3, digits=4, operations=operations)
         for seed in range(60):
             prompt, _ = env.reset(seed=seed)
-            match = re.fullmatch(r"Compute (\d+) ([-+*]) (\d+) ([-+*]) (\d+)\. Answer with an integer\.", prompt)
+            match = re.fullmatch(r"(\d+) ([-+*]) (\d+) ([-+*]) (\d+) = \? \(integer\)", prompt)
             assert match, prompt
             a, first, b, second, c = match.groups()
             assert {first, second} <= set(operations)
