@@ -1,0 +1,120 @@
+"""What may import what: nothing heavy at ``import palaestra``, and one direction between the packages."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import palaestra
+import pytest
+
+ROOT = Path(palaestra.__file__).parent
+HEAVY = (
+    "torch",
+    "transformers",
+    "sympy",
+    "minigrid",
+    "matplotlib",
+    "scipy",
+    "tyro",
+    "rich",
+    "jinja2",
+    "pandas",
+    "sklearn",
+)
+PARTS = ("rewards", "envs", "teachers", "agents", "scripts")
+MAY_IMPORT = {
+    "rewards": {"rewards"},
+    "envs": {"envs", "rewards"},
+    "teachers": {"teachers"},
+    "agents": {"agents", "envs", "rewards", "teachers"},
+    "scripts": set(PARTS),
+}
+OUTSIDE = {
+    "rewards": set(),
+    "envs": {"gymnasium", "numpy", "minigrid"},
+    "teachers": {"gymnasium", "numpy"},
+    "agents": {"gymnasium", "numpy", "rich", "safetensors", "tokenizers", "torch", "transformers", "tyro"},
+}
+SOURCES = sorted(path for part in PARTS for path in (ROOT / part).rglob("*.py"))
+LIBRARY = [path for path in SOURCES if path.relative_to(ROOT).parts[0] != "scripts"]
+
+
+def each(paths: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("path", paths, ids=[str(path.relative_to(ROOT)) for path in paths])
+
+
+def imported(path: Path, root: Path = ROOT) -> Iterator[tuple[str, str]]:
+    """("inside", part or root module) and ("outside", distribution's top module) for each import of a file.
+
+    An import under ``if TYPE_CHECKING`` counts as well: it is a dependency of the text, if not of the run.
+    """
+    here = path.relative_to(root).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (("outside", alias.name.split(".")[0]) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield "outside", str(node.module).split(".")[0]
+        elif isinstance(node, ast.ImportFrom):
+            base = [*here[: len(here) - node.level + 1], *(node.module.split(".") if node.module else [])]
+            yield from (("inside", base[0] if base else alias.name) for alias in node.names)
+
+
+def loaded_after(code: str) -> set[str]:
+    """Top-level names in sys.modules of a fresh process after ``code``."""
+    script = f"import sys\n{code}\nprint(*{{name.split('.')[0] for name in sys.modules}})"
+    return set(
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
+    )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import palaestra",
+        "import palaestra, gymnasium; gymnasium.make('palaestra/Arithmetic-v0').reset(seed=0)",
+        "import palaestra; palaestra.teachers.make('alp-gmm', palaestra.envs.ParamSpace([palaestra.envs.IntAxis('x', 1, 9)]))",
+    ],
+    ids=["import", "an env", "a teacher"],
+)
+def test_nothing_heavy_is_loaded(code: str):
+    assert loaded_after(code).isdisjoint(HEAVY)
+
+
+def test_agents_and_the_configuration_of_training_load_no_torch():
+    loaded = loaded_after("import palaestra.agents, palaestra.agents.grpo.config, palaestra.agents.grpo.recipes")
+    assert loaded.isdisjoint({"torch", "transformers"})
+
+
+@each(SOURCES)
+def test_dependencies_run_one_way(path: Path):
+    part = path.relative_to(ROOT).parts[0]
+    inside = {name for kind, name in imported(path) if kind == "inside"} & set(PARTS)
+    assert inside <= MAY_IMPORT[part]
+
+
+@each(LIBRARY)
+def test_only_known_packages_are_imported_and_the_own_one_relatively(path: Path):
+    part = path.relative_to(ROOT).parts[0]
+    outside = {name for kind, name in imported(path) if kind == "outside"} - set(sys.stdlib_module_names)
+    assert outside <= OUTSIDE[part]
+
+
+def test_the_reading_of_imports_sees_every_form(tmp_path: Path):
+    (tmp_path / "envs" / "math").mkdir(parents=True)
+    file = tmp_path / "envs" / "math" / "one.py"
+    file.write_text(
+        "import torch.nn\nfrom numpy import array\nfrom ... import teachers\nfrom ...agents.agent import Agent\n"
+        "from ..question import Task\ndef f():\n    from . import two\n"
+    )
+    assert list(imported(file, tmp_path)) == [
+        ("outside", "torch"),
+        ("outside", "numpy"),
+        ("inside", "teachers"),
+        ("inside", "agents"),
+        ("inside", "envs"),
+        ("inside", "envs"),
+    ]
