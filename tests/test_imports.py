@@ -76,7 +76,7 @@ def loaded_after(code: str) -> set[str]:
     [
         "import palaestra",
         "import palaestra, gymnasium; gymnasium.make('palaestra/Arithmetic-v0').reset(seed=0)",
-        "import palaestra; palaestra.teachers.make('alp-gmm', palaestra.envs.ParamSpace([palaestra.envs.IntAxis('x', 1, 9)]))",
+        "import palaestra, gymnasium; palaestra.teachers.make('alp-gmm', gymnasium.spaces.Box(0, 1, (2,))).propose(9)",
     ],
     ids=["import", "an env", "a teacher"],
 )
