@@ -51,6 +51,11 @@ class IntAxis:
         return self.low == self.high
 
     @property
+    def steps(self) -> int:
+        """Number of values that share the range equally; 0 where they do not."""
+        return 0 if self.log else self.high - self.low + 1
+
+    @property
     def space(self) -> gym.spaces.Discrete:
         return gym.spaces.Discrete(self.high - self.low + 1, start=self.low)
 
@@ -101,6 +106,11 @@ class FloatAxis:
     @property
     def is_constant(self) -> bool:
         return self.low == self.high
+
+    @property
+    def steps(self) -> int:
+        """0: the values are not counted."""
+        return 0
 
     @property
     def space(self) -> gym.spaces.Box:
@@ -155,6 +165,11 @@ class ChoiceAxis:
     @property
     def is_constant(self) -> bool:
         return len(self.choices) == 1
+
+    @property
+    def steps(self) -> int:
+        """Number of values that share the range equally."""
+        return len(self.choices)
 
     @property
     def space(self) -> gym.spaces.Discrete:

@@ -37,6 +37,11 @@ class ParamSpace:
         if len(self._by_name) < len(self.axes):
             raise InputError(f"axis names must differ, but {list(self.names)} has one twice.")
         self._free: tuple[Any, ...] = tuple(axis for axis in self.axes if not axis.is_constant)
+        stepped = [axis for axis in self._free if axis.steps]
+        # Up to half a step ahead for the first axis, half a step behind for the last.
+        self._stagger = {
+            axis.name: (0.5 - (index + 0.5) / len(stepped)) / axis.steps for index, axis in enumerate(stepped)
+        }
 
     def __len__(self) -> int:
         return len(self.axes)
@@ -68,11 +73,17 @@ class ParamSpace:
     def at(self, difficulty: float) -> dict[str, Any]:
         """The parameters at a difficulty from 0 (easiest) to 1 (hardest); no axis ever gets easier as it grows.
 
+        Axes with steps take them in turn rather than all at once, so that two axes of two values make three levels.
+
         Raises:
             InputError: difficulty outside [0, 1].
         """
         hardness = checked_difficulty(difficulty)
-        return {axis.name: axis.from_unit(hardness if axis.harder == "up" else 1.0 - hardness) for axis in self.axes}
+        params = {}
+        for axis in self.axes:
+            place = min(max(hardness + self._stagger.get(axis.name, 0.0), 0.0), 1.0)
+            params[axis.name] = axis.from_unit(place if axis.harder == "up" else 1.0 - place)
+        return params
 
     def difficulty(self, params: Mapping[str, Any]) -> float:
         """How hard ``params`` are, in [0, 1]: the mean over the axes that can vary of the place in the axis' range.

@@ -33,6 +33,15 @@ def test_ends_of_the_difficulty_are_the_ends_of_the_axes():
     assert SPACE.at(1.0) == hard
 
 
+def test_two_axes_of_two_values_make_three_levels_of_difficulty():
+    space = SPACE.restrict(digits=(1, 2), operations=["+", "+-"], slack=0, range=10, noise=0.0, rate=0.1)
+    ladder = [(p["digits"], p["operations"]) for p in map(space.at, (0.0, 0.2, 0.3, 0.5, 0.7, 1.0))]
+    # shifts of a quarter of a step (1/8) ahead and behind: the turns at 1/2 move to 3/8 and 5/8
+    assert ladder == [(1, "+"), (1, "+"), (1, "+"), (2, "+"), (2, "+-"), (2, "+-")]
+    assert [space.at(d)["digits"] for d in (0.37, 0.38)] == [1, 2]
+    assert [space.at(d)["operations"] for d in (0.62, 0.63)] == ["+", "+-"]
+
+
 def test_middle_of_the_difficulty_by_hand():
     # digits: 6 bins, 0.5 falls on the fourth. slack: bin 2 of 0 to 4. range: geometric mean of 10 and 1000.
     middle = SPACE.at(0.5)
