@@ -43,7 +43,8 @@ class TrainConfig:
         token_budget: most tokens in one forward pass.
         warmup: supervised steps on oracle solutions before the first step.
         eval_every: steps between evaluations on the test split; 0 evaluates only before and after.
-        eval_episodes: episodes of an evaluation.
+        eval_episodes: episodes of an evaluation on the way.
+        final_episodes: episodes of the evaluations before the first and after the last step.
         checkpoint_every: steps between checkpoints.
         keep_trajectories: episodes a step that are written out in full.
         threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
@@ -76,6 +77,7 @@ class TrainConfig:
     warmup: WarmUp = field(default_factory=WarmUp)
     eval_every: int = 50
     eval_episodes: int = 200
+    final_episodes: int = 500
     checkpoint_every: int = 50
     keep_trajectories: int = 8
     threads: int = 0
@@ -128,6 +130,7 @@ _LEAST = {
     "token_budget": 1,
     "eval_every": 0,
     "eval_episodes": 1,
+    "final_episodes": 1,
     "checkpoint_every": 1,
     "keep_trajectories": 0,
     "threads": 0,

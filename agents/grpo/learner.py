@@ -20,7 +20,7 @@ import torch
 from ... import teachers
 from ...errors import InputError
 from ..evaluation import Report, environment_spec, evaluate
-from ..language.agent import LanguageAgent
+from ..language.agent import LanguageAgent, load_model
 from ..language.model import LanguageModel
 from ..language.warmup import warm_up
 from .batch import collate
@@ -84,7 +84,7 @@ class Learner:
         if config.threads == 0:
             config = dataclasses.replace(config, threads=torch.get_num_threads())
         learner = cls(config)
-        learner._load(LanguageModel.tiny(config.seed) if config.model == "tiny" else LanguageModel.load(config.model))
+        learner._load(_model(config))
         learner.folder = RunFolder.create(out, config)
         return learner
 
@@ -111,8 +111,7 @@ class Learner:
         learner.folder = folder
         newest = newest_checkpoint(path)
         if newest is None:
-            model = LanguageModel.tiny(saved.seed) if saved.model == "tiny" else LanguageModel.load(saved.model)
-            learner._load(model)
+            learner._load(_model(saved))
             folder.rewind(-1)
         else:
             learner._restore(newest)
@@ -134,13 +133,15 @@ class Learner:
                     return False
             self._make_optimizer()
             self._reference = self._reference_copy()
-            self._evaluate(watch)
+            self._evaluate(watch, config.final_episodes)
             self._save()
         while self.step < config.steps:
             self._train_step(watch)
             last = self.step == config.steps
-            if last or (config.eval_every and self.step % config.eval_every == 0):
-                self._evaluate(watch)
+            if last:
+                self._evaluate(watch, config.final_episodes)
+            elif config.eval_every and self.step % config.eval_every == 0:
+                self._evaluate(watch, config.eval_episodes)
             if last or self._stop or self.step % config.checkpoint_every == 0:
                 self._save()
             if self._stop and not last:
@@ -255,8 +256,8 @@ class Learner:
             agent, config.env, episodes, seed=seed, split=split, axes=config.axes or None, num_envs=min(256, episodes)
         )
 
-    def _evaluate(self, watch: Callable[[Progress], None]) -> None:
-        report = self.evaluate(self.config.eval_episodes)
+    def _evaluate(self, watch: Callable[[Progress], None], episodes: int) -> None:
+        report = self.evaluate(episodes)
         self.folder.append("evaluations", [evaluation_row(self.step, report)])
         watch(Progress("evaluate", self.step, self.config.steps, {"success": report.success.mean}))
 
@@ -307,6 +308,10 @@ class Learner:
 
 _SUPPLIED: frozenset[str] = frozenset()
 """Measurements that the learner can hand to teachers in `Outcome.extras`."""
+
+
+def _model(config: TrainConfig) -> LanguageModel:
+    return LanguageModel.tiny(config.seed) if config.model == "tiny" else load_model(config.model)
 
 
 def adjusted(recipe: Recipe, config: TrainConfig) -> Recipe:

@@ -42,6 +42,7 @@ def config(model) -> TrainConfig:
         max_new_tokens=6,
         eval_every=4,
         eval_episodes=10,
+        final_episodes=12,
         checkpoint_every=3,
         threads=1,
     )
@@ -114,6 +115,7 @@ def command(config: TrainConfig, run: Path) -> list[str]:
         "--max-new-tokens": 6,
         "--eval-every": 4,
         "--eval-episodes": 10,
+        "--final-episodes": 12,
         "--checkpoint-every": 3,
         "--threads": 1,
         "--out": run,
@@ -165,10 +167,12 @@ def test_ctrl_c_saves_and_says_how_to_resume(whole, config, tmp_path):
 
 def test_a_run_can_be_continued_further_than_it_was_meant_to_go(whole, config, tmp_path):
     run = tmp_path / "longer"
-    Learner.start(run, replace(config, steps=4)).run()
+    Learner.start(run, replace(config, steps=5)).run()
     assert Learner.resume(run, replace(config, steps=STEPS)).run()
-    # The evaluation at step 4 stands in both.
-    assert outcome(run) == outcome(whole)
+    # The shorter run evaluated once more, at its end.
+    longer, expected = outcome(run), outcome(whole)
+    assert longer.pop("evaluations") != expected.pop("evaluations")
+    assert longer == expected
 
 
 def test_rows_after_the_checkpoint_and_a_torn_row_are_cut_off(whole, config, tmp_path):
