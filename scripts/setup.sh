@@ -23,7 +23,7 @@ palaestra_set_up() {
         else
             "$python" -m venv .venv
         fi
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+        .venv/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
         printf '%s\n' "$wanted" >.venv/installed
     fi
     export VIRTUAL_ENV="$PWD/.venv" PATH="$PWD/.venv/bin:$PATH"
