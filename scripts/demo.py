@@ -1,7 +1,7 @@
 """The main job in a few minutes on two cores: a tiny language model learns arithmetic under a teacher.
 
-The model is warmed up on oracle solutions once. From there GRPO trains it twice with the same budget, side by side, one core
-each: under ALP-GMM and under a uniform teacher. The table shows success on held-out tasks before and after.
+The model is warmed up on oracle solutions once. From there GRPO trains it twice with the same budget, side by side,
+one core each: under ALP-GMM and under a uniform teacher. The table shows success on held-out tasks before and after.
 
 examples:
   python -m palaestra.scripts.demo
@@ -75,7 +75,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     runs = {
         title: (
             options.out / teacher,
-            replace(BASE, seed=options.seed, teacher=teacher, model=str(warm), warmup=WarmUp(0), steps=options.steps, threads=1),
+            replace(
+                BASE,
+                seed=options.seed,
+                teacher=teacher,
+                model=str(warm),
+                warmup=WarmUp(0),
+                steps=options.steps,
+                threads=1,
+            ),
         )
         for teacher, title in TEACHERS.items()
     }
@@ -118,7 +126,9 @@ def _follow(runs: dict[str, tuple[Path, TrainConfig]]) -> None:
             except queue.Empty:
                 for title in running:
                     if processes[title].exitcode:
-                        raise RuntimeError(f"{title}: its process ended with code {processes[title].exitcode}") from None
+                        raise RuntimeError(
+                            f"{title}: its process ended with code {processes[title].exitcode}"
+                        ) from None
                 continue
             title, phase, *rest = message
             if phase == "done":

@@ -1,9 +1,9 @@
 """What every generation engine offers: sessions that are extended by tokens and answer with sampled tokens.
 
-A session is one conversation. A `Request` appends observation tokens to it and asks for an action; the `Completion` holds the
-ids exactly as sampled and, for each, the log-probability under the distribution it was drawn from. Nothing is ever
-tokenised again. `step` never waits for a whole batch: it returns as soon as at least one request has finished, so that an
-environment can take its turn while the other rows keep decoding.
+A session is one conversation. A `Request` appends observation tokens to it and asks for an action; the `Completion`
+holds the ids exactly as sampled and, for each, the log-probability under the distribution it was drawn from. Nothing
+is ever tokenised again. `step` never waits for a whole batch: it returns as soon as at least one request has
+finished, so that an environment can take its turn while the other rows keep decoding.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A sampler that answers from a function: for tests, and for trajectories of an oracle on the learner's own data path."""
+"""A sampler that answers from a function: for tests, and to send scripted answers down the learner's own path."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The in-process engine: samples from the learner's own weights, on a CPU or a GPU.
 
 Each session owns one row of a contiguous key-value cache for as long as it lives, so a conversation is never encoded
-twice. Rows that decode are kept packed at the front of the cache (a finished row changes places with the last active one),
-so a decoding step reads a view and never gathers. Freed rows are refilled from the queue at once. Equal prompts that wait
-together are encoded once and copied.
+twice. Rows that decode are kept packed at the front of the cache (a finished row changes places with the last active
+one), so a decoding step reads a view and never gathers. Freed rows are refilled from the queue at once. Equal prompts
+that wait together are encoded once and copied.
 
     rows   0 ........ active-1 | active ........ resident-1 | resident ...... slots-1
            decoding              waiting for their environment  free
@@ -42,7 +42,8 @@ class TorchEngine:
     """Batched sampling with a key-value cache and slots that are refilled as rows finish.
 
     Args:
-        model: transformers causal language model (see `agents.language.decoder.ARCHITECTURES`); read in place, never copied.
+        model: transformers causal language model (see `agents.language.decoder.ARCHITECTURES`); read in place, never
+            copied.
         stop_ids: ids that end an answer; the stop id is part of the completion, so that it is trained.
         vocabulary: number of ids that the tokenizer knows; rows of the output matrix beyond it are never sampled.
         slots: conversations held at once.
@@ -173,7 +174,7 @@ class TorchEngine:
     # The model -------------------------------------------------------------------------------------------------------
 
     def _encode(self, sessions: list[_Session]) -> Tensor:
-        """Feed the pending tokens of ``sessions``; returns the logits after the last of each, [sessions, vocabulary]."""
+        """Feed the pending tokens of ``sessions``; the logits after the last of each, [sessions, vocabulary]."""
         leaders: dict[tuple[int, ...], int] = {}
         source = []  # index into `encoded` of the session whose encoding each session shares
         encoded: list[_Session] = []

@@ -1,8 +1,8 @@
 """The flat batch: every token of every row in one line, without padding.
 
-One convention: a per-token tensor holds, at the place of a token, what belongs to *that* token (its log-probability given
-what precedes it, its advantage, its weight). The shift between a token and the hidden state that predicts it happens in
-`packing` and nowhere else.
+One convention: a per-token tensor holds, at the place of a token, what belongs to *that* token (its log-probability
+given what precedes it, its advantage, its weight). The shift between a token and the hidden state that predicts it
+happens in `packing` and nowhere else.
 """
 
 from __future__ import annotations

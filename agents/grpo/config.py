@@ -19,7 +19,8 @@ class TrainConfig:
 
     Attributes:
         env: environment id with text actions.
-        axes: axes restricted to one value, a range or a list of choices, e.g. ``{"digits": [1, 2]}``; the rest keep theirs.
+        axes: axes restricted to one value, a range or a list of choices, e.g. ``{"digits": [1, 2]}``; the rest keep
+            theirs.
         teacher: registered teacher that chooses the parameters of every task.
         teacher_options: further arguments of the teacher.
         recipe: registered recipe.

@@ -58,7 +58,9 @@ def group_mean(returns: Tensor, batch: Batch) -> Tensor:
 
 @BASELINES.register("leave_one_out")
 def leave_one_out(returns: Tensor, batch: Batch) -> Tensor:
-    """Mean return of the *other* rows of the group (RLOO, arXiv 2402.14740, section 2.3). A group of one gets advantage 0."""
+    """Mean return of the *other* rows of the group (RLOO, arXiv 2402.14740, section 2.3). A group of one gets advantage
+    0.
+    """
     size = group_size(batch)
     others = (group_sum(returns, batch) - returns) / (size - 1).clamp(min=1)
     return torch.where(size > 1, others, returns)
@@ -74,7 +76,8 @@ def no_scale(centred: Tensor, batch: Batch) -> Tensor:
 def group_std(centred: Tensor, batch: Batch, ddof: int = 1, eps: float = 1e-4) -> Tensor:
     """Divide by the group's standard deviation plus ``eps`` (GRPO, arXiv 2402.03300, section 4.1.2).
 
-    Released code differs in ``ddof`` and ``eps``; with eight samples ddof 0 instead of 1 makes every advantage 7 % larger.
+    Released code differs in ``ddof`` and ``eps``; with eight samples ddof 0 instead of 1 makes every advantage 7 %
+    larger.
     """
     size = group_size(batch)
     mean = group_sum(centred, batch) / size

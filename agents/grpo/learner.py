@@ -1,7 +1,7 @@
 """The training loop: teacher, rollout, objective, update, logs, checkpoints.
 
-All randomness of step t is derived from (seed, t), so a run that is continued from a checkpoint takes the very steps that
-it would have taken.
+All randomness of step t is derived from (seed, t), so a run that is continued from a checkpoint takes the very steps
+that it would have taken.
 """
 
 from __future__ import annotations
@@ -239,10 +239,11 @@ class Learner:
         flat = [group.trajectories[0] for group in groups if group.trajectories]
         return flat[: self.config.keep_trajectories]
 
-    # Evaluation, saving, loading ---------------------------------------------------------------------------------------
+    # Evaluation, saving, loading
+    # ---------------------------------------------------------------------------------------
 
     def evaluate(self, episodes: int, seed: int = 0, split: str = "test") -> Report:
-        """Play held-out tasks, spread evenly over the difficulty range that is trained on, at the training temperature."""
+        """Play tasks spread evenly over the difficulty range that is trained on, at the training temperature."""
         config = self.config
         agent = LanguageAgent(
             self.language,

@@ -1,4 +1,6 @@
-"""Masks decide which sampled tokens are trained. What is masked here leaves the denominators too; advantage zero does not."""
+"""Masks decide which sampled tokens are trained. What is masked here leaves the denominators too; advantage zero does
+not.
+"""
 
 from __future__ import annotations
 

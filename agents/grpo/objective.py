@@ -117,7 +117,8 @@ class Objective:
             keep = keep & mask(batch)
         advantage = batch.per_token(row_advantage)
         weight = self._reduction(batch, keep)
-        # Tokens of advantage zero have no gradient, so their rows skip the forward pass; they stay in every denominator.
+        # Tokens of advantage zero have no gradient, so their rows skip the forward pass; they stay in every
+        # denominator.
         trained = weight != 0
         if not self._regularisers:
             trained = trained & (advantage != 0)

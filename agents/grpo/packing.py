@@ -1,8 +1,9 @@
 """Cuts a batch into micro-batches and lays each out for the forward pass.
 
-A micro-batch is a list of distinct tokens plus *segments*: a segment owns some of the tokens and may look at others before
-them. The plain packer gives each row one segment. The shared-prefix packer gives the prompt that several rows of a group
-have in common a segment of its own, so that it is encoded, and differentiated, once. Both give the same gradient.
+A micro-batch is a list of distinct tokens plus *segments*: a segment owns some of the tokens and may look at others
+before them. The plain packer gives each row one segment. The shared-prefix packer gives the prompt that several rows
+of a group have in common a segment of its own, so that it is encoded, and differentiated, once. Both give the same
+gradient.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reductions: one weight for each token, computed once for the whole optimiser batch.
 
-The loss is a plain sum of weight x value, so how a batch is cut into micro-batches, in which order, or packed how, cannot
-change a gradient. ``keep`` marks the tokens that are trained; a row without any still counts as a row.
+The loss is a plain sum of weight x value, so how a batch is cut into micro-batches, in which order, or packed how,
+cannot change a gradient. ``keep`` marks the tokens that are trained; a row without any still counts as a row.
 """
 
 from __future__ import annotations

@@ -17,7 +17,9 @@ REGULARISERS: Registry[Regulariser] = Registry("regulariser")
 @REGULARISERS.register("kl_k3")
 @needs("logp_ref")
 def kl_k3(scored: Scored, coefficient: float = 0.04) -> LossTerm:
-    """exp(d) - d - 1 with d = log ref - log pi, the low-variance estimate of KL(pi || ref) (GRPO, arXiv 2402.03300, eq. 4)."""
+    """exp(d) - d - 1 with d = log ref - log pi, the low-variance estimate of KL(pi || ref) (GRPO, arXiv 2402.03300, eq.
+    4).
+    """
     assert scored.logp_ref is not None
     d = scored.logp_ref - scored.logp
     kl = d.exp() - d - 1

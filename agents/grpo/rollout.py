@@ -105,7 +105,8 @@ def collect(
         _ask(play, session, renderer.observation(observation, first=True), sampler, limits, temperature)
         if play.request is None:
             raise InputError(
-                f"the first observation does not fit {limits.context} tokens of context with {limits.action} to answer; raise the context."
+                f"the first observation leaves no room to answer in {limits.context} tokens of context; "
+                "raise the context."
             )
     while completions := sampler.step():
         for completion in completions:
@@ -128,7 +129,7 @@ def _samples(tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
 
 
 def _ask(play: _Play, session: int, ids: tuple[int, ...], sampler: Sampler, limits: Limits, temperature: float) -> None:
-    """Request the next action, within what is left of the budgets; leaves ``play.request`` None where nothing is left."""
+    """Request the next action, within what is left of the budgets; ``play.request`` is None where nothing is."""
     room = min(limits.action, limits.episode - play.tokens, limits.context - play.used - len(ids))
     play.request = Request(session, ids, room, temperature) if room > 0 else None
     if play.request is not None:

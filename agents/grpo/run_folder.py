@@ -1,7 +1,8 @@
-"""A run on disk: configuration, JSON-lines logs, checkpoints. Whatever happens, what is there can be read and continued.
+"""A run on disk: configuration, JSON-lines logs, checkpoints. Whatever happens, what is there can be read and
+continued.
 
-Rows are appended whole, one write a row. A checkpoint is written beside its place and renamed into it. On resuming, rows
-past the checkpoint are cut off, because the same steps will write them again.
+Rows are appended whole, one write a row. A checkpoint is written beside its place and renamed into it. On resuming,
+rows past the checkpoint are cut off, because the same steps will write them again.
 """
 
 from __future__ import annotations

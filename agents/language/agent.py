@@ -93,7 +93,8 @@ class LanguageAgent(Agent):
             ids = renderer.observation(text, first=True)
             if len(ids) + self._max_new_tokens > self._context:
                 raise InputError(
-                    f"an observation of {len(ids)} tokens and {self._max_new_tokens} to answer exceed the context of {self._context}."
+                    f"an observation of {len(ids)} tokens and {self._max_new_tokens} to answer exceed the context of "
+                    f"{self._context}; raise it."
                 )
             conversation = self._conversations[slot] = _Conversation(self._sessions)
             self._sessions += 1

@@ -1,9 +1,9 @@
 """The forward pass that sampling and training share.
 
-A transformers model of the Llama, Qwen2 or Qwen3 architecture keeps its weights and its file format; the forward pass over
-them is this one function, on a flat list of tokens without padding. Attention is a parameter: the engine attends over its
-key-value cache, the learner over packed rows. As both run the same arithmetic on the same tensors, the log-probabilities
-that were sampled are the ones that are trained, up to rounding.
+A transformers model of the Llama, Qwen2 or Qwen3 architecture keeps its weights and its file format; the forward pass
+over them is this one function, on a flat list of tokens without padding. Attention is a parameter: the engine attends
+over its key-value cache, the learner over packed rows. As both run the same arithmetic on the same tensors, the log-
+probabilities that were sampled are the ones that are trained, up to rounding.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def check_architecture(config: Any) -> None:
     """Raise InputError unless the forward pass here covers the configuration."""
     if config.model_type not in ARCHITECTURES:
         raise InputError(
-            f"model type {config.model_type!r} is not supported; use a causal language model of type {', '.join(ARCHITECTURES)}."
+            f"model type {config.model_type!r} is not supported; use a causal language model of type "
+            f"{', '.join(ARCHITECTURES)}."
         )
     if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
         raise InputError(
@@ -77,7 +78,9 @@ def _norm(x: Tensor, module: Any) -> Tensor:
 
 
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary embedding (Su et al., arXiv 2104.09864, eq. 34) in the half-split layout of transformers; x [N, heads, dim]."""
+    """Rotary embedding (Su et al., arXiv 2104.09864, eq. 34) in the half-split layout of transformers; x [N, heads,
+    dim].
+    """
     a, b = x.chunk(2, -1)
     return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
 

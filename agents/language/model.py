@@ -1,4 +1,6 @@
-"""A language model as one thing: weights, tokenizer and renderer, loaded from a folder or the hub and saved to a folder."""
+"""A language model as one thing: weights, tokenizer and renderer, loaded from a folder or the hub and saved to a
+folder.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,8 @@ class LanguageModel:
                 else "neither a model folder nor a hub id that can be read"
             )
             raise InputError(
-                f"{str(source)!r} is {where}; give a folder with config.json, tokenizer and safetensors weights, or a hub id."
+                f"{str(source)!r} is {where}; give a folder with config.json, tokenizer and safetensors weights, "
+                "or a hub id."
             ) from error
         check_architecture(config)
         try:

@@ -33,12 +33,12 @@ def demonstrate(env: gymnasium.Env[Any, Any], language: LanguageModel, seed: int
     renderer = language.renderer
     observation, first = env.reset(seed=seed, options={"params": params})
     turns: list[Turn] = []
-    done, info = False, first
+    done = False
     while not done:
         action = env.unwrapped.oracle()  # type: ignore[attr-defined]
         act_ids = renderer.action_ids(action)
         obs_ids = renderer.observation(observation, first=not turns)
-        observation, reward, terminated, truncated, info = env.step(action)
+        observation, reward, terminated, truncated, _ = env.step(action)
         done = terminated or truncated
         turns.append(Turn(obs_ids, act_ids, (0.0,) * len(act_ids), "stop", float(reward)))
     tokens = sum(len(turn.act_ids) for turn in turns)

@@ -42,7 +42,7 @@ def group(*trajectories: Trajectory, proposal: int = 0) -> Group:
 
 @pytest.fixture
 def ragged():
-    """Five groups of one to six rows; one to three turns; rewards with and without variance; a shared prompt a group."""
+    """Five groups of one to six rows; one to three turns; rewards with and without variance; one prompt a group."""
     rng = np.random.default_rng(7)
     groups = []
     for number, size in enumerate((4, 6, 1, 3, 2)):

@@ -188,9 +188,14 @@ def test_a_checkpoint_that_could_not_be_written_leaves_the_older_ones(config, tm
     run = RunFolder.create(tmp_path / "full", config)
     with run.checkpoint(3) as place:
         (place / "a").write_text("a")
-    with pytest.raises(OSError, match="disk full"), run.checkpoint(6) as place:
-        (place / "a").write_text("half")
-        raise OSError("disk full")
+
+    def fail() -> None:
+        with run.checkpoint(6) as place:
+            (place / "a").write_text("half")
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        fail()
     assert [path.name for path in (run.path / "checkpoints").iterdir()] == ["step-000003"]
 
 
@@ -213,7 +218,10 @@ def test_a_model_survives_saving_and_loading_bit_for_bit(small, model):
     [
         ({"recipe": "gpro"}, r"unknown recipe 'gpro'; did you mean 'grpo'"),
         ({"teacher": "alp_gmm"}, r"unknown teacher 'alp_gmm'; did you mean 'alp-gmm'"),
-        ({"env": "palaestra/Arithmetik-v0"}, r"unknown environment 'palaestra/Arithmetik-v0'; did you mean 'palaestra/Arithmetic-v0'"),
+        (
+            {"env": "palaestra/Arithmetik-v0"},
+            r"unknown environment 'palaestra/Arithmetik-v0'; did you mean 'palaestra/Arithmetic-v0'",
+        ),
         ({"packer": "shared"}, r"unknown packer 'shared'; did you mean 'shared_prefix'"),
         ({"axes": {"digits": [1, 99]}}, r"digits.*99"),
         ({"axes": {"digit": 1}}, r"digit"),
@@ -228,7 +236,9 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(config, tmp_path, chan
     assert not run.exists()
 
 
-@pytest.mark.parametrize(("field", "value"), [("steps", -1), ("lr", 0.0), ("prompts", 0), ("temperature", float("nan")), ("kl", -1.0)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("steps", -1), ("lr", 0.0), ("prompts", 0), ("temperature", float("nan")), ("kl", -1.0)]
+)
 def test_values_out_of_range_are_refused_by_name(config, field, value):
     with pytest.raises(InputError, match=field):
         replace(config, **{field: value})
@@ -259,7 +269,14 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path):
 def test_every_recipe_runs_under_other_teachers_and_on_several_turns(config, tmp_path, recipe, teacher):
     run = tmp_path / "run"
     changed = replace(
-        config, env="palaestra/GuessNumber-v0", axes={}, recipe=recipe, teacher=teacher, steps=2, minibatches=2, epochs=2
+        config,
+        env="palaestra/GuessNumber-v0",
+        axes={},
+        recipe=recipe,
+        teacher=teacher,
+        steps=2,
+        minibatches=2,
+        epochs=2,
     )
     assert Learner.start(run, changed).run()
     assert any(len(row["turns"]) > 1 for row in rows(run, "trajectories"))
