@@ -138,7 +138,8 @@ def _follow(runs: dict[str, tuple[Path, TrainConfig]]) -> None:
                 raise RuntimeError(f"{title}: {rest[0]}")
             step, steps, values = rest
             if "success" in values and phase != "evaluate":
-                smooth[title] = 0.9 * smooth.get(title, values["success"]) + 0.1 * values["success"]
+                success = float(values["success"])
+                smooth[title] = 0.9 * smooth.get(title, success) + 0.1 * success
             note = f"success {smooth[title]:.0%}" if title in smooth else ""
             if "tokens_per_s" in values:
                 note += f" · {values['tokens_per_s']:,.0f} tokens/s"

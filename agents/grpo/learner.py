@@ -25,6 +25,7 @@ from ..language.model import LanguageModel
 from ..language.warmup import warm_up
 from .batch import collate
 from .config import TrainConfig
+from .logs import evaluation_row, proposal_row, step_summary, trajectory_row
 from .metrics import Tally
 from .objective import Objective, accumulate_gradients
 from .packing import PACKERS
@@ -56,6 +57,9 @@ class Learner:
     Raises:
         InputError: the configuration names something that does not exist; raised before anything is written.
     """
+
+    folder: RunFolder
+    language: LanguageModel
 
     def __init__(self, config: TrainConfig):
         environment_spec(config.env)
@@ -159,15 +163,16 @@ class Learner:
         rolled = time.perf_counter()
         tally, updates = self._update(self.objective.keep(shaped)[: config.prompts])
         trained = time.perf_counter()
-        metrics = {"step": self.step, **_summary(groups), **tally.means(), **updates}
+        metrics = {"step": self.step, **step_summary(groups), **tally.means(), **updates}
         metrics |= {f"teacher/{name}": value for name, value in self.teacher.metrics().items()}
         tokens = int(metrics["tokens"])
         seconds = trained - begun
         self.folder.append("metrics", [metrics])
         self.folder.append(
-            "proposals", [_proposal_row(self.step, g, t, self.environments) for g, t in zip(groups, tasks)]
+            "proposals",
+            [proposal_row(self.step, g, t, o, self.environments.param_space) for g, (t, o) in zip(groups, tasks)],
         )
-        self.folder.append("trajectories", [_trajectory_row(self.step, t) for t in self._kept(groups)])
+        self.folder.append("trajectories", [trajectory_row(self.step, t) for t in self._kept(groups)])
         timing = {
             "step": self.step,
             "seconds": seconds,
@@ -325,27 +330,6 @@ def adjusted(recipe: Recipe, config: TrainConfig) -> Recipe:
     return dataclasses.replace(recipe, regularisers=(*others, *penalty))
 
 
-def evaluation_row(step: int, report: Report) -> dict[str, Any]:
-    """A row of ``evaluations.jsonl``."""
-    return {
-        "step": step,
-        "split": report.split,
-        "episodes": report.episodes,
-        "success": report.success.mean,
-        "ci": [report.success.low, report.success.high],
-        "by_difficulty": [
-            {
-                "low": part.low,
-                "high": part.high,
-                "episodes": part.success.count,
-                "success": part.success.mean,
-                "ci": [part.success.low, part.success.high],
-            }
-            for part in report.by_difficulty
-        ],
-    }
-
-
 def _derived(*keys: int) -> int:
     """A seed below 2**63 from several numbers."""
     return int(np.random.SeedSequence(list(keys)).generate_state(1, np.uint64)[0] >> 1)
@@ -360,69 +344,3 @@ def _outcome(task: Task, group: Group) -> teachers.Outcome:
         successes=[trajectory.success for trajectory in valid],
         cost=float(sum(trajectory.action_tokens for trajectory in group.trajectories)),
     )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else 0.0
-
-
-def _summary(groups: Sequence[Group]) -> dict[str, float]:
-    valid = [trajectory for group in groups for trajectory in group.valid]
-    everyone = [trajectory for group in groups for trajectory in group.trajectories]
-    return {
-        "success": _mean([t.success for t in valid]),
-        "reward": _mean([t.env_return for t in valid]),
-        "length": _mean([t.action_tokens for t in valid]),
-        "turns": _mean([len(t.turns) for t in valid]),
-        "truncated_share": _mean([t.truncated for t in valid]),
-        "zero_variance_share": _mean([not group.has_variance for group in groups]),
-        "invalid_episodes": len(everyone) - len(valid),
-        "episodes": len(everyone),
-        "tokens": sum(t.action_tokens for t in everyone),
-        # Replaced by the update's own figures; present in every row, also where nothing was trained.
-        "loss": 0.0,
-        "entropy": 0.0,
-        "clip_fraction": 0.0,
-    }
-
-
-def _proposal_row(step: int, group: Group, task: tuple[Task, str], environments: Environments) -> dict[str, Any]:
-    played, origin = task
-    params = dict(played.params)
-    valid = group.valid
-    return {
-        "step": step,
-        "task_id": group.trajectories[0].task_id if group.trajectories else "",
-        "params": params,
-        "unit": [float(u) for u in environments.param_space.to_unit(params)],
-        "difficulty": float(environments.param_space.difficulty(params)),
-        "origin": origin,
-        "n": len(valid),
-        "success": _mean([t.success for t in valid]),
-        "reward": _mean([t.env_return for t in valid]),
-        "length": _mean([t.action_tokens for t in valid]),
-    }
-
-
-def _trajectory_row(step: int, trajectory: Trajectory) -> dict[str, Any]:
-    return {
-        "step": step,
-        "task_id": trajectory.task_id,
-        "params": dict(trajectory.params),
-        "difficulty": trajectory.difficulty,
-        "turns": [
-            {
-                "observation": turn.observation,
-                "action": turn.action,
-                "reward": turn.reward,
-                "reward_terms": dict(turn.reward_terms),
-                "action_error": turn.action_error,
-            }
-            for turn in trajectory.turns
-        ],
-        "return": trajectory.env_return,
-        "is_success": trajectory.success,
-        "progress": trajectory.progress,
-        "truncated": trajectory.truncated,
-        "reward_valid": trajectory.valid,
-    }
