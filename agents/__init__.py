@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from . import human, oracle, random_agent  # noqa: F401  (each registers its agent)
 from .agent import AGENTS, Agent, AgentError, CallableAgent, as_agent, make, register
 from .evaluation import Bin, Estimate, Report, evaluate
+from .language.agent import LanguageAgent
 
 if TYPE_CHECKING:
     from . import engines, grpo, language
-    from .language.agent import LanguageAgent
 
 __all__ = [
     "AGENTS",
@@ -38,6 +38,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ("engines", "grpo", "language"):
         return importlib.import_module(f".{name}", __name__)
-    if name == "LanguageAgent":
-        return importlib.import_module(".language.agent", __name__).LanguageAgent
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

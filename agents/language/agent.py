@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError
-from ..agent import Agent
+from ...errors import InputError, MissingExtra
+from ..agent import Agent, register
 from ..engines.sampler import Completion, Request, Sampler
-from .model import LanguageModel
+
+if TYPE_CHECKING:
+    from .model import LanguageModel
 
 
 @dataclass(eq=False)
@@ -20,6 +22,7 @@ class _Conversation:
     stopped: bool = True
 
 
+@register("language")
 class LanguageAgent(Agent):
     """Plays text environments by sampling from a language model.
 
@@ -44,7 +47,7 @@ class LanguageAgent(Agent):
         slots: int = 128,
         seed: int = 0,
     ):
-        self.language = model if isinstance(model, LanguageModel) else load_model(model)
+        self.language = load_model(model) if isinstance(model, str | Path) else model
         self.name = "language"
         self._temperature = temperature
         self._max_new_tokens = max_new_tokens
@@ -123,4 +126,10 @@ def load_model(source: str | Path) -> LanguageModel:
         if newest is None:
             raise InputError(f"the run {str(source)!r} has no checkpoint yet; train it further or give a model folder.")
         source = newest
+    try:
+        from .model import LanguageModel
+    except ImportError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtra("a language model", "train") from None
     return LanguageModel.load(source)
