@@ -1,0 +1,82 @@
+"""The wheel holds what the tree holds, and works where the sources are not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import palaestra
+import pytest
+
+ROOT = Path(palaestra.__file__).parent
+PARTS = ("agents", "envs", "rewards", "scripts", "teachers")
+DATA = {"py.typed", "constraints.txt"}
+
+# Imports every module of the installed package and plays one episode; prints what it saw. The one module left out is a
+# script for the environment of another project.
+LOOK = """
+import importlib, json, pkgutil, sys
+import gymnasium, palaestra
+names = [module.name for module in pkgutil.walk_packages(palaestra.__path__, "palaestra.")]
+for name in names:
+    if name != "palaestra.scripts.benchmark_learner_trl":
+        importlib.import_module(name)
+env = gymnasium.make("palaestra/Arithmetic-v0")
+env.reset(seed=0)
+success = env.step(env.unwrapped.oracle())[4]["is_success"]
+print(json.dumps({"file": palaestra.__file__, "names": names, "success": success}))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy, so that no build tree appears in the checkout nor leaks into the wheel."""
+    copy, out = tmp_path_factory.mktemp("sources") / "palaestra", tmp_path_factory.mktemp("dist")
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "runs", "tests")
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(copy)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next(out.glob("palaestra-*.whl"))
+
+
+def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path):
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name.removeprefix("palaestra/") for name in archive.namelist() if name.startswith("palaestra/")}
+    sources = {path.relative_to(ROOT) for part in PARTS for path in (ROOT / part).rglob("*.py")}
+    scripts = {path.relative_to(ROOT) for kind in ("*.html", "*.sh") for path in (ROOT / "scripts").glob(kind)}
+    root = {path.relative_to(ROOT) for path in ROOT.glob("*.py")}
+    assert packed == {path.as_posix() for path in sources | scripts | root} | DATA
+
+
+def test_the_installed_wheel_works_without_the_sources(wheel: Path, tmp_path: Path):
+    """A fresh environment sees this one's packages through a .pth file; of palaestra it sees the wheel only."""
+    environment = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    python = environment / "bin" / "python"
+    place = subprocess.run(
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, *install, "--target", place, str(wheel)], check=True)
+    # A folder added by a .pth file has its own .pth files ignored: the editable install there stays unseen.
+    (Path(place) / "others.pth").write_text("\n".join({sysconfig.get_path(key) for key in ("purelib", "platlib")}))
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run([python, "-c", LOOK], cwd=tmp_path, env=clean, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert Path(seen["file"]).is_relative_to(environment)
+    assert seen["success"] is True
+    modules = [path.relative_to(ROOT) for part in PARTS for path in (ROOT / part).rglob("*.py")]
+    modules += [path.relative_to(ROOT) for path in ROOT.glob("*.py")]
+    dotted = {".".join(("palaestra", *module.with_suffix("").parts)) for module in modules}
+    assert {name.removesuffix(".__init__") for name in dotted} - {"palaestra"} == set(seen["names"])
