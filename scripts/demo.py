@@ -29,14 +29,14 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-TEACHERS = {"alp-gmm": "GRPO under ALP-GMM", "random": "GRPO under a uniform teacher"}
+TEACHERS = {"alp-gmm": "GRPO, ALP-GMM teacher", "random": "GRPO, uniform teacher"}
 
 BASE = TrainConfig(
     env="palaestra/Arithmetic-v0",
-    axes={"terms": 2, "digits": [1, 2], "operations": ["+"]},
+    axes={"terms": [2, 5], "digits": 1, "operations": ["+"]},
     recipe="grpo",
     kl=0.0,
-    steps=300,
+    steps=400,
     prompts=32,
     samples=16,
     lr=3e-4,
@@ -47,7 +47,7 @@ BASE = TrainConfig(
     eval_episodes=250,
     final_episodes=1000,
     checkpoint_every=100,
-    warmup=WarmUp(steps=1500, target=0.45),
+    warmup=WarmUp(steps=1500, target=0.42),
 )
 
 
@@ -110,7 +110,7 @@ def _follow(runs: dict[str, tuple[Path, TrainConfig]]) -> None:
     for process in processes.values():
         process.start()
     columns = (
-        TextColumn("{task.description:30}"),
+        TextColumn("{task.description:21}"),
         BarColumn(20),
         MofNCompleteColumn(),
         TextColumn("{task.fields[note]}"),
@@ -132,18 +132,22 @@ def _follow(runs: dict[str, tuple[Path, TrainConfig]]) -> None:
                 continue
             title, phase, *rest = message
             if phase == "done":
+                # The warm-up ends when its target is met, before its bound on steps.
+                bars.update(tasks[title], total=bars.tasks[tasks[title]].completed)
                 running.discard(title)
                 continue
             if phase == "failed":
                 raise RuntimeError(f"{title}: {rest[0]}")
+            if phase == "evaluate":
+                continue
             step, steps, values = rest
-            if "success" in values and phase != "evaluate":
+            if "success" in values:
                 success = float(values["success"])
                 smooth[title] = 0.9 * smooth.get(title, success) + 0.1 * success
             note = f"success {smooth[title]:.0%}" if title in smooth else ""
             if "tokens_per_s" in values:
                 note += f" · {values['tokens_per_s']:,.0f} tokens/s"
-            bars.update(tasks[title], total=steps or None, completed=step, note=note)
+            bars.update(tasks[title], total=steps, completed=step, note=note)
     for process in processes.values():
         process.join()
 
@@ -177,7 +181,7 @@ def _table(columns: dict[str, dict[str, Any]], seed: int) -> Table:
     from rich.table import Table
 
     episodes = next(iter(columns.values()))["episodes"]
-    table = Table(title=f"Success on {episodes} held-out tasks, sampled at temperature 1, seed {seed} (95 % intervals)")
+    table = Table(title=f"success on {episodes} held-out tasks, seed {seed}", caption="in brackets: 95 % confidence")
     table.add_column("difficulty")
     for name in columns:
         table.add_column(name, justify="right")
