@@ -25,14 +25,14 @@ from ..language.model import LanguageModel
 from ..language.warmup import warm_up
 from .batch import collate
 from .config import TrainConfig
-from .logs import evaluation_row, proposal_row, step_summary, trajectory_row
+from .logs import Practice, evaluation_row, proposal_row, step_summary, trajectory_row
 from .metrics import Tally
 from .objective import Objective, accumulate_gradients
 from .packing import PACKERS
 from .recipes import RECIPES, Component, Recipe
 from .rollout import Environments, Limits, Task, collect
 from .run_folder import RunFolder, newest_checkpoint
-from .types import Group, Trajectory
+from .types import Group
 
 _ROLLOUT, _NOISE, _EVALUATION = 2, 3, 4
 """Streams of random numbers; the warm-up uses stream 1."""
@@ -113,6 +113,7 @@ class Learner:
             saved = config
         learner = cls(saved)
         learner.folder = folder
+        folder.write_config(saved)
         newest = newest_checkpoint(path)
         if newest is None:
             learner._load(_model(saved))
@@ -158,21 +159,20 @@ class Learner:
         config = self.config
         self.step += 1
         begun = time.perf_counter()
-        groups, tasks = self._rollout()
-        shaped = self.objective.shape(groups)
+        played, trainable = self._rollout()
         rolled = time.perf_counter()
-        tally, updates = self._update(self.objective.keep(shaped)[: config.prompts])
+        tally, updates = self._update(trainable)
         trained = time.perf_counter()
+        groups = [practice.group for practice in played]
         metrics = {"step": self.step, **step_summary(groups), **tally.means(), **updates}
         metrics |= {f"teacher/{name}": value for name, value in self.teacher.metrics().items()}
         tokens = int(metrics["tokens"])
         seconds = trained - begun
+        space = self.environments.param_space
+        kept = [group.trajectories[0] for group in groups if group.trajectories][: config.keep_trajectories]
         self.folder.append("metrics", [metrics])
-        self.folder.append(
-            "proposals",
-            [proposal_row(self.step, g, t, o, self.environments.param_space) for g, (t, o) in zip(groups, tasks)],
-        )
-        self.folder.append("trajectories", [trajectory_row(self.step, t) for t in self._kept(groups)])
+        self.folder.append("proposals", [proposal_row(self.step, practice, space) for practice in played])
+        self.folder.append("trajectories", [trajectory_row(self.step, trajectory) for trajectory in kept])
         timing = {
             "step": self.step,
             "seconds": seconds,
@@ -183,34 +183,40 @@ class Learner:
         self.folder.append("timings", [timing])
         watch(Progress("train", self.step, config.steps, {**metrics, "tokens_per_s": timing["tokens_per_s"]}))
 
-    def _rollout(self) -> tuple[list[Group], list[tuple[Task, str]]]:
-        """Ask the teacher, play, tell the teacher; again while the recipe's filters leave too few groups."""
+    def _rollout(self) -> tuple[list[Practice], list[Group]]:
+        """Ask the teacher, play, tell the teacher; again while the recipe's filters leave too few groups.
+
+        Returns:
+            All that was played, and the groups to train on, shaped.
+        """
         config = self.config
-        groups: list[Group] = []
-        tasks: list[tuple[Task, str]] = []
+        played: list[Practice] = []
+        trainable: list[Group] = []
         for round_ in range(self.recipe.refill):
             rng = np.random.default_rng([config.seed, _ROLLOUT, self.step, round_])
             proposals = self.teacher.propose(config.prompts)
-            wanted = [
-                Task(proposal.task, int(rng.integers(2**31)), config.samples * proposal.n, proposal.id)
-                for proposal in proposals
-            ]
+            tasks = [Task(p.task, int(rng.integers(2**31)), config.samples * p.n, p.id) for p in proposals]
             self._engine.seed(_derived(config.seed, _NOISE, self.step, round_))
-            played = collect(
-                wanted, self.environments, self._engine, self.language.renderer, self.limits, config.temperature
+            groups = collect(
+                tasks, self.environments, self._engine, self.language.renderer, self.limits, config.temperature
             )
-            self.teacher.observe([_outcome(task, group) for task, group in zip(wanted, played, strict=True)])
-            groups += played
-            tasks += [(task, proposal.origin) for task, proposal in zip(wanted, proposals, strict=True)]
-            if len(self.objective.keep(self.objective.shape(groups))) >= config.prompts:
+            self.teacher.observe([_outcome(task, group) for task, group in zip(tasks, groups, strict=True)])
+            fresh = [Practice(*triple) for triple in zip(proposals, tasks, groups, strict=True)]
+            played += fresh
+            # A teacher may ask to evaluate only.
+            trainable += self.objective.keep(
+                self.objective.shape([practice.group for practice in fresh if practice.proposal.train])
+            )
+            if len(trainable) >= config.prompts:
                 break
-        return groups, tasks
+        return played, trainable[: config.prompts]
 
     def _update(self, groups: Sequence[Group]) -> tuple[Tally, dict[str, float]]:
         """Optimiser steps over the groups; nothing happens where no row has anything to teach."""
         config = self.config
         tally = Tally()
         norms: list[float] = []
+        skipped = 0
         rate = config.lr * min(1.0, self.step / max(1, config.lr_warmup))
         for group in self._optimizer.param_groups:
             group["lr"] = rate
@@ -236,16 +242,13 @@ class Learner:
                 if torch.isfinite(norm):
                     self._optimizer.step()
                     norms.append(float(norm))
+                else:
+                    skipped += 1
                 self._optimizer.zero_grad()
-        return tally, {"grad_norm": float(np.mean(norms)) if norms else 0.0, "updates": len(norms), "lr": rate}
+        norm = float(np.mean(norms)) if norms else 0.0
+        return tally, {"grad_norm": norm, "updates": len(norms), "skipped_updates": skipped, "lr": rate}
 
-    def _kept(self, groups: Sequence[Group]) -> list[Trajectory]:
-        """Episodes to write out: the first of each group, in turn over the steps."""
-        flat = [group.trajectories[0] for group in groups if group.trajectories]
-        return flat[: self.config.keep_trajectories]
-
-    # Evaluation, saving, loading
-    # ---------------------------------------------------------------------------------------
+    # Evaluation, saving, loading ------------------------------------------------------------------------------------
 
     def evaluate(self, episodes: int, seed: int = 0, split: str = "test") -> Report:
         """Play tasks spread evenly over the difficulty range that is trained on, at the training temperature."""

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...teachers import Proposal
 from ..report import Report
 from .rollout import Task
 from .types import Group, Trajectory
+
+
+@dataclass(frozen=True)
+class Practice:
+    """One proposal of the teacher, the task made of it, and the group of episodes played."""
+
+    proposal: Proposal
+    task: Task
+    group: Group
 
 
 def evaluation_row(step: int, report: Report) -> dict[str, Any]:
@@ -58,9 +69,9 @@ def step_summary(groups: Sequence[Group]) -> dict[str, float]:
     }
 
 
-def proposal_row(step: int, group: Group, task: Task, origin: str, space: Any) -> dict[str, Any]:
-    """A row of ``proposals.jsonl``: what the teacher asked for, and what came of it."""
-    params = dict(task.params)
+def proposal_row(step: int, practice: Practice, space: Any) -> dict[str, Any]:
+    """A row of ``proposals.jsonl``: what the teacher asked for, and what came of it; ``space`` is the ParamSpace."""
+    group, params = practice.group, dict(practice.task.params)
     valid = group.valid
     return {
         "step": step,
@@ -68,7 +79,7 @@ def proposal_row(step: int, group: Group, task: Task, origin: str, space: Any) -
         "params": params,
         "unit": [float(u) for u in space.to_unit(params)],
         "difficulty": float(space.difficulty(params)),
-        "origin": origin,
+        "origin": practice.proposal.origin,
         "n": len(valid),
         "success": _mean([t.success for t in valid]),
         "reward": _mean([t.env_return for t in valid]),

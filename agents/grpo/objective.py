@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -50,7 +51,7 @@ class Weighted:
 def _bind(registry: Registry[Any], component: Component) -> Callable[..., Any]:
     """The registered function with the recipe's parameters filled in; wrong parameter names raise InputError."""
     function = registry[component.name]
-    known = function.__code__.co_varnames[: function.__code__.co_argcount]
+    known = list(inspect.signature(function).parameters)
     for name in component.params:
         if name not in known:
             raise InputError(

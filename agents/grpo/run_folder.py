@@ -48,7 +48,7 @@ class RunFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             run = cls(path)
-            write_atomically(path / "config.json", [json.dumps(config.to_json(), indent=2) + "\n"])
+            run.write_config(config)
         except OSError as error:
             raise InputError(
                 f"the run folder {str(path)!r} cannot be written: {error.strerror}; choose another --out."
@@ -69,6 +69,10 @@ class RunFolder:
                 f"{str(path)!r} is not a run folder (no readable config.json); start one with --out."
             ) from error
         return cls(path), TrainConfig.from_json(data)
+
+    def write_config(self, config: TrainConfig) -> None:
+        """Store the configuration (a resumed run may have got more steps)."""
+        write_atomically(self.path / "config.json", json.dumps(config.to_json(), indent=2) + "\n")
 
     def append(self, log: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Append rows to ``<log>.jsonl`` in one write."""
