@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """What the caller passed cannot be used; nothing was written. The message states the value and what would be right."""
+    """What the caller passed cannot be used; nothing was written. The message states the value and the remedy."""
 
 
 class MissingExtra(ImportError):
@@ -24,4 +24,6 @@ def unknown_name(kind: str, received: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not registered, with the nearest known names (or all of them where none is near)."""
     names = sorted(known)
     close = difflib.get_close_matches(received, names, n=3, cutoff=0.5) or names
-    return InputError(f"unknown {kind} {received!r}; did you mean {', '.join(map(repr, close)) or 'none is registered'}?")
+    if not close:
+        return InputError(f"unknown {kind} {received!r}; none is registered.")
+    return InputError(f"unknown {kind} {received!r}; did you mean {', '.join(map(repr, close))}?")

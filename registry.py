@@ -1,8 +1,8 @@
-"""One kind of registry for everything that is looked up by name: verifiers, rewards, teachers, agents, learner stages, recipes.
+"""One kind of registry for everything that is looked up by name: verifiers, rewards, teachers, agents, stages, recipes.
 
-A name maps to an object, or to an entry-point string ``"package.module:attribute"`` that is imported on first use, so that
-registering a heavy component costs nothing. Packages installed beside this one add to a registry through its entry-point
-group (``palaestra.teachers`` and so on), which is read when a name is not found among the registered ones.
+A name maps to an object, or to an entry-point string ``"package.module:attribute"`` that is imported on first use, so
+that registering a heavy component costs nothing. Packages installed beside this one add to a registry through its
+entry-point group (``palaestra.teachers`` and so on), which is read when a name is not found among the registered ones.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class Registry(Generic[T]):
         self.kind = kind
         self.group = group
         self._entries: dict[str, T | str] = {}
+        self._announced: set[str] = set()
 
     def register(self, name: str) -> Callable[[F], F]:
-        """Decorator: ``@TEACHERS.register("my-teacher")``. A name registered twice is refused unless it is the same object."""
+        """Decorator: ``@TEACHERS.register("my-teacher")``. A name that something else has is refused."""
 
         def add(value: F) -> F:
             self.add(name, cast(T, value))
@@ -43,12 +44,15 @@ class Registry(Generic[T]):
     def add(self, name: str, value: T | str) -> None:
         """Register ``value`` (or an entry-point string) under ``name``.
 
+        An entry point of another package only announces a name: the module that it points to may register it as well.
+
         Raises:
             InputError: the name is taken by something else.
         """
-        if name in self._entries and self._entries[name] is not value:
+        if name in self._entries and self._entries[name] is not value and name not in self._announced:
             raise InputError(f"the {self.kind} name {name!r} is already registered; choose another name.")
         self._entries[name] = value
+        self._announced.discard(name)
 
     def __getitem__(self, name: str) -> T:
         """The registered object. Raises InputError with close names where there is none."""
@@ -86,3 +90,4 @@ class Registry(Generic[T]):
             if point.name not in self._entries:
                 value: Any = point.value
                 self._entries[point.name] = value
+                self._announced.add(point.name)

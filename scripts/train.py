@@ -77,9 +77,12 @@ def train(learner: Learner) -> int:
 
     report = write_report(folder)
     if not finished:
-        console.print(f"stopped after step {learner.step}; continue with: palaestra train --resume {folder}")
+        # Never wrapped: the command is there to be copied.
+        console.print(
+            f"stopped after step {learner.step}; continue with: palaestra train --resume {folder}", soft_wrap=True
+        )
         return 130
-    console.print(f"model and logs in {folder}, report in {report}")
+    console.print(f"model and logs in {folder}, report in {report}", soft_wrap=True)
     return 0
 
 

@@ -105,6 +105,8 @@ class TorchEngine:
             self._waiting.remove(closed)
         if closed.row >= 0:
             self._deactivate(closed)
+            # What it held is not needed any more: the swap copies only the row that takes its place.
+            closed.cached = 0
             self._swap(closed.row, len(self._rows) - 1)
             self._rows.pop()
             closed.row = -1
@@ -149,16 +151,13 @@ class TorchEngine:
             self._swap(session.row, self._active)
 
     def _swap(self, a: int, b: int) -> None:
-        """Exchange two resident rows; only the longer of the two lengths is copied."""
+        """Exchange two resident rows, as far as each is filled."""
         if a == b:
             return
         first, second = self._rows[a], self._rows[b]
-        used = max(first.cached, second.cached)
-        if used:
-            rows = self._cache[:, :, :, :, :used]
-            kept = rows[:, :, a].clone()
-            rows[:, :, a] = rows[:, :, b]
-            rows[:, :, b] = kept
+        kept = self._cache[:, :, a, :, : first.cached].clone()
+        self._cache[:, :, a, :, : second.cached] = self._cache[:, :, b, :, : second.cached]
+        self._cache[:, :, b, :, : first.cached] = kept
         self._rows[a], self._rows[b] = second, first
         first.row, second.row = b, a
 
@@ -188,12 +187,16 @@ class TorchEngine:
                     leaders[key] = index
             source.append(index)
         logits = self._extend(encoded)
+        followers: dict[int, list[_Session]] = {}
         for session, index in zip(sessions, source, strict=True):
+            if session is not encoded[index]:
+                followers.setdefault(index, []).append(session)
+        for index, copies in followers.items():
             leader = encoded[index]
-            if session is not leader:
-                used = leader.cached
-                self._cache[:, :, session.row, :, :used] = self._cache[:, :, leader.row, :, :used]
-                session.cached = used
+            rows = torch.tensor([session.row for session in copies], device=self._device)
+            self._cache[:, :, rows, :, : leader.cached] = self._cache[:, :, leader.row, None, :, : leader.cached]
+            for session in copies:
+                session.cached = leader.cached
                 session.pending = []
         return logits[source] if len(encoded) < len(sessions) else logits
 
@@ -250,10 +253,14 @@ class TorchEngine:
         heads, groups, dim = self._kv_heads, self._groups, self._head_dim
         scale = dim**-0.5
 
+        lengths = {session.cached for session in sessions}
+        # Rows of equal length write one slice, which is quicker than a place for each.
+        place: Any = (slice(None), slice(None), lengths.pop()) if len(lengths) == 1 else (rows, slice(None), positions)
+
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
             keys, values = self._cache[layer, 0, :n], self._cache[layer, 1, :n]
-            keys[rows, :, positions] = k
-            values[rows, :, positions] = v
+            keys[place] = k
+            values[place] = v
             # The query heads that share a key head are the "sequence" of the product, so keys are never repeated.
             scores = torch.matmul(q.view(n, heads, groups, dim), keys[:, :, :span].transpose(-1, -2))
             scores = scores.mul_(scale).add_(bias[:, None, None])
@@ -269,7 +276,7 @@ class TorchEngine:
         return F.linear(hidden, self._model.lm_head.weight[: self._vocabulary]).float()
 
     def _sample(self, sessions: list[_Session], logits: Tensor) -> list[Completion]:
-        """Draw one token a session (Gumbel-max), record its log-probability, and hand back the finished ones."""
+        """Draw one token a session, record its log-probability, and hand back the finished ones."""
         requests = [session.request for session in sessions]
         temperatures = [request.temperature for request in requests if request is not None]
         assert len(temperatures) == len(sessions)
@@ -277,25 +284,29 @@ class TorchEngine:
             scale = torch.tensor([t if t > 0 else 1.0 for t in temperatures], device=self._device)
             logits = logits / scale[:, None]
         logps = logits.log_softmax(-1)
-        # An exponential that rounds to 0 would make an impossible token win; 2**-25 is half the smallest step.
-        gumbel = torch.empty_like(logps).exponential_(generator=self._noise).clamp_min_(2.0**-25).log_().neg_()
+        # Inversion of the distribution function, in double precision for the sake of large vocabularies.
+        total = logps.double().exp_().cumsum_(-1)
+        noise = torch.rand((len(sessions), 1), generator=self._noise, dtype=torch.float64, device=self._device)
+        tokens = torch.searchsorted(total, noise.mul_(total[:, -1:]), right=True)[:, 0].clamp_(max=logps.shape[1] - 1)
         if 0.0 in temperatures:
             greedy = torch.tensor([t == 0 for t in temperatures], device=self._device)
-            gumbel.masked_fill_(greedy[:, None], 0.0)
-        tokens = (logps + gumbel).argmax(-1)
+            tokens = torch.where(greedy, logps.argmax(-1), tokens)
         chosen = logps.gather(-1, tokens[:, None])[:, 0].tolist()
-        finished = []
+        finished: list[_Session] = []
         for session, request, token, logp in zip(sessions, requests, tokens.tolist(), chosen, strict=True):
             assert request is not None
             session.ids.append(token)
             session.logps.append(logp)
             session.pending = [token]
-            stop = token in self._stop_ids
-            if stop or len(session.ids) == request.max_new_tokens:
-                finished.append(
-                    Completion(session.id, tuple(session.ids), tuple(session.logps), "stop" if stop else "length")
-                )
-                session.request = None
-        for completion in finished:
-            self._deactivate(self._sessions[completion.session])
-        return finished
+            if token in self._stop_ids or len(session.ids) == request.max_new_tokens:
+                finished.append(session)
+        # From the back, so that rows which finish together leave without changing places.
+        finished.sort(key=lambda session: -session.row)
+        return [self._finish(session) for session in finished]
+
+    def _finish(self, session: _Session) -> Completion:
+        """Take a session whose answer is complete out of the active rows."""
+        session.request = None
+        self._deactivate(session)
+        finish = "stop" if session.ids[-1] in self._stop_ids else "length"
+        return Completion(session.id, tuple(session.ids), tuple(session.logps), finish)

@@ -74,7 +74,7 @@ class TrainConfig:
     minibatches: int = 1
     epochs: int = 1
     packer: str = "shared_prefix"
-    token_budget: int = 16384
+    token_budget: int = 4096
     warmup: WarmUp = field(default_factory=WarmUp)
     eval_every: int = 50
     eval_episodes: int = 200

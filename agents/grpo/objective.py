@@ -151,7 +151,7 @@ def accumulate_gradients(
     weighted: Weighted,
     *,
     packer: str = "shared_prefix",
-    budget: int = 16384,
+    budget: int = 4096,
     temperature: float = 1.0,
     reference: Any = None,
 ) -> Tally:

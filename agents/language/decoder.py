@@ -51,8 +51,9 @@ def hidden_states(model: Any, ids: Tensor, positions: Tensor, attend: Attend) ->
     body = model.model
     x = F.embedding(ids, body.embed_tokens.weight)
     cos, sin = body.rotary_emb(x, positions[None])
+    # The rotation's second product takes the other half of each head, the first half with its sign turned.
     half = cos.shape[-1] // 2
-    cos, sin = cos[0, :, None, :half], sin[0, :, None, :half]
+    cos, sin = cos[0, :, None], torch.cat((-sin[0, :, :half], sin[0, :, half:]), -1)[:, None]
     for index, layer in enumerate(body.layers):
         attention = layer.self_attn
         h = _norm(x, layer.input_layernorm)
@@ -61,7 +62,8 @@ def hidden_states(model: Any, ids: Tensor, positions: Tensor, attend: Attend) ->
         v = _heads(attention.v_proj(h), attention)
         if hasattr(attention, "q_norm"):
             q, k = _norm(q, attention.q_norm), _norm(k, attention.k_norm)
-        mixed = attend(index, _rotate(q, cos, sin), _rotate(k, cos, sin), v)
+        turned = _rotate(torch.cat((q, k), 1), cos, sin)
+        mixed = attend(index, *turned.split((q.shape[1], k.shape[1]), 1), v)
         x = x + attention.o_proj(mixed.flatten(1))
         mlp = layer.mlp
         h = _norm(x, layer.post_attention_layernorm)
@@ -74,15 +76,19 @@ def _heads(x: Tensor, attention: Any) -> Tensor:
 
 
 def _norm(x: Tensor, module: Any) -> Tensor:
-    return _RMSNorm.apply(x, module.weight, module.variance_epsilon)
+    if torch.is_grad_enabled():
+        return _RMSNorm.apply(x, module.weight, module.variance_epsilon)
+    return F.rms_norm(x, module.weight.shape, module.weight, module.variance_epsilon)
 
 
-def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary embedding (Su et al., arXiv 2104.09864, eq. 34) in the half-split layout of transformers; x [N, heads,
-    dim].
+def _rotate(x: Tensor, cos: Tensor, signed_sin: Tensor) -> Tensor:
+    """Rotary embedding (Su et al., arXiv 2104.09864, eq. 34) in the half-split layout of transformers.
+
+    Args:
+        x: [N, heads, dim].
+        cos, signed_sin: [N, 1, dim]; the sine is negative in the first half.
     """
-    a, b = x.chunk(2, -1)
-    return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), signed_sin)
 
 
 class _RMSNorm(torch.autograd.Function):
@@ -91,7 +97,8 @@ class _RMSNorm(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, eps: float) -> Tensor:  # type: ignore[override]
         wide = x if x.dtype == torch.float64 else x.float()
-        inverse = wide.square().mean(-1, keepdim=True).add_(eps).rsqrt_()
+        length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
+        inverse = length.square_().div_(x.shape[-1]).add_(eps).rsqrt_()
         normed = (wide * inverse).to(x.dtype)
         ctx.save_for_backward(normed, weight, inverse)
         return normed * weight
@@ -117,8 +124,4 @@ class _SwiGLU(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         gate, up = ctx.saved_tensors
-        sigmoid = torch.sigmoid(gate)
-        grad_up = (gate * sigmoid).mul_(grad)
-        # d silu(x)/dx = s (1 + x (1 - s))
-        grad_gate = torch.addcmul(gate, gate, sigmoid, value=-1).add_(1).mul_(sigmoid).mul_(up).mul_(grad)
-        return grad_gate, grad_up
+        return torch.ops.aten.silu_backward(grad * up, gate), F.silu(gate).mul_(grad)

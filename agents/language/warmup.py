@@ -80,7 +80,7 @@ def warm_up(
     environments.give_back(env)
 
 
-def supervised_step(model: Any, episodes: Sequence[Trajectory], budget: int = 16384) -> Tally:
+def supervised_step(model: Any, episodes: Sequence[Trajectory], budget: int = 4096) -> Tally:
     """Accumulate the gradient of the mean negative log-likelihood of the action tokens."""
     batch = collate([Group(-1, (episode,)) for episode in episodes])
     count = int(batch.action.sum())
