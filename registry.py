@@ -8,7 +8,8 @@ entry-point group (``palaestra.teachers`` and so on), which is read when a name 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar, cast
 
@@ -66,6 +67,29 @@ class Registry(Generic[T]):
             value = cast(T, getattr(importlib.import_module(module), attribute))
             self._entries[name] = value
         return value
+
+    def check_options(self, name: str, options: Iterable[str]) -> None:
+        """Raise InputError, with close names, for an option that the callable under ``name`` does not take."""
+        parameters = inspect.signature(cast("Callable[..., Any]", self[name])).parameters
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+            return
+        for option in options:
+            if option not in parameters:
+                raise unknown_name(f"option of the {self.kind} {name!r}:", option, parameters)
+
+    def make(self, name: str, *arguments: Any, **options: Any) -> Any:
+        """Call what is registered under ``name``.
+
+        Raises:
+            InputError: unknown name or option, or one that is required and missing.
+        """
+        self.check_options(name, options)
+        factory = cast("Callable[..., Any]", self[name])
+        try:
+            inspect.signature(factory).bind(*arguments, **options)
+        except TypeError as error:
+            raise InputError(f"the {self.kind} {name!r} cannot be made: {error}.") from None
+        return factory(*arguments, **options)
 
     def __contains__(self, name: object) -> bool:
         self._load_entry_points()

@@ -8,7 +8,6 @@ through `as_agent`. The player (`palaestra.evaluate`, the learner) owns the envi
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -96,12 +95,7 @@ def make(name: str, **kwargs: Any) -> Agent:
     Raises:
         InputError: no agent has that name, or it does not take these arguments.
     """
-    factory = AGENTS[name]
-    try:
-        inspect.signature(factory).bind(**kwargs)
-    except TypeError as error:
-        raise InputError(f"agent {name!r} cannot be made with {kwargs!r}: {error}.") from error
-    return factory(**kwargs)
+    return AGENTS.make(name, **kwargs)
 
 
 def as_agent(agent: Any) -> Agent:

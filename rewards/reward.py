@@ -7,11 +7,9 @@ by name; other packages contribute through the entry-point group ``palaestra.rew
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ..errors import InputError
 from ..registry import Registry
 from .episode import Episode
 from .verdict import Verdict
@@ -47,9 +45,4 @@ def make(name: str, **kwargs: Any) -> Reward:
     Raises:
         InputError: unknown name, or arguments that its constructor does not take.
     """
-    factory = REWARDS[name]
-    try:
-        inspect.signature(factory).bind(**kwargs)
-    except TypeError as error:
-        raise InputError(f"the reward {name!r} cannot be made from {kwargs!r}: {error}.") from None
-    return factory(**kwargs)
+    return REWARDS.make(name, **kwargs)

@@ -40,6 +40,9 @@ def guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str]) -> 
     """Call ``command(argv)`` and turn what it raises or returns into an exit code (see the module's text)."""
     import gymnasium as gym
 
+    # As with `python -m`, modules of the current folder can be named ("my_module:mine/Env-v0").
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
     try:
         code = command(argv)
         # Flush here, where a reader that has gone away (palaestra list | head) can still be caught.

@@ -142,8 +142,10 @@ def _follow(runs: dict[str, tuple[Path, TrainConfig]]) -> None:
                 continue
             step, steps, values = rest
             if "success" in values:
+                # The warm-up measures it now and then on many episodes, a training step each time on few.
+                share = 1.0 if phase == "warmup" else 0.1
                 success = float(values["success"])
-                smooth[title] = 0.9 * smooth.get(title, success) + 0.1 * success
+                smooth[title] = (1 - share) * smooth.get(title, success) + share * success
             note = f"success {smooth[title]:.0%}" if title in smooth else ""
             if "tokens_per_s" in values:
                 note += f" · {values['tokens_per_s']:,.0f} tokens/s"

@@ -106,9 +106,6 @@ def find_agent(text: str) -> Agent:
         if os.sep in text or text.startswith("."):
             raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")
         raise unknown_name("agent", text, AGENTS)
-    # What `python -m` does: modules of the current folder can be named.
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
     try:
         value = importlib.import_module(module)
     except ImportError as error:

@@ -104,8 +104,10 @@ class _Watcher:
             self._tasks[progress.phase] = self._bars.add_task(progress.phase, total=progress.steps, note="")
         values = progress.values
         if "success" in values:
+            # The warm-up measures it now and then on many episodes, a training step each time on few.
+            share = 1.0 if progress.phase == "warmup" else 0.1
             before = self._success.get(progress.phase, values["success"])
-            self._success[progress.phase] = 0.9 * before + 0.1 * values["success"]
+            self._success[progress.phase] = (1 - share) * before + share * values["success"]
         parts = [f"success {self._success[progress.phase]:.0%}"] if progress.phase in self._success else []
         parts += [f"{values['tokens_per_s']:,.0f} tokens/s"] if "tokens_per_s" in values else []
         self._bars.update(self._tasks[progress.phase], completed=progress.step, note=" · ".join(parts))

@@ -12,22 +12,26 @@ Each algorithm is one module that registers itself; importing this package regis
 from __future__ import annotations
 
 from .alp_gmm import ALPGMM
-from .protocol import Outcome, Proposal, Teacher
+from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
 from .random import RandomTeacher
 from .registry import TEACHERS, make, register
 from .sec import SEC
-from .spaces import discretise
+from .spaces import as_arms, as_cube, discretise
 from .wrapper import TeacherWrapper
 
 __all__ = [
     "ALPGMM",
     "SEC",
     "TEACHERS",
+    "Draw",
+    "Evidence",
     "Outcome",
     "Proposal",
     "RandomTeacher",
     "Teacher",
     "TeacherWrapper",
+    "as_arms",
+    "as_cube",
     "discretise",
     "make",
     "register",

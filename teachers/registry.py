@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..errors import InputError
 from ..registry import Registry
 from .protocol import Teacher
 
@@ -33,14 +30,4 @@ def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
     Raises:
         InputError: unknown name, option or space, or a value out of range.
     """
-    build = TEACHERS[name]
-    parameters = inspect.signature(build).parameters
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        known = [p for p in parameters if p not in ("self", "space", "seed")]
-        for option in kwargs:
-            if option not in known:
-                near = difflib.get_close_matches(option, known, n=3, cutoff=0.5) or known
-                raise InputError(
-                    f"teacher {name!r} has no option {option!r}; did you mean {', '.join(map(repr, near))}?"
-                )
-    return build(space, seed=seed, **kwargs)
+    return TEACHERS.make(name, space, seed=seed, **kwargs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..language.warmup_settings import WarmUp
 from .config import TrainConfig
 from .recipes import RECIPES, Component, Credit, Recipe, c, register_recipe
 
@@ -25,6 +26,7 @@ __all__ = [
     "Objective",
     "Recipe",
     "TrainConfig",
+    "WarmUp",
     "c",
     "register_recipe",
 ]

@@ -83,17 +83,17 @@ class Learner:
         self._stop = False
 
     @classmethod
-    def start(cls, out: Path, config: TrainConfig) -> Learner:
+    def start(cls, out: str | Path, config: TrainConfig) -> Learner:
         """A new run in a new folder."""
         if config.threads == 0:
             config = dataclasses.replace(config, threads=torch.get_num_threads())
         learner = cls(config)
         learner._load(_model(config))
-        learner.folder = RunFolder.create(out, config)
+        learner.folder = RunFolder.create(Path(out), config)
         return learner
 
     @classmethod
-    def resume(cls, path: Path, config: TrainConfig | None = None) -> Learner:
+    def resume(cls, path: str | Path, config: TrainConfig | None = None) -> Learner:
         """Continue a run from its newest checkpoint, or from the start where it has none.
 
         Args:
@@ -102,7 +102,7 @@ class Learner:
         Raises:
             InputError: no run there, or another configuration.
         """
-        folder, saved = RunFolder.reopen(path)
+        folder, saved = RunFolder.reopen(Path(path))
         if config is not None:
             config = dataclasses.replace(config, threads=config.threads or saved.threads)
             if differences := dataclasses.replace(config, steps=saved.steps).differences(saved):
@@ -114,7 +114,7 @@ class Learner:
         learner = cls(saved)
         learner.folder = folder
         folder.write_config(saved)
-        newest = newest_checkpoint(path)
+        newest = newest_checkpoint(folder.path)
         if newest is None:
             learner._load(_model(saved))
             folder.rewind(-1)

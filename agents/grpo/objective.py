@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -51,12 +50,7 @@ class Weighted:
 def _bind(registry: Registry[Any], component: Component) -> Callable[..., Any]:
     """The registered function with the recipe's parameters filled in; wrong parameter names raise InputError."""
     function = registry[component.name]
-    known = list(inspect.signature(function).parameters)
-    for name in component.params:
-        if name not in known:
-            raise InputError(
-                f"{registry.kind} {component.name!r} has no parameter {name!r}; it has {', '.join(known)}."
-            )
+    registry.check_options(component.name, component.params)
     bound = partial(function, **component.params)
     bound.needs = needs_of(function)  # type: ignore[attr-defined]
     return bound

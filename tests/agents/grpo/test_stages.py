@@ -207,7 +207,7 @@ def test_credit_terms_add_up_with_their_coefficients():
     ("changes", "words"),
     [
         ({"surrogate": Component("clipp")}, "unknown surrogate 'clipp'; did you mean 'clip'"),
-        ({"reduction": c("token_mean", length=3)}, "reduction 'token_mean' has no parameter 'length'"),
+        ({"reduction": c("token_mean", length=3)}, "unknown option of the reduction 'token_mean': 'length'"),
         ({"shaping": (c("overlnog"),)}, "unknown reward 'overlnog'; did you mean 'overlong'"),
     ],
 )
