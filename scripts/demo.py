@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from ..agents.grpo.config import TrainConfig
-from ..agents.language.warmup_settings import WarmUp
+from ..agents.grpo.config import TrainConfig, WarmUp
 from ..errors import InputError
 
 if TYPE_CHECKING:

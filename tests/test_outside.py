@@ -244,7 +244,7 @@ def test_a_recipe_and_a_reward_are_one_file_each(tmp_path: Path):
 import mine_recipe, mine_reward, mine_letters_recipe
 from pathlib import Path
 from palaestra.agents.grpo import Learner, RECIPES, TrainConfig
-from palaestra.agents.language.warmup_settings import WarmUp
+from palaestra.agents.grpo.config import WarmUp
 for recipe in ("mine-recipe", "mine-letters-recipe"):
     config = TrainConfig(
         recipe=recipe, steps=2, prompts=2, samples=3, warmup=WarmUp(steps=2, batch=4), max_new_tokens=4,

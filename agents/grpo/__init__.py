@@ -8,8 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ..language.warmup_settings import WarmUp
-from .config import TrainConfig
+from .config import TrainConfig, WarmUp
 from .recipes import RECIPES, Component, Credit, Recipe, c, register_recipe
 
 if TYPE_CHECKING:

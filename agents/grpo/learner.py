@@ -22,7 +22,6 @@ from ...errors import InputError
 from ..evaluation import Report, environment_spec, evaluate
 from ..language.agent import LanguageAgent, load_model
 from ..language.model import LanguageModel
-from ..language.warmup import warm_up
 from .batch import collate
 from .config import TrainConfig
 from .logs import Practice, evaluation_row, proposal_row, step_summary, trajectory_row
@@ -33,6 +32,7 @@ from .recipes import RECIPES, Component, Recipe
 from .rollout import Environments, Limits, Task, collect
 from .run_folder import RunFolder, newest_checkpoint
 from .types import Group
+from .warmup import warm_up
 
 _ROLLOUT, _NOISE, _EVALUATION = 2, 3, 4
 """Streams of random numbers; the warm-up uses stream 1."""

@@ -12,12 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from palaestra.agents.grpo.config import TrainConfig
+from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner, Progress
 from palaestra.agents.grpo.run_folder import RunFolder, newest_checkpoint
 from palaestra.agents.language.agent import LanguageAgent
 from palaestra.agents.language.model import LanguageModel
-from palaestra.agents.language.warmup_settings import WarmUp
 from palaestra.errors import InputError
 
 STEPS = 10

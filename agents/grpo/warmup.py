@@ -13,14 +13,14 @@ import gymnasium
 import numpy as np
 import torch
 
-from ..grpo.batch import collate
-from ..grpo.metrics import Tally
-from ..grpo.objective import score
-from ..grpo.packing import plain
-from ..grpo.rollout import Environments, Limits, Task, collect
-from ..grpo.types import Group, Trajectory, Turn
-from .model import LanguageModel
-from .warmup_settings import WarmUp
+from ..language.model import LanguageModel
+from .batch import collate
+from .config import WarmUp
+from .metrics import Tally
+from .objective import score
+from .packing import plain
+from .rollout import Environments, Limits, Task, collect
+from .types import Group, Trajectory, Turn
 
 WARM_UP_STREAM = 1
 """Number of the warm-up's random stream; the learner's are others."""
