@@ -60,7 +60,7 @@ class Config:
     """Completions of each prompt."""
     new_tokens: int = 64
     """Tokens of a completion, exactly."""
-    prompt_tokens: int = 16
+    prompt_tokens: int = 32
     """Tokens of a prompt, exactly."""
     threads: int = 2
     """CPU threads of each side."""

@@ -53,6 +53,32 @@ def test_logps_equal_a_rescoring_of_the_whole_conversation_at_each_temperature(s
     assert worst < 2e-5
 
 
+@pytest.mark.parametrize("waiting", [0, 1, 2])
+def test_a_conversation_goes_on_while_others_wait_for_their_environment(small, waiting):
+    # Three conversations get one token each; then one stays silent while the other two go on, in either order.
+    engine = small.engine(slots=3)
+    history = {session: [7 + session, 9] for session in range(3)}
+    for session, ids in history.items():
+        engine.submit(Request(session, ids, 1))
+    while completions := engine.step():
+        for completion in completions:
+            history[completion.session] += completion.ids
+    for session in {2, 1, 0} - {waiting}:
+        engine.submit(Request(session, [30 + session], 4))
+        history[session].append(30 + session)
+    answered = []
+    while completions := engine.step():
+        for completion in completions:
+            with torch.no_grad():
+                ids = torch.tensor([history[completion.session] + list(completion.ids)])
+                logits = small.model(ids).logits[0, :, : len(small.tokenizer)]
+            start = len(history[completion.session])
+            expected = [logits[start - 1 + i].log_softmax(-1)[token].item() for i, token in enumerate(completion.ids)]
+            assert completion.logps == pytest.approx(expected, abs=2e-5)
+            answered.append(completion.session)
+    assert sorted(answered) == sorted({0, 1, 2} - {waiting})
+
+
 def test_every_request_is_answered_when_there_are_more_than_slots(small):
     engine = small.engine(slots=4)
     for session in range(30):

@@ -117,3 +117,24 @@ def test_the_statistics_do_not_depend_on_micro_batches(models, ragged):
     assert means[0].keys() == means[1].keys()
     for name, value in means[0].items():
         assert value == pytest.approx(means[1][name], abs=1e-9), name
+
+
+def test_ratios_are_taken_against_the_log_probabilities_of_the_sampler(small):
+    # The sampler thought the good action a hundred times less likely: the ratio is past the clip, so nothing is learned
+    # from it; the bad action's ratio is past the clip on the side where learning goes on.
+    from .conftest import group, trajectory
+
+    def gradient(reward: float, logp: float) -> float:
+        rows = group(
+            trajectory(reward, [([5, 6, 7], [50])], [[logp]]), trajectory(1 - reward, [([5, 6, 7], [60])], [[0.0]])
+        )
+        weighted = objective.weigh(collate([rows]))
+        weighted.weight[weighted.batch.row_of == 1] = 0.0
+        small.model.zero_grad()
+        accumulate_gradients(small.model, objective, weighted)
+        return sum(float(weight.grad.abs().sum()) for weight in small.model.parameters())
+
+    objective = Objective(RECIPES["dr_grpo"])
+    assert gradient(1.0, -20.0) == 0.0
+    assert gradient(0.0, -20.0) > 0.0
+    small.model.zero_grad()
