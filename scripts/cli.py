@@ -6,6 +6,7 @@ exit code 2; Ctrl-C is 130. Anything else is a defect of ours and keeps its trac
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -59,6 +60,11 @@ def guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str]) -> 
         # Python would complain again when it flushes standard output at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
+            raise
+        print(f"palaestra: {error.strerror}: {error.filename or 'a file'}; what was complete is kept.", file=sys.stderr)
+        return 1
 
 
 def _run(argv: Sequence[str]) -> object:

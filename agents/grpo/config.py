@@ -72,6 +72,7 @@ class TrainConfig:
         final_episodes: episodes of the evaluations before the first and after the last step.
         checkpoint_every: steps between checkpoints.
         keep_trajectories: episodes a step that are written out in full.
+        device: "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1".
         threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
     """
 
@@ -105,6 +106,7 @@ class TrainConfig:
     final_episodes: int = 500
     checkpoint_every: int = 50
     keep_trajectories: int = 8
+    device: str = "auto"
     threads: int = 0
 
     def __post_init__(self) -> None:

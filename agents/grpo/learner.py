@@ -21,7 +21,7 @@ from ... import teachers
 from ...errors import InputError
 from ..evaluation import Report, environment_spec, evaluate
 from ..language.agent import LanguageAgent, load_model
-from ..language.model import LanguageModel
+from ..language.model import LanguageModel, resolve_device
 from .batch import collate
 from .config import TrainConfig
 from .logs import Practice, evaluation_row, proposal_row, step_summary, trajectory_row
@@ -85,8 +85,8 @@ class Learner:
     @classmethod
     def start(cls, out: str | Path, config: TrainConfig) -> Learner:
         """A new run in a new folder."""
-        if config.threads == 0:
-            config = dataclasses.replace(config, threads=torch.get_num_threads())
+        threads = config.threads or torch.get_num_threads()
+        config = dataclasses.replace(config, threads=threads, device=resolve_device(config.device))
         learner = cls(config)
         learner._load(_model(config))
         learner.folder = RunFolder.create(Path(out), config)
@@ -104,7 +104,8 @@ class Learner:
         """
         folder, saved = RunFolder.reopen(Path(path))
         if config is not None:
-            config = dataclasses.replace(config, threads=config.threads or saved.threads)
+            device = saved.device if config.device == "auto" else config.device
+            config = dataclasses.replace(config, threads=config.threads or saved.threads, device=device)
             if differences := dataclasses.replace(config, steps=saved.steps).differences(saved):
                 raise InputError(
                     f"{str(path)!r} was started with another configuration ({'; '.join(differences)}); "
@@ -306,7 +307,7 @@ class Learner:
             raise InputError(
                 f"the checkpoint {str(checkpoint)!r} cannot be read ({error}); remove it to resume from an older one."
             ) from error
-        self._load(LanguageModel.load(checkpoint))
+        self._load(LanguageModel.load(checkpoint).to(self.config.device))
         self._optimizer.load_state_dict(optimizer)
         if "logp_ref" in self.objective.needs:
             self._reference = self._reference_copy()
@@ -320,7 +321,8 @@ _SUPPLIED: frozenset[str] = frozenset()
 
 
 def _model(config: TrainConfig) -> LanguageModel:
-    return LanguageModel.tiny(config.seed) if config.model == "tiny" else load_model(config.model)
+    language = LanguageModel.tiny(config.seed) if config.model == "tiny" else load_model(config.model)
+    return language.to(config.device)
 
 
 def adjusted(recipe: Recipe, config: TrainConfig) -> Recipe:

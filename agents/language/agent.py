@@ -47,7 +47,7 @@ class LanguageAgent(Agent):
         slots: int = 128,
         seed: int = 0,
     ):
-        self.language = load_model(model) if isinstance(model, str | Path) else model
+        self.language = load_model(model).to("auto") if isinstance(model, str | Path) else model
         self.name = "language"
         self._temperature = temperature
         self._max_new_tokens = max_new_tokens

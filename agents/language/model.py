@@ -11,10 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from ...errors import InputError, MissingExtra
 from ..engines.torch_engine import TorchEngine
 from .decoder import check_architecture
 from .renderer import Renderer, renderer_for
+
+
+def resolve_device(device: str) -> str:
+    """The device itself, or for "auto" a GPU where there is one and the CPU elsewhere."""
+    if device != "auto":
+        return device
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 @contextmanager
@@ -91,6 +100,18 @@ class LanguageModel:
                 f"{str(source)!r} has a config.json but its tokenizer or weights cannot be read: {error}"
             ) from error
         return cls.of(model.eval(), tokenizer)
+
+    def to(self, device: str) -> LanguageModel:
+        """Move the weights, in place; "auto" is a GPU where there is one.
+
+        Raises:
+            InputError: there is no such device.
+        """
+        try:
+            self.model.to(resolve_device(device))
+        except (RuntimeError, AssertionError) as error:  # torch without CUDA fails an assertion
+            raise InputError(f"the device {device!r} cannot be used here ({error}); take 'auto' or 'cpu'.") from error
+        return self
 
     def save(self, folder: Path) -> None:
         """Write config, weights (safetensors) and tokenizer to ``folder``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 
@@ -66,6 +67,15 @@ class TestErrors:
     def test_what_the_user_can_mend_is_one_sentence_and_exit_code_2(self, error, capsys):
         assert guarded(raising(error), []) == 2
         assert " ".join(str(error).split()) in sentence(capsys)
+
+    def test_a_full_disk_is_one_sentence(self, capsys):
+        def write(argv):
+            raise OSError(errno.ENOSPC, "No space left on device", "runs/first/metrics.jsonl")
+
+        assert guarded(write, []) == 1
+        assert capsys.readouterr().err == (
+            "palaestra: No space left on device: runs/first/metrics.jsonl; what was complete is kept.\n"
+        )
 
     def test_ctrl_c_is_130(self, capsys):
         assert guarded(raising(KeyboardInterrupt()), []) == 130

@@ -63,6 +63,7 @@ def test_a_run_ends_with_a_report(run):
         (["--model", "no/such/folder"], ["'no/such/folder'", "config.json"]),
         (["--steps", "-3"], ["steps", "-3"]),
         (["--kl", "-1"], ["kl", "-1"]),
+        (["--device", "cuda:77"], ["'cuda:77'", "'cpu'"]),
         (["palaestra/DoorKey-v0"], ["'palaestra/DoorKey-v0'", "text"]),
     ],
 )
