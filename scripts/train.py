@@ -100,6 +100,8 @@ class _Watcher:
             return
         if progress.phase not in self._tasks:
             for task in self._tasks.values():
+                # A warm-up ends when its target is met, before its bound on steps.
+                self._bars.update(task, total=self._bars.tasks[task].completed)
                 self._bars.stop_task(task)
             self._tasks[progress.phase] = self._bars.add_task(progress.phase, total=progress.steps, note="")
         values = progress.values
