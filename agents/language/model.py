@@ -99,6 +99,11 @@ class LanguageModel:
             raise InputError(
                 f"{str(source)!r} has a config.json but its tokenizer or weights cannot be read: {error}"
             ) from error
+        with torch.no_grad():
+            for weight in model.parameters():
+                # Weights read from a file may begin anywhere in memory, and a matrix product rounds differently when it
+                # is not aligned: a resumed run would drift from one that went through.
+                weight.data = weight.data.clone()
         return cls.of(model.eval(), tokenizer)
 
     def to(self, device: str) -> LanguageModel:
