@@ -1,0 +1,1 @@
+"""Engines that sample: the protocol, the in-process torch engine, and a scripted one."""

@@ -1,7 +1,7 @@
 """Warm-up: supervised steps on oracle solutions, until a model answers in the right form and is right now and then.
 
-The data are episodes that an environment's oracle plays on the learner's own rollout path, so token ids, turns and
-masks are those of training. Tasks are drawn uniformly from the parameter space and from the training split.
+The data are episodes played by an environment's oracle, recorded as the turns that a rollout leaves: the same
+token ids, masks and packing as in training. Tasks are drawn uniformly from the parameter space and from the training split.
 """
 
 from __future__ import annotations
@@ -28,16 +28,21 @@ PROBE_EVERY, PROBE_EPISODES = 25, 256
 RAMP_STEPS = 60
 
 
-def demonstrate(env: gymnasium.Env[Any, Any], language: LanguageModel, seed: int, params: dict[str, Any]) -> Trajectory:
-    """One episode played by the environment's oracle, as tokens."""
+def demonstrate(
+    env: gymnasium.Env[Any, Any], language: LanguageModel, seed: int, params: dict[str, Any], context: int
+) -> Trajectory:
+    """One episode played by the environment's oracle, as tokens, up to the last turn that fits ``context``."""
     renderer = language.renderer
     observation, first = env.reset(seed=seed, options={"params": params})
     turns: list[Turn] = []
-    done = False
+    done, used = False, 0
     while not done:
         action = env.unwrapped.oracle()  # type: ignore[attr-defined]
         act_ids = renderer.action_ids(action)
         obs_ids = renderer.observation(observation, first=not turns)
+        used += len(obs_ids) + len(act_ids)
+        if turns and used > context:
+            break
         observation, reward, terminated, truncated, _ = env.step(action)
         done = terminated or truncated
         turns.append(Turn(obs_ids, act_ids, (0.0,) * len(act_ids), "stop", float(reward)))
@@ -62,7 +67,7 @@ def warm_up(
     for step in range(1, steps + 1):
         rng = np.random.default_rng([seed, WARM_UP_STREAM, step])
         seeds = rng.integers(0, 2**31, settings.batch).tolist()
-        episodes = [demonstrate(env, language, s, space.sample(rng)) for s in seeds]
+        episodes = [demonstrate(env, language, s, space.sample(rng), limits.context) for s in seeds]
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * min(1.0, step / RAMP_STEPS)
         row = {"step": step, **supervised_step(language.model, episodes).means()}

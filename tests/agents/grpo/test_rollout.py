@@ -154,3 +154,15 @@ def test_a_failed_machine_is_not_a_reward_of_zero(renderer):
 def test_environments_without_text_actions_are_refused():
     with pytest.raises(InputError, match="takes actions from Discrete, not text"):
         Environments("palaestra/DoorKey-v0")
+
+
+def test_a_demonstration_ends_where_the_context_does(small):
+    from palaestra.agents.grpo.warmup import demonstrate
+
+    env = gymnasium.make(GUESS)
+    params = env.unwrapped.param_space.at(0.3)
+    whole = demonstrate(env, small, 5, params, context=10_000)
+    assert len(whole.turns) > 2
+    first_two = sum(len(turn.obs_ids) + len(turn.act_ids) for turn in whole.turns[:2])
+    assert demonstrate(env, small, 5, params, context=first_two).turns == whole.turns[:2]
+    assert demonstrate(env, small, 5, params, context=first_two - 1).turns == whole.turns[:1]
