@@ -1,7 +1,7 @@
 """Warm-up: supervised steps on oracle solutions, until a model answers in the right form and is right now and then.
 
 The data are episodes played by an environment's oracle, recorded as the turns that a rollout leaves: the same
-token ids, masks and packing as in training. Tasks are drawn uniformly from the parameter space and from the training split.
+token ids, masks and packing as in training. Tasks are drawn uniformly from the parameter space and the training split.
 """
 
 from __future__ import annotations
