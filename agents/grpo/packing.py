@@ -201,7 +201,7 @@ def _bucket(segments: list[Segment]) -> tuple[tuple[_Bucket, ...], Tensor]:
     """Group segments of similar size, so that little of the padded attention is wasted."""
     by_size = sorted(segments, key=lambda s: (len(s.context) > 0, len(s.context) + len(s.own), len(s.own)))
     parts: list[list[Segment]] = []
-    real = padded = 0
+    real = 0
     for segment in by_size:
         area = len(segment.own) * (len(segment.context) + len(segment.own))
         if parts and (len(segment.context) > 0) == (len(parts[-1][-1].context) > 0):

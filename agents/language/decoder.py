@@ -114,7 +114,7 @@ class _RMSNorm(torch.autograd.Function):
 
 
 class _SwiGLU(torch.autograd.Function):
-    """silu(gate) * up (Shazeer, arXiv 2002.05202, eq. 5), keeping two tensors for the backward instead of four."""
+    """silu(gate) * up (Shazeer, arXiv 2002.05202, eq. 5), keeping two tensors for the backward instead of three."""
 
     @staticmethod
     def forward(ctx: Any, gate: Tensor, up: Tensor) -> Tensor:  # type: ignore[override]
