@@ -32,7 +32,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError
-from .answers import REQUESTS
+from ..rewards.answers import REQUESTS
 from .task_env import TaskEnv
 from .unicode import Unicode
 

@@ -20,7 +20,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..rewards import Verdict, verify
-from .answers import REQUESTS
+from ..rewards.answers import REQUESTS
 from .task_env import TaskEnv
 from .unicode import Unicode
 

@@ -22,7 +22,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError, unknown_name
-from .answers import checked_format, extract, present
+from ..rewards.answers import checked_format, extract, present
 from .param_space import ParamSpace, checked_difficulty
 from .splits import checked_split, split_of
 

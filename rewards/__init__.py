@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from . import countdown, integer, number, outcome, overlong, text
+from . import terms, verifiers
 from .episode import Episode, Step
-from .reward import REWARDS, Reward, make, register
+from .reward import REWARDS, BatchReward, GroupReward, Reward, StepReward, make, register
 from .verdict import Verdict
 from .verifiers import VERIFIERS, verify
 
 __all__ = [
     "REWARDS",
     "VERIFIERS",
+    "BatchReward",
     "Episode",
+    "GroupReward",
     "Reward",
     "Step",
+    "StepReward",
     "Verdict",
-    "countdown",
-    "integer",
     "make",
-    "number",
-    "outcome",
-    "overlong",
     "register",
-    "text",
+    "terms",
+    "verifiers",
     "verify",
 ]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InputError
+from .answers import extract
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +19,20 @@ class Step:
     """One turn.
 
     Args:
-        observation: what the agent read before acting.
+        observation: what the agent read before acting; text in most environments.
         action: what it wrote.
         reward: what the environment paid for it; finite.
         terms: the environment's named reward terms, summing to ``reward``.
         tokens: length of the action in tokens.
+        logps: log-probability of each sampled token of the action, nats; None where nobody recorded them.
     """
 
-    observation: str
+    observation: Any
     action: str
     reward: float
     terms: Mapping[str, float]
     tokens: int
+    logps: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.reward):
@@ -51,6 +54,7 @@ class Episode:
         valid: False when any step had ``reward_valid`` False.
         truncated: the episode was cut off by a limit on turns or tokens.
         max_tokens: the limit on action tokens in force, or None.
+        extras: what a reward named in its ``needs`` and the caller supplied.
     """
 
     task_id: str
@@ -61,6 +65,7 @@ class Episode:
     valid: bool
     truncated: bool
     max_tokens: int | None
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.progress <= 1.0:
@@ -75,3 +80,42 @@ class Episode:
     def tokens(self) -> int:
         """Sum of the action tokens."""
         return sum(step.tokens for step in self.steps)
+
+    @property
+    def prompt(self) -> str:
+        """What the agent read first; "" for an episode without steps."""
+        return str(self.steps[0].observation) if self.steps else ""
+
+    @property
+    def response(self) -> str:
+        """What the agent wrote last; "" for an episode without steps."""
+        return str(self.steps[-1].action) if self.steps else ""
+
+    @property
+    def answer(self) -> str | None:
+        """The answer in the last action (box, tag or last line), or None."""
+        return extract(self.response)
+
+    @property
+    def logps(self) -> tuple[float, ...]:
+        """Log-probabilities of all sampled tokens, nats.
+
+        Raises:
+            InputError: nobody recorded them.
+        """
+        parts = [step.logps for step in self.steps]
+        if any(part is None for part in parts):
+            raise InputError("this reward needs the log-probabilities of the actions; pass Step(..., logps=...).")
+        return tuple(logp for part in parts for logp in part or ())
+
+    def extra(self, name: str) -> Any:
+        """``extras[name]``.
+
+        Raises:
+            InputError: the caller did not supply it.
+        """
+        if name not in self.extras:
+            raise InputError(
+                f"this reward needs {name!r} of every episode; pass Episode(..., extras={{{name!r}: ...}})."
+            )
+        return self.extras[name]

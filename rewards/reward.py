@@ -1,15 +1,30 @@
-"""Rewards as objects: one call judges one episode, `group` judges siblings (several episodes of the same task)
-together.
+"""Rewards as objects: one call judges one episode, `group` judges siblings (several episodes of one task) together and
+`batch` judges several groups.
 
-A reward that needs something only the learner has (log-probabilities, entropy) names it in ``needs``. Classes register
-by name; other packages contribute through the entry-point group ``palaestra.rewards``.
+A reward is either *complete*, the worth of the whole episode, or a *term* that is added to what the environment paid.
+Most rewards derive from one of four bases and implement one method:
+
+=============  ==========================  =============================================================
+base           method                      sees
+=============  ==========================  =============================================================
+`Reward`       ``value(episode)``          one episode
+`StepReward`   ``values(episode)``         one episode; one number a step, whose sum is the value
+`GroupReward`  ``values(episodes)``        the valid episodes of one task
+`BatchReward`  ``values(groups)``          the valid episodes of all tasks of a training step
+=============  ==========================  =============================================================
+
+What a reward reads beyond texts, counts and the environment's own pay (log-probabilities, hidden states, prefix values)
+it names in ``needs``; whoever calls it puts them into ``Episode.extras``. Classes register by name; other packages
+contribute through the entry-point group ``palaestra.rewards``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
 
+from ..errors import InputError
 from ..registry import Registry
 from .episode import Episode
 from .verdict import Verdict
@@ -18,31 +33,182 @@ R = TypeVar("R", bound="type[Reward]")
 
 
 class Reward:
-    """Base class; a subclass implements ``__call__``, or ``group`` as well where siblings matter."""
+    """Base class; a subclass implements `value`, or ``__call__`` where it has several terms.
 
+    Attributes:
+        name: the registered name, which is also the name of its term.
+        paper: where it comes from, with section or equation; empty for our own.
+        needs: names of what it reads in ``Episode.extras``.
+        complete: whether its value stands for the whole episode (the environment's own pay included) instead of being
+            added to it. A complete reward never ranks a failed episode above a success, unless it says so in
+            ``ranks_success``.
+        ranks_success: promised, and tested for everything registered: within a group, no failed episode is worth more
+            than a successful one.
+    """
+
+    name: ClassVar[str] = "reward"
+    paper: ClassVar[str] = ""
     needs: frozenset[str] = frozenset()
+    complete: bool = False
+    ranks_success: bool = False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest value that the reward can take; infinite where it is unbounded."""
+        return -math.inf, math.inf
+
+    def value(self, episode: Episode) -> float | None:
+        """The worth of one valid episode; None where it could not be determined (a judge that did not answer)."""
+        raise NotImplementedError(f"{type(self).__name__} must implement value(episode) -> float.")
 
     def __call__(self, episode: Episode) -> Verdict:
         """Judge one episode."""
-        raise NotImplementedError(f"{type(self).__name__} must implement __call__(episode) -> Verdict.")
+        return self.verdict(episode, self.value(episode) if episode.valid else None)
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
         """Judge several episodes of one task, in order; the default judges each alone."""
         return [self(episode) for episode in episodes]
+
+    def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
+        """Judge the groups of one training step, in order; the default judges each alone."""
+        return [self.group(group) for group in groups]
+
+    def verdict(self, episode: Episode, value: float | None) -> Verdict:
+        """A verdict of one term. The score is where ``value`` lies between the bounds (clipped to [0, 1] without)."""
+        if value is None or not episode.valid:
+            return Verdict(0.0, False, valid=False, terms={self.name: 0.0})
+        low, high = self.bounds
+        place = (value - low) / (high - low) if math.isfinite(high - low) and high > low else value
+        return Verdict(
+            score=min(max(place, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: float(value)}
+        )
+
+    # Training progress and saving.
+
+    @property
+    def children(self) -> Mapping[str, Reward]:
+        """Named parts, for the tree, the state and the progress."""
+        return {}
+
+    def advance(self, step: int, steps: int) -> None:
+        """Training has reached update ``step`` of ``steps``; rewards that change during training follow it."""
+        for child in self.children.values():
+            child.advance(step, steps)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that changes while it is used, as plain JSON data; the children's under their names."""
+        states = {name: child.state_dict() for name, child in self.children.items()}
+        return {name: state for name, state in states.items() if state}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up a saved state.
+
+        Raises:
+            InputError: it belongs to another reward.
+        """
+        children = self.children
+        if unknown := sorted(set(state) - set(children)):
+            raise InputError(f"the saved state of {self.name!r} has {unknown}, which this reward does not have.")
+        for name, child in children.items():
+            child.load_state_dict(state.get(name, {}))
+
+    def describe(self) -> str:
+        """One line: the name and the parameters worth seeing."""
+        return self.name
+
+    def tree(self) -> str:
+        """The reward and its parts, one a line, indented."""
+        return "\n".join(self._lines(""))
+
+    def _lines(self, label: str) -> Iterator[str]:
+        yield f"{label}: {self.describe()}" if label else self.describe()
+        for name, child in self.children.items():
+            yield from ("  " + line for line in child._lines(name))
+
+    def __repr__(self) -> str:
+        return self.tree()
+
+
+class StepReward(Reward):
+    """A reward that is paid step by step; its value is the sum. Learners with credit per turn read `values`."""
+
+    def values(self, episode: Episode) -> Sequence[float] | None:
+        """One number for each step of a valid episode; None where they could not be determined."""
+        raise NotImplementedError(f"{type(self).__name__} must implement values(episode) -> numbers, one a step.")
+
+    def value(self, episode: Episode) -> float | None:
+        values = self.values(episode)
+        return None if values is None else float(sum(values))
+
+
+class GroupReward(Reward):
+    """A reward that compares siblings. Episodes that are not valid are neither compared nor counted."""
+
+    def values(self, episodes: Sequence[Episode]) -> Sequence[float | None]:
+        """The worth of each of the valid episodes of one task, in order (there is at least one)."""
+        raise NotImplementedError(f"{type(self).__name__} must implement values(episodes) -> numbers, one each.")
+
+    def value(self, episode: Episode) -> float | None:
+        return self.values([episode])[0]
+
+    def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
+        valid = [episode for episode in episodes if episode.valid]
+        values = iter(self.values(valid) if valid else ())
+        return [self.verdict(episode, next(values) if episode.valid else None) for episode in episodes]
+
+
+class BatchReward(GroupReward):
+    """A reward that compares the groups of a training step. Groups without a valid episode are left out."""
+
+    def values(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[float | None]]:  # type: ignore[override]
+        """The worth of each valid episode of each group, in order."""
+        raise NotImplementedError(f"{type(self).__name__} must implement values(groups) -> lists of numbers.")
+
+    def value(self, episode: Episode) -> float | None:
+        return self.values([[episode]])[0][0]
+
+    def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
+        return self.batch([episodes])[0]
+
+    def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
+        valid = [[episode for episode in group if episode.valid] for group in groups]
+        judged = iter(self.values([group for group in valid if group]) if any(valid) else ())
+        verdicts = []
+        for group, kept in zip(groups, valid, strict=True):
+            values = iter(next(judged) if kept else ())
+            verdicts.append([self.verdict(episode, next(values) if episode.valid else None) for episode in group])
+        return verdicts
 
 
 REWARDS: Registry[type[Reward]] = Registry("reward", group="palaestra.rewards")
 
 
 def register(name: str) -> Callable[[R], R]:
-    """Class decorator: ``@palaestra.rewards.register("my-reward")``."""
-    return REWARDS.register(name)
+    """Class decorator: ``@palaestra.rewards.register("my-reward")``; it also sets the class's ``name``."""
+
+    def add(cls: R) -> R:
+        cls.name = name
+        return REWARDS.register(name)(cls)
+
+    return add
 
 
-def make(name: str, **kwargs: Any) -> Reward:
-    """The reward registered under ``name``, built with ``kwargs``.
+def make(name: str, /, **options: Any) -> Reward:
+    """The reward registered under ``name``, built with ``options``.
+
+    An option that is itself a reward may be written as data, ``{"name": "overlong", "cache": 64}``, so that a whole
+    tree fits into a configuration file.
 
     Raises:
-        InputError: unknown name, or arguments that its constructor does not take.
+        InputError: unknown name, or options that its constructor does not take.
     """
-    return REWARDS.make(name, **kwargs)
+    return REWARDS.make(name, **{key: _built(value) for key, value in options.items()})
+
+
+def _built(value: Any) -> Any:
+    if isinstance(value, Mapping) and "name" in value:
+        options = dict(value)
+        return make(options.pop("name"), **options)
+    if isinstance(value, Mapping):
+        return {key: _built(inner) for key, inner in value.items()}
+    return value

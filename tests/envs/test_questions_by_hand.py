@@ -9,7 +9,7 @@ import pytest
 from palaestra.envs.math.arithmetic import Arithmetic, _value
 from palaestra.envs.math.linear_equation import LinearEquation, _side, _signed
 from palaestra.envs.puzzles.countdown import Countdown
-from palaestra.rewards.countdown import evaluate
+from palaestra.rewards.verifiers.countdown import evaluate
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..registry import Registry
-from .verdict import Verdict
+from ...registry import Registry
+from ..verdict import Verdict
 
 Verifier = Callable[..., Verdict]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from ..errors import InputError
-from .verdict import Verdict
-from .verifiers import CORRECT, VERIFIERS, WRONG, rejected
+from ...errors import InputError
+from ..verdict import Verdict
+from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 1_000
 # Each alternative begins with a different kind of text, so that matching takes one pass.

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..errors import InputError
-from .verdict import Verdict
-from .verifiers import CORRECT, VERIFIERS, rejected
+from ...errors import InputError
+from ..verdict import Verdict
+from .registry import CORRECT, VERIFIERS, rejected
 
 MAX_LENGTH = 1_000
 MAX_DEPTH = 50

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palaestra.envs.answers import FORMATS, checked_format, extract, present
 from palaestra.errors import InputError
+from palaestra.rewards.answers import FORMATS, checked_format, extract, present
 
 untimed = settings(deadline=None)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
-from ..errors import InputError
-from .verdict import Verdict
-from .verifiers import CORRECT, VERIFIERS, WRONG, rejected
+from ...errors import InputError
+from ..verdict import Verdict
+from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 10_000
 

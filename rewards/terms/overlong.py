@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import InputError
-from .episode import Episode
-from .reward import Reward, register
-from .verdict import Verdict
+from ...errors import InputError
+from ..episode import Episode
+from ..reward import Reward, register
 
 
 @register("overlong")
@@ -22,6 +21,8 @@ class Overlong(Reward):
             limit is smaller than the cache.
     """
 
+    paper = "DAPO, arXiv 2503.14476, eq. 13"
+
     def __init__(self, cache: int | None = None, max_tokens: int | None = None):
         for name, value in (("cache", cache), ("max_tokens", max_tokens)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
@@ -29,17 +30,15 @@ class Overlong(Reward):
         self.cache = cache
         self.max_tokens = max_tokens
 
-    def __call__(self, episode: Episode) -> Verdict:
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -1.0, 0.0
+
+    def value(self, episode: Episode) -> float:
         limit = self.max_tokens if self.max_tokens is not None else episode.max_tokens
         if limit is None:
             raise InputError("the overlong reward needs a length limit: pass max_tokens, or give the episode one.")
         cache = self.cache if self.cache is not None else max(1, limit // 5)
         if cache > limit:
             raise InputError(f"cache={cache} tokens is more than the limit of {limit}; choose a smaller cache.")
-        value = -min(max((episode.tokens - (limit - cache)) / cache, 0.0), 1.0)
-        return Verdict(
-            score=1.0 + value,
-            success=episode.success and episode.valid,
-            valid=episode.valid,
-            terms={"overlong": value},
-        )
+        return -min(max((episode.tokens - (limit - cache)) / cache, 0.0), 1.0)

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import VERIFIERS, verify
-from palaestra.rewards.countdown import ExpressionError, evaluate
-from palaestra.rewards.number import parse_number
+from palaestra.rewards.verifiers.countdown import ExpressionError, evaluate
+from palaestra.rewards.verifiers.number import parse_number
 
 # A busy machine is no defect.
 untimed = settings(deadline=None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from .episode import Episode
-from .reward import Reward, register
-from .verdict import Verdict
+from ..episode import Episode
+from ..reward import Reward, register
+from ..verdict import Verdict
 
 
 @register("outcome")
@@ -15,6 +15,8 @@ class Outcome(Reward):
 
     A step that names no terms counts under "outcome". The score is 1 for a success and the progress otherwise.
     """
+
+    complete = True
 
     def __call__(self, episode: Episode) -> Verdict:
         terms: defaultdict[str, float] = defaultdict(float)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..errors import InputError
-from .verdict import Verdict
-from .verifiers import CORRECT, VERIFIERS, WRONG, rejected
+from ...errors import InputError
+from ..verdict import Verdict
+from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 # ASCII digits only: str.isdigit and \d also accept other scripts' digits, and int() underscores and inner spaces.
 _INTEGER = re.compile(r"[+-]?[0-9]+")
