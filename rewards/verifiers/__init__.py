@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import countdown, integer, number, text
+from . import countdown, integer, number, text, tool_calls
 from .registry import VERIFIERS, Verifier, verify
 
-__all__ = ["VERIFIERS", "Verifier", "countdown", "integer", "number", "text", "verify"]
+__all__ = ["VERIFIERS", "Verifier", "countdown", "integer", "number", "text", "tool_calls", "verify"]

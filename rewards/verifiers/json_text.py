@@ -1,0 +1,166 @@
+"""JSON from untrusted text: bounded before it is parsed, strict where Python is lenient, compared without rounding.
+
+`parse_json` refuses what `json.loads` lets through (NaN, infinities, keys given twice) or trips over (deep nesting,
+integers of thousands of digits); `same_json` compares values as JSON means them, so that true is not 1.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from ...errors import InputError
+
+MAX_LENGTH = 200_000
+MAX_DEPTH = 50
+# Python refuses to read longer integers at all, and time grows with the square of the length.
+MAX_DIGITS = 1_000
+
+# A bracket, or a whole string, which may hold brackets; possessive, so that an unclosed string costs one pass.
+_BRACKET_OR_STRING = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*+\\?', re.DOTALL)
+_FENCE = re.compile(r"```[A-Za-z0-9]{0,10}[ \t]*\n")
+
+
+class JsonError(ValueError):
+    """The text is not JSON within the bounds; the message is one sentence for the agent."""
+
+
+def parse_json(text: str, *, duplicate_keys: bool = False, exact: bool = True) -> Any:
+    """The value that ``text`` writes.
+
+    Args:
+        text: any text; more than 200,000 characters or 50 levels of nesting are refused unread.
+        duplicate_keys: let a later key replace an earlier equal one instead of refusing both.
+        exact: fractions and exponents become `decimal.Decimal`, which keeps every digit, instead of float.
+
+    Raises:
+        JsonError: not JSON, or beyond the bounds (a number of over 1,000 characters or outside a double's range too).
+    """
+    if len(text) > MAX_LENGTH:
+        raise JsonError(f"The JSON text is longer than {MAX_LENGTH} characters.")
+    if depth(text) > MAX_DEPTH:
+        raise JsonError(f"The JSON text is nested more than {MAX_DEPTH} deep.")
+    try:
+        return json.loads(
+            text,
+            parse_int=_integer,
+            parse_float=_exact if exact else _float,
+            parse_constant=_constant,
+            object_pairs_hook=dict if duplicate_keys else _object,
+        )
+    except json.JSONDecodeError as error:
+        raise JsonError(f"The text is not JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
+
+
+def unfenced(text: str) -> str:
+    """The content of a code fence that is all of ``text``; ``text`` itself where it is none."""
+    stripped = text.strip()
+    match = _FENCE.match(stripped)
+    if match is None or not stripped.endswith("\n```"):
+        return text
+    return stripped[match.end() : -4] if match.end() <= len(stripped) - 4 else ""
+
+
+def depth(text: str) -> int:
+    """How deep the brackets outside strings nest; linear in the length of ``text``."""
+    level = deepest = 0
+    for match in _BRACKET_OR_STRING.finditer(text):
+        bracket = match[0]
+        if bracket in "[{":
+            level += 1
+            deepest = max(deepest, level)
+        elif bracket in "]}":
+            level -= 1
+    return deepest
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal: 1 = 1.0, true ≠ 1, arrays in order, objects in any order of their keys.
+
+    A float counts as the decimal that it prints as, so that the text 0.1 equals the float 0.1.
+    """
+    if isinstance(one, Mapping):
+        same_keys = isinstance(other, Mapping) and one.keys() == other.keys()
+        return same_keys and all(same_json(value, other[key]) for key, value in one.items())
+    if isinstance(one, (list, tuple)):
+        same_length = isinstance(other, (list, tuple)) and len(one) == len(other)
+        return same_length and all(map(same_json, one, other))
+    if isinstance(one, (bool, str)) or one is None:
+        return type(one) is type(other) and one == other
+    return isinstance(other, (int, float, Decimal)) and not isinstance(other, bool) and _decimal(one) == _decimal(other)
+
+
+def canonical(value: Any) -> Any:
+    """A hashable form: two values have the same one exactly if `same_json` holds."""
+    if isinstance(value, Mapping):
+        return "object", frozenset((key, canonical(part)) for key, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return "array", tuple(map(canonical, value))
+    if isinstance(value, (bool, str)) or value is None:
+        return type(value).__name__, value
+    return "number", _decimal(value)
+
+
+def checked_value(value: Any, what: str) -> Any:
+    """``value``, if it is a JSON value (tuples count as arrays).
+
+    Raises:
+        InputError: it holds something else, a key that is not text, or a float that is not finite.
+    """
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise InputError(f"{what} must have text as keys, not {list(value)!r}.")
+        for part in value.values():
+            checked_value(part, what)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            checked_value(part, what)
+    elif not (value is None or isinstance(value, (bool, int, str)) or _is_finite(value)):
+        raise InputError(f"{what} must be a JSON value (None, bool, int, float, str, list, dict), not {value!r}.")
+    return value
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, (float, Decimal)) and math.isfinite(value)
+
+
+def _decimal(value: int | float | Decimal) -> int | Decimal:
+    return Decimal(repr(value)) if isinstance(value, float) else value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise JsonError(f"A number has more than {MAX_DIGITS} digits.")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    if len(digits) > MAX_DIGITS:
+        raise JsonError(f"A number has more than {MAX_DIGITS} digits.")
+    value = float(digits)
+    if not math.isfinite(value):
+        raise JsonError("A number is outside the range of double precision.")
+    return value
+
+
+def _exact(digits: str) -> Decimal:
+    _float(digits)
+    # Below the smallest double there is no bound on the exponent, and exact arithmetic would write out its zeros.
+    if len(digits.lower().partition("e")[2]) > 5:
+        raise JsonError("A number is outside the range of double precision.")
+    return Decimal(digits)
+
+
+def _constant(name: str) -> float:
+    raise JsonError(f"{name} is not JSON.")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise JsonError("A key is given twice in one object.")
+    return value

@@ -1,0 +1,197 @@
+"""The verifier "toolcall": calls of tools, compared by tool names, parameter names and values.
+
+`tool_call_correctness` is the correctness part of ToolRL's reward (arXiv 2504.13958, Section 3.3), in [-3, 3]; the
+verifier scales it to [0, 1] and counts only an exact match as success.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...errors import InputError
+from ..verdict import Verdict
+from .json_text import JsonError, checked_value, parse_json, same_json
+from .registry import CORRECT, VERIFIERS, rejected
+
+Call = Mapping[str, Any]
+
+MAX_CALLS = 64
+_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+
+
+class CallError(ValueError):
+    """The text holds no list of tool calls; the message is one sentence for the agent."""
+
+
+@VERIFIERS.register("toolcall")
+def verify_tool_calls(answer: str, reference: Call | Sequence[Call]) -> Verdict:
+    """Whether ``answer`` makes the calls of ``reference``, in any order, and no others.
+
+    Args:
+        answer: see `parse_tool_calls`. The score is `tool_call_correctness` brought to [0, 1]; only an exact match is
+            a success. Where the reference has no call, an answer without a call scores 1 and every other 0.
+        reference: one call ``{"name": "search", "parameters": {"query": "x"}}`` or several; ``arguments`` is accepted
+            in place of ``parameters``.
+
+    Raises:
+        InputError: the reference is not of this form.
+    """
+    gold = checked_calls(reference)
+    try:
+        predicted = parse_tool_calls(answer)
+    except CallError as error:
+        return rejected(str(error))
+    if not gold:
+        return Verdict(0.0, False, feedback="No tool should have been called.") if predicted else CORRECT
+    correctness = tool_call_correctness(predicted, gold)
+    if correctness == 3.0:
+        return CORRECT
+    return Verdict((correctness + 3) / 6, False, feedback="The tool calls are not the required ones.")
+
+
+def tool_call_correctness(predicted: Sequence[Call] | None, gold: Sequence[Call]) -> float:
+    """How well predicted calls match the gold ones, in [-3, 3] (ToolRL, arXiv 2504.13958, Section 3.3).
+
+    With N and M the multisets of tool names, the score is |N∩M| / |N∪M| plus, for each gold call that is paired with a
+    predicted call of the same name, the intersection over union of their parameter names and the number of equal
+    values. At most 1 + Σ(1 + number of parameters) can be reached, and the result is 6 · score / maximum − 3. The order
+    of calls does not matter: the pairing is the best one there is, where the released code pairs greedily.
+
+    Args:
+        predicted: calls with "name" and "parameters"; None stands for text that could not be read.
+        gold: the required calls. Without any the result is 0: there is only a form to reward.
+    """
+    if not gold:
+        return 0.0
+    if predicted is None or len(predicted) > MAX_CALLS:
+        return -3.0
+    most = 1.0 + sum(1 + len(call["parameters"]) for call in gold)
+    ours, theirs = Counter(call["name"] for call in predicted), Counter(call["name"] for call in gold)
+    shared = sum((ours & theirs).values())
+    score = shared / (len(predicted) + len(gold) - shared)
+    for name in sorted(set(ours) & set(theirs)):
+        wanted = [call["parameters"] for call in gold if call["name"] == name]
+        made = [call["parameters"] for call in predicted if call["name"] == name]
+        score += best_assignment([[_similarity(one, other) for other in made] for one in wanted])
+    return 6.0 * score / most - 3.0
+
+
+def parse_tool_calls(text: str) -> list[Call]:
+    """The calls that ``text`` makes, each ``{"name": ..., "parameters": {...}}``.
+
+    Accepted: a JSON object or array of objects, or one object a line, with "name" and, unless the tool takes none,
+    "parameters" or "arguments"; bare, or in one or more ``<tool_call>...</tool_call>`` blocks with nothing but other
+    text outside. Text without such a block that does not begin with a bracket makes no call.
+
+    Raises:
+        CallError: not of this form, an unclosed block, or more than 64 calls.
+    """
+    values: list[Any] = []
+    for block in _blocks(text):
+        values += _values(block)
+    if len(values) > MAX_CALLS:
+        raise CallError(f"There are more than {MAX_CALLS} tool calls.")
+    return [_call(value) for value in values]
+
+
+def checked_calls(reference: Any) -> list[Call]:
+    """A reference as a list of calls. Raises InputError where it is none."""
+    calls = [reference] if isinstance(reference, Mapping) else reference
+    try:
+        if isinstance(calls, (list, tuple)) and len(calls) <= MAX_CALLS:
+            return [_call(checked_value(call, "a tool call of the reference")) for call in calls]
+    except CallError:
+        pass
+    raise InputError(
+        f"the toolcall verifier needs calls such as {{'name': 'search', 'parameters': {{'query': 'x'}}}} "
+        f"as reference (at most {MAX_CALLS}), not {reference!r}."
+    )
+
+
+def best_assignment(gains: Sequence[Sequence[float]]) -> float:
+    """The largest total of ``gains[i][j]`` over pairings of rows with columns, each used at most once.
+
+    Shortest augmenting paths with potentials: O(rows² · columns). Gains are at least 0.
+    """
+    if not gains or not gains[0]:
+        return 0.0
+    if len(gains) > len(gains[0]):
+        gains = list(zip(*gains))
+    columns = len(gains[0])
+    row_price, column_price = [0.0] * len(gains), [0.0] * columns
+    owner = [-1] * columns
+    for first in range(len(gains)):
+        last = -1
+        reached: list[int] = []
+        slack, previous = [math.inf] * columns, [-1] * columns
+        while last < 0 or owner[last] >= 0:
+            row = first if last < 0 else owner[last]
+            left = [column for column in range(columns) if column not in reached]
+            for column in left:
+                cost = -gains[row][column] - row_price[row] - column_price[column]
+                if cost < slack[column]:
+                    slack[column], previous[column] = cost, last
+            last = min(left, key=slack.__getitem__)
+            step = slack[last]
+            row_price[first] += step
+            for column in reached:
+                row_price[owner[column]] += step
+                column_price[column] -= step
+            slack = [value - step for value in slack]
+            reached.append(last)
+        while last >= 0:
+            before = previous[last]
+            owner[last] = first if before < 0 else owner[before]
+            last = before
+    return sum(gains[row][column] for column, row in enumerate(owner) if row >= 0)
+
+
+def _similarity(gold: Mapping[str, Any], made: Mapping[str, Any]) -> float:
+    """Intersection over union of the parameter names, plus the number of equal values."""
+    names = gold.keys() | made.keys()
+    shared = gold.keys() & made.keys()
+    return (len(shared) / len(names) if names else 1.0) + sum(same_json(gold[name], made[name]) for name in shared)
+
+
+def _call(value: Any) -> Call:
+    keys = set(value) - {"id", "type"} if isinstance(value, Mapping) else set()
+    if not {"name"} <= keys <= {"name", "parameters"} and not keys == {"name", "arguments"}:
+        raise CallError('A tool call must be {"name": ..., "parameters": {...}}.')
+    parameters = value.get("parameters", value.get("arguments", {}))
+    if not isinstance(value["name"], str) or not isinstance(parameters, Mapping):
+        raise CallError('A tool call must be {"name": text, "parameters": {...}}.')
+    return {"name": value["name"], "parameters": parameters}
+
+
+def _blocks(text: str) -> list[str]:
+    if _OPEN not in text and _CLOSE not in text:
+        stripped = text.strip()
+        return [stripped] if stripped.startswith(("{", "[")) else []
+    blocks, position = [], 0
+    while (start := text.find(_OPEN, position)) >= 0:
+        end = text.find(_CLOSE, start)
+        if end < 0:
+            raise CallError(f"A {_OPEN} is not closed.")
+        blocks.append(text[start + len(_OPEN) : end].strip())
+        position = end + len(_CLOSE)
+    if _CLOSE in text[position:] or any(_OPEN in block for block in blocks) or text.count(_CLOSE) != len(blocks):
+        raise CallError(f"{_OPEN} and {_CLOSE} do not pair up.")
+    return blocks
+
+
+def _values(block: str) -> list[Any]:
+    """One JSON value, an array of them, or one a line."""
+    try:
+        value = parse_json(block)
+        return value if isinstance(value, list) else [value]
+    except JsonError as error:
+        lines = [line for line in block.splitlines() if line.strip()]
+        if not 1 < len(lines) <= MAX_CALLS:
+            raise CallError(f"The tool call cannot be read. {error}") from None
+    try:
+        return [parse_json(line) for line in lines]
+    except JsonError as error:
+        raise CallError(f"The tool call cannot be read. {error}") from None
