@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from . import terms, verifiers
+from . import algebra, terms, verifiers
 from .episode import Episode, Step
-from .reward import REWARDS, BatchReward, GroupReward, Reward, StepReward, make, register
+from .reward import REWARDS, BatchReward, GroupReward, Reward, StepReward, build, make, register
 from .verdict import Verdict
 from .verifiers import VERIFIERS, verify
+from .wrapper import RewardWrapper
 
 __all__ = [
     "REWARDS",
@@ -15,9 +16,12 @@ __all__ = [
     "Episode",
     "GroupReward",
     "Reward",
+    "RewardWrapper",
     "Step",
     "StepReward",
     "Verdict",
+    "algebra",
+    "build",
     "make",
     "register",
     "terms",

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..errors import InputError
 from ..registry import Registry
-from .episode import Episode
+from .episode import Episode, Step
 from .verdict import Verdict
 
 R = TypeVar("R", bound="type[Reward]")
@@ -136,6 +136,16 @@ class StepReward(Reward):
         """One number for each step of a valid episode; None where they could not be determined."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episode) -> numbers, one a step.")
 
+    def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
+        """What ``step`` is worth as soon as it is taken, where later steps do not matter; None where they do.
+
+        Args:
+            step: the step just taken.
+            observation: what it led to.
+            terminated: whether it ended the task.
+        """
+        return None
+
     def value(self, episode: Episode) -> float | None:
         values = self.values(episode)
         return None if values is None else float(sum(values))
@@ -205,10 +215,15 @@ def make(name: str, /, **options: Any) -> Reward:
     return REWARDS.make(name, **{key: _built(value) for key, value in options.items()})
 
 
+def build(data: Mapping[str, Any]) -> Reward:
+    """The reward that ``data`` describes: ``{"name": "weighted", "child": {"name": "overlong"}, "weight": 0.5}``."""
+    options = dict(data)
+    return make(options.pop("name"), **options)
+
+
 def _built(value: Any) -> Any:
     if isinstance(value, Mapping) and "name" in value:
-        options = dict(value)
-        return make(options.pop("name"), **options)
+        return build(value)
     if isinstance(value, Mapping):
         return {key: _built(inner) for key, inner in value.items()}
     return value

@@ -159,6 +159,7 @@ class Learner:
     def _train_step(self, watch: Callable[[Progress], None]) -> None:
         config = self.config
         self.step += 1
+        self.objective.advance(self.step, config.steps)
         begun = time.perf_counter()
         played, trainable = self._rollout()
         rolled = time.perf_counter()
@@ -296,7 +297,8 @@ class Learner:
             torch.save(self._optimizer.state_dict(), place / "optimizer.pt")
             if self._reference is not None:
                 torch.save(self._reference.state_dict(), place / "reference.pt")
-            state = {"step": self.step, "teacher": self.teacher.state_dict()}
+            states = [reward.state_dict() for reward in self.objective.rewards]
+            state = {"step": self.step, "teacher": self.teacher.state_dict(), "rewards": states}
             (place / "state.json").write_text(json.dumps(state), encoding="utf-8")
 
     def _restore(self, checkpoint: Path) -> None:
@@ -313,6 +315,8 @@ class Learner:
             self._reference = self._reference_copy()
             self._reference.load_state_dict(torch.load(checkpoint / "reference.pt", weights_only=True))
         self.teacher.load_state_dict(state["teacher"])
+        for reward, saved in zip(self.objective.rewards, state["rewards"], strict=True):
+            reward.load_state_dict(saved)
         self.step = int(state["step"])
 
 

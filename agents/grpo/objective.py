@@ -47,6 +47,10 @@ class Weighted:
     rows: list[int]
 
 
+_SUPPLIED = frozenset({"logps"})
+"""What rewards may need and trajectories have: log-probabilities of the actions as sampled."""
+
+
 def _bind(registry: Registry[Any], component: Component) -> Callable[..., Any]:
     """The registered function with the recipe's parameters filled in; wrong parameter names raise InputError."""
     function = registry[component.name]
@@ -65,7 +69,7 @@ class Objective:
 
     def __init__(self, recipe: Recipe):
         self.recipe = recipe
-        self._shaping = [rewards.make(part.name, **part.params) for part in recipe.shaping]
+        self.rewards = [rewards.build(part.data()) for part in recipe.shaping]
         self._filters = [_bind(FILTERS, part) for part in recipe.filters]
         self._credit = [
             (term.coefficient, _bind(RETURNS, term.returns), _bind(BASELINES, term.baseline), _bind(SCALES, term.scale))
@@ -78,21 +82,25 @@ class Objective:
         self._reduction = _bind(REDUCTIONS, recipe.reduction)
         parts = [self._surrogate, self._corrector, *self._regularisers]
         self.needs: frozenset[str] = frozenset().union(*(needs_of(part) for part in parts))
-        for reward in self._shaping:
-            if reward.needs:
-                raise InputError(
-                    f"reward {type(reward).__name__} needs {sorted(reward.needs)}, which this learner does not supply."
-                )
+        for reward in self.rewards:
+            if missing := reward.needs - _SUPPLIED:
+                raise InputError(f"reward {reward.name!r} needs {sorted(missing)}, which this learner does not supply.")
 
     def shape(self, groups: Sequence[Group]) -> list[Group]:
         """Add the recipe's reward terms; an invalid verdict makes its trajectory invalid rather than worth nothing."""
         shaped = list(groups)
-        for reward in self._shaping:
-            for index, group in enumerate(shaped):
-                verdicts = reward.group([trajectory.episode for trajectory in group.trajectories])
-                group = with_shaping(group, [dict(v.terms) or {type(reward).__name__: v.score} for v in verdicts])
+        for reward in self.rewards:
+            judged = reward.batch([[trajectory.episode for trajectory in group.trajectories] for group in shaped])
+            for index, (group, verdicts) in enumerate(zip(shaped, judged, strict=True)):
+                terms = [verdict.terms or {reward.name: verdict.score} for verdict in verdicts]
+                group = with_shaping(group, terms, reward.complete)
                 shaped[index] = group.invalidate([not verdict.valid for verdict in verdicts])
         return shaped
+
+    def advance(self, step: int, steps: int) -> None:
+        """Tell the rewards how far training is."""
+        for reward in self.rewards:
+            reward.advance(step, steps)
 
     def keep(self, groups: Sequence[Group]) -> list[Group]:
         """The groups that pass the recipe's filters."""

@@ -25,6 +25,11 @@ class Component:
         inside = ", ".join(f"{key}={value}" for key, value in self.params.items())
         return f"{self.name}({inside})" if inside else self.name
 
+    def data(self) -> dict[str, Any]:
+        """``{"name": ..., parameter: ...}``, with components among the parameters written likewise."""
+        params = {key: value.data() if isinstance(value, Component) else value for key, value in self.params.items()}
+        return {"name": self.name, **params}
+
 
 def c(name: str, **params: Any) -> Component:
     """``c("clip", low=0.2, high=0.28)``."""
@@ -50,7 +55,8 @@ class Recipe:
     """One algorithm.
 
     Attributes:
-        shaping: registered rewards added to the environment's own.
+        shaping: registered rewards, added to the environment's own or (where complete) in its place; a parameter may be
+            a component, so that trees can be written: ``c("weighted", child=c("overlong"), weight=0.5)``.
         filters: which groups are trained.
         credit: terms whose sum is the advantage of a row.
         masks: which tokens are trained (all conditions hold).

@@ -50,7 +50,8 @@ class Trajectory:
         valid: False where the machinery failed (sandbox down, verifier timeout); such an episode is neither trained nor
             counted in any baseline or normaliser.
         truncated: the turn limit or the token budget ended it, not the task.
-        shaping: reward terms added by the learner's shaping stage.
+        shaping: reward terms of the learner's shaping stage.
+        replaced: whether those terms stand for the environment's rewards instead of being added to them.
         max_tokens: budget of action tokens for the whole episode.
     """
 
@@ -64,6 +65,7 @@ class Trajectory:
     valid: bool
     max_tokens: int
     shaping: Mapping[str, float] = field(default_factory=dict)
+    replaced: bool = False
 
     @property
     def env_return(self) -> float:
@@ -72,8 +74,8 @@ class Trajectory:
 
     @property
     def outcome(self) -> float:
-        """What credit is assigned from: environment rewards plus shaping."""
-        return self.env_return + sum(self.shaping.values())
+        """What credit is assigned from: environment rewards plus shaping; shaping alone where it replaces them."""
+        return sum(self.shaping.values()) + (0.0 if self.replaced else self.env_return)
 
     @property
     def action_tokens(self) -> int:
@@ -83,7 +85,9 @@ class Trajectory:
     @cached_property
     def episode(self) -> Episode:
         """The view that rewards score."""
-        steps = tuple(Step(t.observation, t.action, t.reward, t.reward_terms, len(t.act_ids)) for t in self.turns)
+        steps = tuple(
+            Step(t.observation, t.action, t.reward, t.reward_terms, len(t.act_ids), t.logps) for t in self.turns
+        )
         return Episode(
             self.task_id, self.params, steps, self.success, self.progress, self.valid, self.truncated, self.max_tokens
         )

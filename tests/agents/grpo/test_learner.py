@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner, Progress
+from palaestra.agents.grpo.recipes import RECIPES, c, register_recipe
 from palaestra.agents.grpo.run_folder import RunFolder, newest_checkpoint
 from palaestra.agents.language.agent import LanguageAgent
 from palaestra.agents.language.model import LanguageModel
@@ -162,6 +163,21 @@ def test_ctrl_c_saves_and_says_how_to_resume(whole, config, tmp_path):
     assert f"palaestra train --resume {run}" in " ".join(errors.decode().split())
     assert Learner.resume(run).run()
     assert outcome(run) == outcome(whole)
+
+
+def test_rewards_that_change_during_training_resume_where_they_were(config, tmp_path):
+    shrinking = {"kind": "linear", "start": 1, "end": 0}
+    faded = c("scheduled", child=c("overlong", cache=6, max_tokens=6), schedule=shrinking)
+    if "fading-for-test" not in RECIPES:
+        register_recipe(replace(RECIPES["dr_grpo"], name="fading-for-test", shaping=(faded,)))
+    config = replace(config, recipe="fading-for-test")
+    Learner.start(tmp_path / "whole", config).run()
+    learner = Learner.start(tmp_path / "stopped", config)
+    learner.run(lambda progress: learner.stop() if progress.phase == "train" and progress.step == 5 else None)
+    state = json.loads((newest_checkpoint(tmp_path / "stopped") / "state.json").read_text())
+    assert state["rewards"] == [{"step": 5, "steps": STEPS}]
+    Learner.resume(tmp_path / "stopped").run()
+    assert outcome(tmp_path / "stopped") == outcome(tmp_path / "whole")
 
 
 def test_a_run_can_be_continued_further_than_it_was_meant_to_go(whole, config, tmp_path):

@@ -184,6 +184,54 @@ def test_dapo_punishes_length_softly():
     assert [t.outcome for t in shaped.trajectories] == pytest.approx([1, 1 - 1 / 3, 0])
 
 
+def test_a_complete_reward_takes_the_place_of_the_environments_and_a_term_is_added():
+    rows = group(trajectory(1, [([5], [6] * 16)]), trajectory(0, [([5], [6])]))
+    doubled = c("weighted", child=c("outcome"), weight=2.0)
+    (replaced,) = Objective(replace(RECIPES["grpo"], shaping=(doubled,))).shape([rows])
+    assert [t.outcome for t in replaced.trajectories] == [2.0, 0.0]
+    (both,) = Objective(replace(RECIPES["grpo"], shaping=(doubled, c("overlong")))).shape([rows])
+    assert [t.outcome for t in both.trajectories] == [1.0, 0.0]
+
+
+def test_two_rewards_with_a_term_of_one_name_both_count():
+    rows = group(trajectory(1, [([5], [6] * 16)]))
+    (shaped,) = Objective(replace(RECIPES["grpo"], shaping=(c("overlong"), c("overlong")))).shape([rows])
+    assert shaped.trajectories[0].outcome == 1 - 2
+
+
+def test_rewards_see_the_log_probabilities_as_sampled():
+    from palaestra.rewards import REWARDS, Episode, Reward
+
+    class Sampled(Reward):
+        name = "sampled-for-test"
+        needs = frozenset({"logps"})
+
+        def value(self, episode: Episode) -> float:
+            return sum(episode.logps)
+
+    if "sampled-for-test" not in REWARDS:
+        REWARDS.add("sampled-for-test", Sampled)
+    objective = Objective(replace(RECIPES["grpo"], shaping=(c("sampled-for-test"),)))
+    (shaped,) = objective.shape([group(trajectory(0, [([5], [6, 7])], logps=[[-0.25, -0.5]]))])
+    assert shaped.trajectories[0].outcome == -0.75
+
+
+def test_rewards_that_compare_the_groups_of_a_step_see_them_all():
+    from palaestra.rewards import REWARDS, BatchReward
+
+    class Count(BatchReward):
+        name = "count-for-test"
+
+        def values(self, groups):
+            return [[float(len(groups))] * len(group) for group in groups]
+
+    if "count-for-test" not in REWARDS:
+        REWARDS.add("count-for-test", Count)
+    objective = Objective(replace(RECIPES["grpo"], shaping=(c("count-for-test"),)))
+    shaped = objective.shape([group(trajectory(0, [([5], [6])])) for _ in range(3)])
+    assert [g.trajectories[0].outcome for g in shaped] == [3.0, 3.0, 3.0]
+
+
 def test_rows_of_advantage_zero_skip_the_forward_pass_but_stay_in_the_denominator():
     # Trap 18.
     groups = [group(*(trajectory(r, [([5], [6, 7])]) for r in rs)) for rs in ([1, 0], [1, 1])]

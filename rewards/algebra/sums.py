@@ -1,0 +1,176 @@
+"""Rewards that add up: `Sum`, `Weighted`, `Scheduled` and `Shaped`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import InputError
+from ..arguments import checked_number
+from ..episode import Episode
+from ..reward import Reward, register
+from ..schedules import Schedule
+from ..schedules import schedule as as_schedule
+from ..verdict import Verdict
+from .composite import Composite, Single, named, terms_of
+
+
+@register("sum")
+class Sum(Composite):
+    """The sum of named rewards: ``Sum(correct=Outcome(), brevity=Weighted(Overlong(), 0.5))``.
+
+    Terms are the parts' own: a part with one term gives it its name, one with several gives ``part.term``.
+    """
+
+    def __init__(self, **parts: Reward):
+        super().__init__(parts)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        bounds = [part.bounds for part in self.children.values()]
+        return sum(low for low, _ in bounds), sum(high for _, high in bounds)
+
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
+        terms: dict[str, float] = {}
+        for name, verdict in verdicts.items():
+            terms |= named(name, terms_of(self.children[name], verdict))
+        return terms
+
+
+@register("weighted")
+class Weighted(Single):
+    """Another reward times a number.
+
+    Args:
+        child: the reward.
+        weight: the factor; a negative one turns a reward into a cost.
+
+    Raises:
+        InputError: a weight that is not finite.
+    """
+
+    def __init__(self, child: Reward, weight: float):
+        super().__init__(child)
+        self.weight = checked_number("weight", weight)
+        self.ranks_success = child.ranks_success and self.weight > 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return scaled(self.child.bounds, self.weight)
+
+    def describe(self) -> str:
+        return f"{self.name} x {self.weight:g}"
+
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
+        terms = terms_of(self.child, verdicts["child"])
+        return {name: self.weight * value for name, value in terms.items()}
+
+
+@register("scheduled")
+class Scheduled(Single):
+    """Another reward times a weight that follows training progress.
+
+    Args:
+        child: the reward.
+        schedule: a `Schedule` or its data, such as ``{"kind": "linear", "start": 1.0, "end": 0.0}``; its argument is
+            the update that `advance` last named, 0 before the first.
+    """
+
+    def __init__(self, child: Reward, schedule: Schedule | Mapping[str, Any]):
+        super().__init__(child)
+        self.schedule = as_schedule(schedule)
+        self._step, self._steps = 0, 1
+
+    @property
+    def weight(self) -> float:
+        """The weight now."""
+        return self.schedule(self._step, self._steps)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        ends = [scaled(self.child.bounds, weight) for weight in self.schedule.bounds]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def describe(self) -> str:
+        return f"{self.name} x {self.schedule} (now {self.weight:g})"
+
+    def advance(self, step: int, steps: int) -> None:
+        self._step, self._steps = step, steps
+        super().advance(step, steps)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "step": self._step, "steps": self._steps}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._step, self._steps = int(state["step"]), int(state["steps"])
+        super().load_state_dict({name: value for name, value in state.items() if name not in ("step", "steps")})
+
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
+        weight = self.weight
+        return {name: weight * value for name, value in terms_of(self.child, verdicts["child"]).items()}
+
+
+@register("shaped")
+class Shaped(Composite):
+    """1 for a success plus bounded extras that together are worth less: no failed episode outranks a success.
+
+    r = 1[success] + width * (weighted mean of the parts' places between their bounds). With ``width`` below 1 the best
+    failure is worth less than the worst success, whatever the parts say.
+
+    Args:
+        width: what all extras together can add, above 0 and below 1.
+        weights: part name -> positive weight; 1 for those not named.
+        **parts: bounded terms, such as ``brevity=Overlong()``.
+
+    Raises:
+        InputError: a width outside (0, 1), a part without finite bounds, or a weight that is not positive.
+    """
+
+    complete = True
+    ranks_success = True
+
+    def __init__(self, width: float = 0.5, weights: Mapping[str, float] | None = None, **parts: Reward):
+        super().__init__(parts)
+        self.complete = True
+        if not 0.0 < width < 1.0:
+            raise InputError(f"width must lie between 0 and 1, so that a success always ranks first, not {width!r}.")
+        for name, part in parts.items():
+            low, high = part.bounds
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise InputError(f"{name} ({part.name}) has no finite bounds; put it into a Clip first.")
+        self.width = float(width)
+        self.weights = part_weights(weights, self.children)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0 + self.width
+
+    def describe(self) -> str:
+        return f"{self.name} (width {self.width:g})"
+
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
+        terms = {"success": float(episode.success)}
+        total = sum(self.weights.values())
+        for name, verdict in verdicts.items():
+            low, high = self.children[name].bounds
+            place = min(max((verdict.reward - low) / (high - low), 0.0), 1.0)
+            terms[name] = self.width * self.weights[name] / total * place
+        return terms
+
+
+def scaled(bounds: tuple[float, float], weight: float) -> tuple[float, float]:
+    """Bounds times a number; 0 times an infinite bound is 0."""
+    ends = [weight * end if weight else 0.0 for end in bounds]
+    return min(ends), max(ends)
+
+
+def part_weights(weights: Mapping[str, float] | None, parts: Mapping[str, Reward]) -> dict[str, float]:
+    given = dict(weights or {})
+    if unknown := sorted(set(given) - set(parts)):
+        raise InputError(f"weights names {unknown}, but the parts are {sorted(parts)}.")
+    checked = {name: checked_number(f"the weight of {name}", given.get(name, 1.0)) for name in parts}
+    for name, weight in checked.items():
+        if weight <= 0:
+            raise InputError(f"the weight of {name} must be positive, not {weight:g}.")
+    return checked

@@ -1,0 +1,98 @@
+"""`RewardWrapper`: any reward on any Gymnasium environment, ours or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium as gym
+
+from ..errors import InputError
+from .episode import Episode, Step
+from .reward import GroupReward, Reward, StepReward
+from .verdict import Verdict
+
+
+class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
+    """Pays a reward on top of the environment's own, or instead of it where the reward is complete.
+
+    The reward is judged when the episode ends and paid with the last step. A `StepReward` that can say what a step is
+    worth as it is taken (potential-based shaping does) is paid step by step. Wrappers can be stacked.
+
+    What is added to ``info``, on every step: ``reward_terms`` gains the reward's terms (it still sums to the step's
+    reward), and ``reward_valid`` is False where the reward could not be determined. Success is ``info["is_success"]``
+    and progress ``info["progress"]`` where the environment says them; others never succeed.
+
+    Args:
+        env: any environment with scalar rewards.
+        reward: what to pay.
+
+    Raises:
+        InputError: the reward compares siblings or needs something that an environment does not have.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], reward: Reward):
+        if not isinstance(reward, Reward):
+            raise InputError(
+                f"RewardWrapper needs a reward, such as palaestra.rewards.make('outcome'), not {reward!r}."
+            )
+        if reward.needs:
+            raise InputError(f"reward {reward.name!r} needs {sorted(reward.needs)}, which environments do not supply.")
+        if siblings := sorted({part.name for part in _parts(reward) if isinstance(part, GroupReward)}):
+            raise InputError(f"{siblings} compare several episodes of one task, but a wrapper sees one at a time.")
+        super().__init__(env)
+        self.reward = reward
+        self._steps: list[Step] = []
+        self._valid = True
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._steps, self._valid = [], True
+        self._observation, self._start = observation, info
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        observation, paid, terminated, truncated, info = self.env.step(action)
+        own = dict(info.get("reward_terms") or {"env": float(paid)})
+        self._valid &= bool(info.get("reward_valid", True))
+        self._steps.append(Step(self._observation, action, float(paid), own, tokens=0))
+        self._observation = observation
+        terms: dict[str, float] = {} if self.reward.complete else dict(own)
+        at_once = None
+        if isinstance(self.reward, StepReward):
+            at_once = self.reward.at_once(self._steps[-1], observation, terminated)
+        valid = self._valid
+        if at_once is not None:
+            _add(terms, {self.reward.name: at_once})
+        elif terminated or truncated:
+            verdict = self._verdict(info, truncated and not terminated)
+            valid &= verdict.valid
+            _add(terms, verdict.terms or {self.reward.name: verdict.reward})
+        info = {**info, "reward_terms": terms, "reward_valid": valid}
+        return observation, float(sum(terms.values())), terminated, truncated, info
+
+    def _verdict(self, info: dict[str, Any], truncated: bool) -> Verdict:
+        return self.reward(
+            Episode(
+                task_id=str(self._start.get("task_id", "")),
+                params=dict(self._start.get("params", {})),
+                steps=tuple(self._steps),
+                success=bool(info.get("is_success", False)),
+                progress=min(max(float(info.get("progress", 0.0)), 0.0), 1.0),
+                valid=self._valid,
+                truncated=truncated,
+                max_tokens=None,
+            )
+        )
+
+
+def _parts(reward: Reward) -> Iterator[Reward]:
+    yield reward
+    for child in reward.children.values():
+        yield from _parts(child)
+
+
+def _add(terms: dict[str, float], more: Any) -> None:
+    """Add terms, those of an equal name to each other."""
+    for name, value in more.items():
+        terms[name] = terms.get(name, 0.0) + float(value)

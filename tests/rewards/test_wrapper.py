@@ -1,0 +1,126 @@
+"""RewardWrapper: rewards on environments, ours and Gymnasium's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import palaestra
+import pytest
+from palaestra.errors import InputError
+from palaestra.rewards import Episode, GroupReward, Reward, RewardWrapper, StepReward, make
+
+
+class Turns(Reward):
+    """Minus a tenth of the number of steps."""
+
+    name = "turns"
+
+    def value(self, episode: Episode) -> float:
+        return -0.1 * len(episode.steps)
+
+
+class Undecided(Reward):
+    def value(self, episode: Episode) -> None:
+        return None
+
+
+class Now(StepReward):
+    name = "now"
+
+    def at_once(self, step: Any, observation: Any, terminated: bool) -> float:
+        return 10.0 if terminated else 1.0
+
+
+def arithmetic(reward: Reward) -> gym.Env[Any, Any]:
+    return RewardWrapper(gym.make("palaestra/Arithmetic-v0"), reward)
+
+
+def guess(reward: Reward) -> gym.Env[Any, Any]:
+    return RewardWrapper(gym.make("palaestra/GuessNumber-v0", bits=6), reward)
+
+
+def play(env: gym.Env[Any, Any]) -> list[tuple[float, dict[str, Any]]]:
+    env.reset(seed=0)
+    rows = []
+    ended = False
+    while not ended:
+        _, reward, terminated, truncated, info = env.step(env.unwrapped.oracle())  # type: ignore[attr-defined]
+        rows.append((float(reward), info))
+        ended = terminated or truncated
+    return rows
+
+
+def test_a_term_is_added_with_the_last_step_and_shown():
+    rows = play(guess(Turns()))
+    assert rows[-1][1]["reward_terms"]["turns"] == pytest.approx(-0.1 * len(rows))
+    assert all("turns" not in info["reward_terms"] for _, info in rows[:-1])
+    for reward, info in rows:
+        assert reward == pytest.approx(sum(info["reward_terms"].values()))
+
+
+def test_a_complete_reward_takes_the_place_of_the_environments():
+    rows = play(arithmetic(make("weighted", child={"name": "outcome"}, weight=3.0)))
+    assert rows[0][0] == pytest.approx(3.0)
+    assert sum(rows[0][1]["reward_terms"].values()) == pytest.approx(3.0)
+
+
+def test_a_reward_that_could_not_be_determined_is_not_valid():
+    (row,) = play(arithmetic(Undecided()))
+    assert row[1]["reward_valid"] is False
+
+
+def test_what_a_step_is_worth_at_once_is_paid_at_once():
+    rows = play(guess(Now()))
+    assert [info["reward_terms"]["now"] for _, info in rows] == [1.0] * (len(rows) - 1) + [10.0]
+
+
+def test_episodes_do_not_run_into_each_other():
+    env = arithmetic(Turns())
+    assert play(env)[-1][1]["reward_terms"]["turns"] == play(env)[-1][1]["reward_terms"]["turns"] == -0.1
+
+
+def test_wrappers_stack():
+    env = RewardWrapper(arithmetic(Turns()), make("weighted", child=Turns(), weight=10.0))
+    (row,) = play(env)
+    # The outer one sees the inner one's term and adds to it.
+    assert row[0] == pytest.approx(1 - 0.1 - 1.0)
+
+
+def test_any_gymnasium_environment_can_be_wrapped():
+    env = RewardWrapper(gym.make("CartPole-v1"), Turns())
+    env.reset(seed=0)
+    steps, total, ended = 0, 0.0, False
+    while not ended:
+        _, reward, terminated, truncated, info = env.step(0)
+        steps, total, ended = steps + 1, total + float(reward), terminated or truncated
+    assert total == pytest.approx(steps - 0.1 * steps)
+    assert dict(info["reward_terms"]) == pytest.approx({"env": 1.0, "turns": -0.1 * steps})
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_wrapped_environments_can_be_vectorised(count: int):
+    envs = gym.vector.SyncVectorEnv([lambda: arithmetic(Turns())] * count)
+    envs.reset(seed=0)
+    _, reward, *_ = envs.step(["nonsense"] * count)
+    assert list(reward) == pytest.approx([-0.1] * count)
+
+
+def test_rewards_that_compare_siblings_are_refused_wherever_they_are_in_the_tree():
+    class Rank(GroupReward):
+        name = "rank"
+
+    with pytest.raises(InputError, match=r"\['rank'\] compare several episodes"):
+        arithmetic(make("weighted", child=Rank(), weight=1.0))
+
+
+def test_rewards_that_need_the_model_are_refused():
+    class Hidden(Turns):
+        needs = frozenset({"logps"})
+
+    with pytest.raises(InputError, match="which environments do not supply"):
+        arithmetic(Hidden())
+
+
+def test_the_wrapper_is_named_in_the_package():
+    assert palaestra.rewards.RewardWrapper is RewardWrapper
