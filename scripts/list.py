@@ -28,7 +28,8 @@ from ..agents.atomic import write_atomically
 from ..envs.registration import ids
 from ..errors import InputError, MissingExtra
 from ..registry import Registry
-from ..rewards import REWARDS, VERIFIERS
+from ..rewards import REWARDS, VERIFIERS, BatchReward, GroupReward, StepReward
+from ..rewards.algebra import Composite
 from ..teachers import TEACHERS
 from .axes import describe
 
@@ -98,6 +99,29 @@ def recipes() -> list[Row]:
     ]
 
 
+def verifiers() -> list[Row]:
+    """Every verifier of `palaestra.rewards.verify`: kind, what it is, paper."""
+    return [{"name": name, "summary": text, "paper": paper(value)} for name, value, text in _entries(VERIFIERS)]
+
+
+def rewards() -> list[Row]:
+    """Every reward: name, what it is, what it compares, what it needs of the learner, paper."""
+    rows = []
+    for name, value, text in _entries(REWARDS):
+        sees = next((word for base, word in _SEES if value is not None and issubclass(value, base)), "an episode")
+        needs = ", ".join(sorted(getattr(value, "needs", ())))
+        rows.append({"name": name, "summary": text, "sees": sees, "needs": needs, "paper": paper(value)})
+    return rows
+
+
+_SEES = (
+    (Composite, "its parts"),
+    (BatchReward, "all groups of a step"),
+    (GroupReward, "a group"),
+    (StepReward, "each step"),
+)
+
+
 def _named(registry: Registry[Any]) -> Callable[[], list[Row]]:
     return lambda: [{"name": name, "summary": text} for name, _, text in _entries(registry)]
 
@@ -107,8 +131,8 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "agents": _named(AGENTS),
     "teachers": teachers,
     "recipes": recipes,
-    "rewards": _named(REWARDS),
-    "verifiers": _named(VERIFIERS),
+    "rewards": rewards,
+    "verifiers": verifiers,
 }
 
 
@@ -137,8 +161,8 @@ def paper(value: Any) -> str:
     """
     if value is None:
         return ""
-    if isinstance(getattr(value, "paper", None), str):
-        return _linked(value.paper)
+    if isinstance(stated := getattr(value, "paper", None), str) and stated:
+        return _linked(stated)
     for text in (value.__doc__, sys.modules[value.__module__].__doc__):
         found = ARXIV.search(text or "")
         if found:
