@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
-from . import outcome, overlong
+from . import (
+    cosine_length,
+    format,
+    grpo_lambda,
+    length,
+    outcome,
+    overlong,
+    relative_length,
+    shortest_correct,
+    target_length,
+    token_budget,
+)
 
-__all__ = ["outcome", "overlong"]
+__all__ = [
+    "cosine_length",
+    "format",
+    "grpo_lambda",
+    "length",
+    "outcome",
+    "overlong",
+    "relative_length",
+    "shortest_correct",
+    "target_length",
+    "token_budget",
+]

@@ -1,0 +1,129 @@
+"""Rewards for the form of a response: which tags it has, how often, in which order. Linear scans, no patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...errors import InputError
+from ..arguments import checked_number
+from ..episode import Episode
+from ..reward import Reward, register
+
+FormatCheck = Callable[[Episode], bool]
+
+R1_TAGS = ("think", "answer")
+
+
+def tags_in_order(text: str, tags: Sequence[str] = R1_TAGS, opened: bool = False) -> bool:
+    """Whether ``text`` is one ``<tag>...</tag>`` after another, in order, each tag once, nothing else but white space.
+
+    Args:
+        text: what the agent wrote.
+        tags: names, without brackets.
+        opened: the prompt ended with the first opening tag, which ``text`` therefore lacks.
+    """
+    text = text.strip()
+    if opened:
+        text = f"<{tags[0]}>{text}"
+    if any(text.count(f"<{tag}>") != 1 or text.count(f"</{tag}>") != 1 for tag in tags):
+        return False
+    position = 0
+    for tag in tags:
+        start = text.find(f"<{tag}>", position)
+        if start < 0 or text[position:start].strip():
+            return False
+        position = text.find(f"</{tag}>", start)
+        if position < 0:
+            return False
+        position += len(tag) + 3
+    return position == len(text)
+
+
+def pairs_once(text: str, tag: str) -> bool:
+    """Whether ``text`` has exactly one ``<tag>`` and, after it, exactly one ``</tag>``."""
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    once = text.count(opening) == 1 and text.count(closing) == 1
+    return once and text.find(opening) < text.find(closing)
+
+
+def pairs_balanced(text: str, tag: str) -> bool:
+    """Whether every ``<tag>`` is closed before the next one opens, and none closes unopened; true without any."""
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    position = 0
+    while True:
+        start, end = text.find(opening, position), text.find(closing, position)
+        if start < 0 or end < 0:
+            return start == end
+        if end < start or text.find(opening, start + 1, end) >= 0:
+            return False
+        position = end + len(closing)
+
+
+def tag_share(text: str, tags: Sequence[str] = R1_TAGS) -> float:
+    """The share of ``tags`` of which there is exactly one pair."""
+    return sum(pairs_once(text, tag) for tag in tags) / len(tags)
+
+
+def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """``tags``, if they are one or more different names without brackets. Raises InputError otherwise."""
+    names = tuple(tags) if isinstance(tags, (list, tuple)) else ()
+    if (
+        not names
+        or len(set(names)) < len(names)
+        or not all(isinstance(name, str) and name and not set(name) & set("<>/ ") for name in names)
+    ):
+        raise InputError(f"tags must be a list of different names such as ['think', 'answer'], not {tags!r}.")
+    return names
+
+
+def r1_format(episode: Episode) -> bool:
+    """The format of DeepSeek-R1: the last response is ``<think>...</think><answer>...</answer>`` and nothing else."""
+    return tags_in_order(episode.response)
+
+
+@register("format")
+class Format(Reward):
+    """A term for the tags of the last response.
+
+    It is paid for form alone, to wrong answers too: weigh it below the pay of a success.
+
+    Args:
+        tags: names of the tags, in order.
+        reward: value of a response in the right form.
+        penalty: value of one that is not; not above ``reward``.
+        partial: pay in between by the share of tags of which there is exactly one pair, instead of all or nothing.
+        opened: the prompt ends with the first opening tag, so that the response lacks it (not with ``partial``).
+
+    Raises:
+        InputError: tags that are no names, or ``penalty > reward``.
+    """
+
+    paper = "DeepSeek-R1, arXiv 2501.12948, Section 2.2.2 (format rewards)"
+
+    def __init__(
+        self,
+        tags: Sequence[str] = R1_TAGS,
+        reward: float = 1.0,
+        penalty: float = 0.0,
+        partial: bool = False,
+        opened: bool = False,
+    ):
+        self.tags = checked_tags(tags)
+        self.reward = checked_number("reward", reward)
+        self.penalty = checked_number("penalty", penalty, high=self.reward)
+        if partial and opened:
+            raise InputError("partial=True counts pairs, which opened=True says are incomplete; choose one of them.")
+        self.partial, self.opened = partial, opened
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.penalty, self.reward
+
+    def value(self, episode: Episode) -> float:
+        text = episode.response
+        if tags_in_order(text, self.tags, self.opened):
+            return self.reward
+        share = tag_share(text, self.tags) if self.partial else 0.0
+        # All pairs present but out of order, or with text between them, is not the form that was asked for.
+        share = min(share, 1.0 - 1.0 / (2 * len(self.tags)))
+        return self.penalty + share * (self.reward - self.penalty)

@@ -1,0 +1,34 @@
+"""What terms share that follow training: they remember the update that was announced last, and save it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import InputError
+from ..reward import Reward
+from ..schedules import Schedule
+
+
+class Timed(Reward):
+    """Mixin. Until `advance` is called, a run stands at update 0 of an unknown number."""
+
+    step: int = 0
+    steps: int = 0
+
+    def now(self, schedule: Schedule) -> float:
+        """The value of ``schedule`` at this update."""
+        return schedule(self.step, self.steps)
+
+    def advance(self, step: int, steps: int) -> None:
+        self.step, self.steps = step, steps
+        super().advance(step, steps)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "step": self.step, "steps": self.steps}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if not {"step", "steps"} <= set(state):
+            raise InputError(f"the saved state of {self.name!r} needs 'step' and 'steps', but has {sorted(state)}.")
+        super().load_state_dict({key: value for key, value in state.items() if key not in ("step", "steps")})
+        self.step, self.steps = int(state["step"]), int(state["steps"])

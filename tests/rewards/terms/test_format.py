@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from palaestra.errors import InputError
+from palaestra.rewards import Episode, make
+from palaestra.rewards.terms.format import pairs_balanced, pairs_once, tags_in_order
+
+Maker = Callable[..., Episode]
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("<think>a</think><answer>b</answer>", True),
+        ("\n<think>\na</think>\n <answer>b</answer>\n", True),
+        ("<think></think><answer></answer>", True),
+        ("", False),
+        ("<think>a</think>", False),
+        ("<answer>b</answer><think>a</think>", False),
+        ("<think>a<answer>b</answer></think>", False),
+        ("<think>a</think> so <answer>b</answer>", False),
+        ("<think>a</think><answer>b</answer> done", False),
+        ("<think>a</think><answer>b</answer><answer>c</answer>", False),
+        ("<think>a<think></think><answer>b</answer>", False),
+        ("</think>a<think><answer>b</answer>", False),
+        ("<THINK>a</THINK><answer>b</answer>", False),
+    ],
+)
+def test_the_form_is_each_tag_once_in_order_and_nothing_outside(text: str, right: bool):
+    assert tags_in_order(text) is right
+
+
+def test_a_prompt_may_have_opened_the_first_tag():
+    assert tags_in_order("a</think><answer>b</answer>", opened=True)
+    assert not tags_in_order("<think>a</think><answer>b</answer>", opened=True)
+
+
+def test_a_pair_closes_after_it_opens():
+    assert pairs_once("x<think>y</think>z", "think")
+    assert not pairs_once("x</think>y<think>z", "think")
+
+
+@pytest.mark.parametrize(
+    ("text", "balanced"),
+    [("", True), ("<a>1</a><a>2</a>", True), ("<a><a></a></a>", False), ("</a><a>", False), ("<a>", False)],
+)
+def test_balanced_tags_close_before_the_next_opens(text: str, balanced: bool):
+    assert pairs_balanced(text, "a") is balanced
+
+
+def test_megabytes_of_tags_are_read_in_one_pass():
+    assert pairs_balanced("<a></a>" * 200_000, "a")
+    assert not tags_in_order("<think>" * 200_000)
+
+
+def test_the_term_is_the_reward_or_the_penalty(episode: Maker):
+    reward = make("format", reward=0.5, penalty=-1.0)
+    assert reward(episode(text="<think>a</think><answer>b</answer>")).reward == 0.5
+    assert reward(episode(text="b")).reward == -1.0
+
+
+def test_partial_pay_is_the_share_of_pairs_and_never_full_for_a_wrong_order(episode: Maker):
+    reward = make("format", partial=True)
+    assert reward(episode(text="<think>a</think>")).reward == 0.5
+    assert reward(episode(text="<answer>b</answer><think>a</think>")).reward == 0.75
+    assert reward(episode(text="<think>a</think><answer>b</answer>")).reward == 1.0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"tags": "think"}, {"tags": []}, {"tags": ["<a>"]}, {"tags": ["a", "a"]}, {"penalty": 2.0}]
+)
+def test_wrong_arguments_are_refused(wrong: dict[str, Any]):
+    with pytest.raises(InputError):
+        make("format", **wrong)
