@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from . import (
+    co_rewarding,
     cosine_length,
+    evol_rl,
     format,
     grpo_lambda,
     length,
     outcome,
     overlong,
     relative_length,
+    rlccf,
+    scope,
     shortest_correct,
     target_length,
     token_budget,
+    vote,
 )
 
 __all__ = [
+    "co_rewarding",
     "cosine_length",
+    "evol_rl",
     "format",
     "grpo_lambda",
     "length",
     "outcome",
     "overlong",
     "relative_length",
+    "rlccf",
+    "scope",
     "shortest_correct",
     "target_length",
     "token_budget",
+    "vote",
 ]

@@ -1,0 +1,146 @@
+"""Votes weighed by the model's confidence, and a choice of how many siblings share a label (SCOPE).
+
+The released code drops missing answers before it pairs answers with confidences, which shifts every later weight to
+the wrong answer; here each episode keeps its place. Its ballots are also cast by a random half of the pool: `ballots`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ..episode import Episode
+from ..reward import register
+from .vote import PARTITIONS, WEIGHTS, Ballot, Key, VoteReward
+
+
+def step_confidence(steps: Sequence[Any]) -> float:
+    """Mean over the steps of the mean token confidence within each, so that long steps do not drown short ones.
+
+    Args:
+        steps: per reasoning step (the text between blank lines), the confidences of its tokens: minus the mean
+            log-probability of the candidates at the place, nats, larger for a peakier distribution. A flat sequence of
+            numbers is one step. Steps without tokens are left out; without any, the confidence is 0.
+    """
+    nested = [steps] if len(steps) and np.isscalar(steps[0]) else steps
+    means = [float(np.mean(step)) for step in nested if len(step)]
+    return float(np.mean(means)) if means else 0.0
+
+
+def token_confidence(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
+    """`step_confidence` of the extra "token_confidence" of each episode."""
+    return [step_confidence(episode.extra("token_confidence")) for episode in episodes]
+
+
+token_confidence.needs = frozenset({"token_confidence"})  # type: ignore[attr-defined]
+WEIGHTS.add("token-confidence", token_confidence)
+
+
+def pareto_choice(sizes: Sequence[int], rewards: Sequence[float], diversity: Sequence[float], balance: float) -> int:
+    """The size on the Pareto front (more reward, more diversity) that lies nearest to the best of both.
+
+    Both are scaled to [0, 1] over the front (1 where they do not differ); the distance weighs reward by ``balance``
+    and diversity by 1 - ``balance``. Of several the largest size, which is nearest to one vote for all.
+    """
+    points = list(zip(rewards, diversity, sizes, strict=True))
+    front = [
+        (reward, variety, size)
+        for reward, variety, size in points
+        if not any(r >= reward and d >= variety and (r, d) != (reward, variety) for r, d, _ in points)
+    ]
+
+    def scaled(values: Sequence[float]) -> np.ndarray:
+        low, high = min(values), max(values)
+        return (np.asarray(values) - low) / (high - low) if high > low else np.ones(len(values))
+
+    r, d = scaled([point[0] for point in front]), scaled([point[1] for point in front])
+    distance = np.sqrt(balance * (1 - r) ** 2 + (1 - balance) * (1 - d) ** 2)
+    nearest = min(zip(distance, front, strict=True), key=lambda pair: (pair[0], -pair[1][2]))
+    return nearest[1][2]
+
+
+@PARTITIONS.register("pareto")
+class ParetoSubgroups:
+    """Splits each group into runs of g episodes with a label each, and chooses g for the whole training step.
+
+    Every run's label is the weighted vote of a random share of the whole group. Candidates for g are the powers of two
+    up to the largest group, and that group's size; `pareto_choice` takes the one that best balances mean reward and
+    mean number of distinct labels.
+
+    Args:
+        balance: weight of the reward against the diversity, in [0, 1].
+        ballots: share of the group that votes on each label, in (0, 1]; 1 makes this one vote for all.
+        seed: of the draws, which depend on nothing else but the task, g and the run.
+        sizes: candidates for g instead of the powers of two.
+    """
+
+    def __init__(self, balance: float = 0.7, ballots: float = 0.5, seed: int = 0, sizes: Sequence[int] | None = None):
+        if not 0 <= balance <= 1:
+            raise InputError(f"balance must lie in [0, 1], not {balance!r}.")
+        if not 0 < ballots <= 1:
+            raise InputError(f"ballots must be a share in (0, 1], not {ballots!r}.")
+        if seed < 0:
+            raise InputError(f"seed must be 0 or more, not {seed!r}.")
+        if sizes is not None and (not sizes or any(size < 1 for size in sizes)):
+            raise InputError(f"sizes must be one or more sizes of at least 1, or None, not {sizes!r}.")
+        self.balance, self.ballots, self.seed, self.sizes = balance, ballots, seed, sizes
+
+    def __call__(self, ballots: Sequence[Ballot]) -> list[list[str | None]]:
+        largest = max(len(ballot.answers) for ballot in ballots)
+        sizes = self.sizes or sorted({2**k for k in range(largest.bit_length()) if 2**k <= largest} | {largest})
+        options = {size: [self.labels(ballot, size) for ballot in ballots] for size in sizes}
+        rewards, diversity = [], []
+        for labels in options.values():
+            pairs = list(zip(ballots, labels, strict=True))
+            agree = [
+                a is not None and a == b for ballot, row in pairs for a, b in zip(ballot.answers, row, strict=True)
+            ]
+            rewards.append(float(np.mean(agree)))
+            diversity.append(float(np.mean([len(set(row) - {None}) for row in labels])))
+        return options[pareto_choice(list(options), rewards, diversity, self.balance)]
+
+    def labels(self, ballot: Ballot, size: int) -> list[str | None]:
+        """The label of each episode where runs of ``size`` share one."""
+        number = len(ballot.answers)
+        share = max(1, round(self.ballots * number))
+        task = zlib.crc32(ballot.episodes[0].task_id.encode("utf-8", "surrogatepass"))
+        labels: list[str | None] = []
+        for run in range(0, number, size):
+            voters = None
+            if share < number:
+                voters = np.random.default_rng([self.seed, task, size, run]).permutation(number)[:share].tolist()
+            labels += [ballot.winner(voters)] * min(size, number - run)
+        return labels
+
+
+@register("scope")
+class StepConfidenceVote(VoteReward):
+    """`VoteReward` weighed by step-wise confidence, with the Pareto choice of the subgroup size.
+
+    Needs the extra "token_confidence", as `step_confidence` reads it. Judge all groups of a training step with one
+    call of `batch`: the subgroup size is chosen over them together.
+
+    Args:
+        balance: see `ParetoSubgroups`.
+        ballots: see `ParetoSubgroups`.
+        seed: see `ParetoSubgroups`.
+        key: see `VoteReward`.
+        answer_format: see `VoteReward`.
+    """
+
+    paper = "SCOPE (subgroup-specific step-wise confidence), arXiv 2512.15146"
+
+    def __init__(
+        self,
+        balance: float = 0.7,
+        ballots: float = 0.5,
+        seed: int = 0,
+        key: Key | None = None,
+        answer_format: str = "any",
+    ):
+        partition = ParetoSubgroups(balance, ballots, seed)
+        super().__init__("token-confidence", partition, "none", key, answer_format)

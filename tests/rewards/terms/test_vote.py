@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from palaestra import rewards
+from palaestra.errors import InputError
+from palaestra.rewards import Episode, Step
+from palaestra.rewards.terms.scope import ParetoSubgroups, pareto_choice, step_confidence
+
+ANSWERS = st.lists(st.sampled_from(["A", "B", "C", ""]), min_size=1, max_size=8)
+
+
+def an_episode(answer: str | None, task: str = "t", valid: bool = True, **extras: object) -> Episode:
+    text = f"<answer>{answer}</answer>" if answer else ""
+    return Episode(task, {}, (Step("", text, 0.0, {}, 1),), False, 0.0, valid, False, None, extras)
+
+
+def pay(name: str, episodes: Sequence[Episode], **options: object) -> list[float]:
+    return [verdict.reward for verdict in rewards.make(name, **options).group(episodes)]
+
+
+# Majority vote (TTRL).
+
+
+def test_who_agrees_with_the_majority_is_paid():
+    assert pay("majority-vote", [an_episode(a) for a in "ABAC"]) == [1, 0, 1, 0]
+
+
+def test_a_missing_answer_never_votes_and_is_never_paid():
+    assert pay("majority-vote", [an_episode(a) for a in ("", "", "", "A")]) == [0, 0, 0, 1]
+    assert pay("majority-vote", [an_episode(a) for a in ("", "")]) == [0, 0]
+
+
+def test_an_invalid_episode_never_votes():
+    episodes = [an_episode("A", valid=False), an_episode("A", valid=False), an_episode("B")]
+    verdicts = rewards.make("majority-vote").group(episodes)
+    assert [verdict.valid for verdict in verdicts] == [False, False, True]
+    assert verdicts[2].reward == 1
+
+
+@given(ANSWERS, st.randoms(use_true_random=False))
+def test_the_order_of_the_siblings_never_matters_not_even_in_a_tie(answers: list[str], random):
+    order = list(range(len(answers)))
+    random.shuffle(order)
+    paid = pay("majority-vote", [an_episode(a) for a in answers])
+    shuffled = pay("majority-vote", [an_episode(answers[i]) for i in order])
+    assert shuffled == [paid[i] for i in order]
+
+
+def test_a_tie_goes_to_more_votes_and_then_to_the_first_in_order_of_the_text():
+    assert pay("majority-vote", [an_episode(a) for a in "BABA"]) == [0, 1, 0, 1]
+    weights = [2.0, 1.0, 1.0]
+    assert pay("majority-vote", [an_episode(a) for a in "ABB"], weight=lambda e, a: weights) == [0, 1, 1]
+
+
+def test_answers_that_differ_in_case_and_space_are_one():
+    assert pay("majority-vote", [an_episode(a) for a in ("New York", "new  york", "Paris")]) == [1, 1, 0]
+
+
+def test_the_key_decides_which_answers_are_one():
+    episodes = [an_episode(a) for a in ("0.5", "1/2", "2")]
+    halves = {"0.5": "half", "1/2": "half"}
+    assert pay("majority-vote", episodes, key=lambda e: halves.get(e.answer or "", e.answer)) == [1, 1, 0]
+
+
+@pytest.mark.parametrize("weights", [[1.0, -1.0], [1.0, float("nan")], [1.0]])
+def test_wrong_weights_are_refused(weights: list[float]):
+    with pytest.raises(InputError, match="weight"):
+        pay("majority-vote", [an_episode("A"), an_episode("B")], weight=lambda e, a: weights)
+
+
+@pytest.mark.parametrize("slot", ["weight", "partition", "bonus"])
+def test_an_unknown_slot_is_refused(slot: str):
+    with pytest.raises(InputError, match="unknown vote"):
+        rewards.make("majority-vote", **{slot: "nothing-like-it"})
+
+
+def test_slots_combine_by_name_and_bring_their_needs():
+    made = rewards.make("majority-vote", weight="self-consistency", partition="pareto", bonus="novelty")
+    assert made.needs == {"agent"}
+    assert made.bounds == (-1, 1)
+
+
+# Several agents (RLCCF).
+
+
+def two_models() -> list[Episode]:
+    return [an_episode(a, agent=1) for a in "AAAB"] + [an_episode(a, agent=2) for a in "BBAC"]
+
+
+def test_consistent_agents_weigh_more():
+    # SC .75 and .5: A has 3 * .75 + .5 = 2.75, B has .75 + 2 * .5 = 1.75.
+    made = rewards.make("rlccf")
+    ballot = made.ballot(two_models())  # type: ignore[attr-defined]
+    totals = {a: sum(w for w, b in zip(ballot.weights, ballot.answers, strict=True) if b == a) for a in "abc"}
+    assert totals == {"a": 2.75, "b": 1.75, "c": 0.5}
+    assert [verdict.reward for verdict in made.group(two_models())] == [1, 1, 1, 0, 0, 0, 1, 0]
+
+
+def test_equally_consistent_agents_cast_a_plain_vote():
+    episodes = [an_episode(a, agent=1) for a in "AAB"] + [an_episode(a, agent=2) for a in "BBC"]
+    assert pay("rlccf", episodes) == pay("majority-vote", episodes) == [0, 0, 1, 1, 1, 0]
+
+
+def test_the_order_of_the_agents_changes_nothing():
+    first, second = two_models()[:4], two_models()[4:]
+    assert pay("rlccf", first + second) == pay("rlccf", second + first)[4:] + pay("rlccf", second + first)[:4]
+
+
+def test_missing_answers_lower_an_agents_consistency():
+    episodes = [an_episode(a, agent=1) for a in ("A", "", "", "")] + [an_episode("B", agent=2)]
+    assert pay("rlccf", episodes) == [0, 0, 0, 0, 1]
+
+
+# Step confidence and subgroups (SCOPE).
+
+
+def test_equal_confidence_one_group_and_all_votes_make_a_majority_vote():
+    answers = ["A", "B", "B", "", "C", "B"] * 4
+    episodes = [an_episode(a, token_confidence=[0.5]) for a in answers]
+    subgroups = ParetoSubgroups(ballots=1.0, sizes=[64])
+    paid = pay("majority-vote", episodes, weight="token-confidence", partition=subgroups)
+    assert paid == pay("majority-vote", episodes)
+
+
+def test_splitting_a_response_in_more_steps_keeps_its_weight():
+    assert step_confidence([[2.0] * 6]) == step_confidence([[2.0] * 2, [2.0] * 4]) == step_confidence([2.0] * 6) == 2.0
+
+
+def test_each_step_counts_alike_whatever_its_length():
+    assert step_confidence([[1.0] * 99, [3.0]]) == 2.0
+    assert step_confidence([]) == step_confidence([[]]) == 0.0
+
+
+def test_a_dominated_size_is_never_chosen():
+    # Size 4 has less reward and less diversity than size 2.
+    assert pareto_choice([1, 2, 4], [0.2, 0.6, 0.5], [3.0, 2.0, 1.5], 0.7) != 4
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(1, 8)), min_size=1, max_size=6), st.floats(0, 1))
+def test_the_choice_lies_on_the_pareto_front(points: list[tuple[float, float]], balance: float):
+    sizes = list(range(len(points)))
+    r, d = points[pareto_choice(sizes, [p[0] for p in points], [p[1] for p in points], balance)]
+    assert not any(a >= r and b >= d and (a, b) != (r, d) for a, b in points)
+
+
+def test_balance_trades_reward_for_diversity():
+    assert pareto_choice([1, 8], [0.3, 0.9], [4.0, 1.0], balance=1.0) == 8
+    assert pareto_choice([1, 8], [0.3, 0.9], [4.0, 1.0], balance=0.0) == 1
+
+
+def test_a_missing_answer_does_not_shift_the_confidences_of_the_others():
+    # Were the missing one dropped before pairing, A would be given 9 and win.
+    episodes = [an_episode(a, token_confidence=[c]) for a, c in (("", 9.0), ("A", 1.0), ("B", 5.0))]
+    assert pay("scope", episodes, ballots=1.0) == [0, 0, 1]
+    ballot = rewards.make("scope").ballot(episodes)  # type: ignore[attr-defined]
+    assert ballot.weights == (0.0, 1.0, 5.0)
+
+
+def test_subgroups_are_consecutive_and_the_same_in_every_run():
+    episodes = [an_episode(a, token_confidence=[1.0]) for a in "ABCDEFGH"]
+    ballot = rewards.make("scope").ballot(episodes)  # type: ignore[attr-defined]
+    labels = ParetoSubgroups(seed=3).labels(ballot, 2)
+    assert labels == ParetoSubgroups(seed=3).labels(ballot, 2)
+    assert [labels[i] == labels[i + 1] for i in (0, 2, 4, 6)] == [True] * 4
+    assert len({tuple(ParetoSubgroups(seed=s).labels(ballot, 2)) for s in range(5)}) > 1
+
+
+def test_the_subgroup_size_is_chosen_for_the_whole_batch():
+    groups = [[an_episode(a, task, token_confidence=[1.0]) for a in text] for task, text in (("x", "ABAB"), ("y", "C"))]
+    verdicts = rewards.make("scope").batch(groups)
+    assert [len(row) for row in verdicts] == [4, 1]
+    assert verdicts[1][0].reward == 1
+
+
+@pytest.mark.parametrize("wrong", [{"balance": 2}, {"ballots": 0}, {"seed": -1}])
+def test_wrong_subgroup_options_are_refused(wrong: dict[str, float]):
+    with pytest.raises(InputError):
+        rewards.make("scope", **wrong)
+
+
+# Novelty within the majority (EVOL-RL).
+
+
+def reasoned(answer: str, text: str) -> Episode:
+    response = f"{text} <answer>{answer}</answer>" if answer else text
+    return Episode("t", {}, (Step("", response, 0.0, {}, 1),), False, 0.0, True, False, None)
+
+
+def by_vectors(vectors: Sequence[Sequence[float]]):
+    return lambda texts: np.array(vectors[: len(texts)], dtype=float)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("AB"), st.lists(st.floats(-5, 5), min_size=3, max_size=3)), min_size=3, max_size=8
+    )
+)
+def test_every_majority_member_outranks_every_minority_member(members):
+    paid = pay("evol-rl", [an_episode(a) for a, _ in members], embedder=by_vectors([v for _, v in members]))
+    votes = pay("majority-vote", [an_episode(a) for a, _ in members])
+    assert all(0.5 <= r <= 1 for r, v in zip(paid, votes, strict=True) if v)
+    assert all(-1 <= r <= -0.5 for r, v in zip(paid, votes, strict=True) if not v)
+
+
+def test_equal_texts_are_paid_equally():
+    texts = ["one two three", "four five", "one two three", "six", "one two three"]
+    paid = pay("evol-rl", [reasoned("A", text) for text in texts])
+    assert paid[0] == paid[2] == paid[4]
+    assert paid[3] > paid[0]
+
+
+def test_an_episode_alone_is_paid_its_label():
+    assert pay("evol-rl", [reasoned("A", "x")]) == [1.0]
+    assert pay("evol-rl", [an_episode("")]) == [-1.0]
+
+
+def test_the_most_novel_of_three_gets_1_and_the_least_a_half():
+    paid = pay("evol-rl", [reasoned("A", text) for text in ("a b c", "a b d", "x y z")])
+    assert (min(paid), max(paid)) == (0.5, 1.0)
+
+
+def test_a_class_without_spread_gets_the_middle_and_not_its_raw_novelty():
+    assert pay("evol-rl", [reasoned("A", "same"), reasoned("A", "same"), reasoned("B", "other")]) == [0.75, 0.75, -0.75]
+
+
+def test_an_answer_that_is_missing_gets_the_least():
+    assert pay("evol-rl", [an_episode("A"), an_episode("A"), an_episode("")])[2] == -1.0
+
+
+def test_an_embedder_that_fails_makes_the_group_invalid():
+    made = rewards.make("evol-rl", embedder=lambda texts: np.full((len(texts), 2), np.nan))
+    assert [verdict.valid for verdict in made.group([an_episode("A"), an_episode("A")])] == [False, False]
+
+
+def test_novelty_by_hand():
+    # Vectors at 0, 60 and 90 degrees, all in one class: cosines .5, 0 and .866.
+    angles = np.radians([0, 60, 90])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).tolist()
+    paid = pay("evol-rl", [an_episode("A")] * 3, embedder=by_vectors(vectors))
+    means, nearest = [0.25, 0.6830127, 0.4330127], [0.5, 0.8660254, 0.8660254]
+    raw = [1 - 0.5 * m - 0.5 * n for m, n in zip(means, nearest, strict=True)]
+    expected = [0.5 + 0.5 * (u - min(raw)) / (max(raw) - min(raw)) for u in raw]
+    assert paid == pytest.approx(expected, abs=1e-6)
+
+
+# Two views of a task (Co-rewarding).
+
+
+def pair(first: Sequence[str], second: Sequence[str]) -> list[list[Episode]]:
+    return [[an_episode(a, task, pair="q") for a in row] for task, row in (("x", first), ("y", second))]
+
+
+def batch(groups: list[list[Episode]], **options: object) -> list[list[float]]:
+    return [[v.reward for v in row] for row in rewards.make("co-rewarding", **options).batch(groups)]
+
+
+def test_each_side_is_paid_by_the_vote_of_the_other():
+    groups = pair(["4", "4", "5"], ["5", "5", "4"])
+    assert batch(groups) == [[0, 0, 1], [0, 0, 1]]
+    assert batch(groups, view="same") == [[1, 1, 0], [1, 1, 0]]
+
+
+@given(ANSWERS, ANSWERS)
+def test_swapping_the_sides_swaps_the_rewards(first: list[str], second: list[str]):
+    assert batch(pair(first, second)) == batch(pair(second, first))[::-1]
+
+
+def test_right_majorities_on_both_sides_pay_as_the_truth_would():
+    assert batch(pair(["7", "7", "1"], ["7", "2", "7"])) == [[1, 1, 0], [1, 0, 1]]
+
+
+def test_no_reward_where_the_vote_is_empty():
+    assert batch(pair(["4", "4"], ["", ""])) == [[0, 0], [0, 0]]
+
+
+def test_a_group_without_its_partner_cannot_be_judged():
+    verdicts = rewards.make("co-rewarding").batch([*pair(["4"], ["4"]), [an_episode("4", pair="lonely")]])
+    assert [verdict.valid for row in verdicts for verdict in row] == [True, True, False]
+
+
+def test_a_teacher_labels_where_asked():
+    groups = [[an_episode(a, teacher_answer=" 5 ") for a in "45"], [an_episode("5", teacher_answer=None)]]
+    assert batch(groups, view="teacher") == [[0, 1], [0]]
+    assert batch(groups, view="teacher", teacher=lambda e: "4") == [[1, 0], [0]]
+
+
+def test_wrong_pairs_and_views_are_refused():
+    with pytest.raises(InputError, match="view"):
+        rewards.make("co-rewarding", view="left")
+    with pytest.raises(InputError, match="at most two"):
+        batch([*pair(["1"], ["1"]), [an_episode("1", pair="q")]])
+    with pytest.raises(InputError, match="share one"):
+        batch([[an_episode("1", pair="q"), an_episode("1", pair="r")]])
+
+
+def test_every_vote_is_complete_and_promises_nothing_about_success():
+    for name in ("majority-vote", "rlccf", "scope", "evol-rl", "co-rewarding"):
+        made = rewards.make(name)
+        assert made.complete
+        assert not made.ranks_success
