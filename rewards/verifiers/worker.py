@@ -1,0 +1,138 @@
+"""The process at the other end of a `WorkerPool`: reads jobs from standard input, writes answers to standard output.
+
+It is run by path as ``python -I worker.py`` and imports nothing but the standard library before the first message,
+which says where the package lies, what to serve and under which limits. A thread of its own waits on standard input,
+so that the process ends as soon as its parent does, whatever it is computing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import queue
+import sys
+import threading
+from types import ModuleType
+from typing import Any
+
+MAX_FRAME = 64 << 20
+# What a job may use of the processor beyond its deadline before the system ends the process: only a backstop for a
+# parent that died while the interpreter was inside one long operation.
+SPARE_CPU_SECONDS = 5
+
+
+def frame(message: Any) -> bytes:
+    """``message`` as JSON behind its length, four bytes, most significant first."""
+    data = json.dumps(message).encode("ascii")
+    return len(data).to_bytes(4, "big") + data
+
+
+def serve() -> None:
+    """Answer jobs until standard input ends."""
+    # Libraries that print must not spoil the stream of answers.
+    out, nowhere = os.dup(1), os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 1)
+    jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(jobs,), daemon=True).start()
+    try:
+        function = _prepare(jobs.get())
+    except Exception as error:
+        _write(out, {"error": "start", "message": f"{type(error).__name__}: {error}"})
+        os._exit(1)
+    _write(out, {"ready": True})
+    while True:
+        job = jobs.get()
+        _limit_cpu(job["deadline"])
+        try:
+            reply = {"value": function(job["job"])}
+            data = frame(reply)
+        except MemoryError:
+            _write(out, {"error": "memory", "message": ""})
+            os._exit(1)
+        except Exception as error:
+            data = frame({"error": "failed", "message": f"{type(error).__name__}: {str(error)[:200]}"})
+        _write_all(out, data)
+
+
+def _prepare(setup: dict[str, Any]) -> Any:
+    # The parent's own folders come last: nothing there may hide the standard library or an installed package.
+    sys.path.extend(path for path in setup["paths"] if path not in sys.path)
+    module, _, attribute = setup["target"].partition(":")
+    if module.partition(".")[0] == setup["package"]:
+        _bare_packages(module, setup["root"])
+    function = getattr(importlib.import_module(module), attribute)
+    _limit(setup["memory"])
+    return function
+
+
+def _bare_packages(module: str, root: str) -> None:
+    """Put the packages above ``module`` in place without running their ``__init__``: a worker needs none of it, and the
+    package is found where the parent found it, installed or not."""
+    folder, name = root, ""
+    for depth, part in enumerate(module.split(".")[:-1]):
+        name = f"{name}.{part}" if name else part
+        folder = os.path.join(folder, part) if depth else root
+        package = ModuleType(name)
+        package.__path__ = [folder]
+        sys.modules[name] = package
+
+
+def _limit(memory: int) -> None:
+    import resource
+
+    for kind, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def _limit_cpu(deadline: float) -> None:
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    used = sum(os.times()[:2])
+    soft = int(used + 2 * deadline) + SPARE_CPU_SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+
+
+def _read(jobs: queue.SimpleQueue[Any]) -> None:
+    try:
+        while True:
+            length = int.from_bytes(_read_exactly(4), "big")
+            if length > MAX_FRAME:
+                break
+            jobs.put(json.loads(_read_exactly(length)))
+    finally:
+        os._exit(1)
+
+
+def _read_exactly(count: int) -> bytes:
+    parts = []
+    while count:
+        part = os.read(0, min(count, 1 << 16))
+        if not part:
+            os._exit(0)
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def _write(out: int, message: Any) -> None:
+    _write_all(out, frame(message))
+
+
+def _write_all(out: int, data: bytes) -> None:
+    try:
+        while data:
+            data = data[os.write(out, data) :]
+    except OSError:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    serve()

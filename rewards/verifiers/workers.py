@@ -1,0 +1,332 @@
+"""A small pool of worker processes for work that must not be trusted with this one's time or memory.
+
+A worker is a fresh interpreter that answers JSON with JSON over two pipes (`worker.py` is its side). The deadline of a
+job is kept by waiting on a pipe and killing the process, so it needs no signal and works from any thread. A worker that
+hangs, dies or runs out of memory costs one `WorkerFailure`, and the next call finds another. After a fork, the child
+lets go of its parent's workers and starts its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from .worker import MAX_FRAME, frame
+
+PROGRAM = Path(__file__).with_name("worker.py")
+PACKAGE = __name__.partition(".")[0]
+ROOT = Path(__file__).resolve().parents[2]
+# One thread, one arena, the same hash of every string in every run: nothing else of the parent's environment is passed.
+ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "1",
+    "LC_ALL": "C.UTF-8",
+}
+
+
+class WorkerFailure(Exception):
+    """A job that has no answer.
+
+    Attributes:
+        reason: "deadline", "memory", "died" (twice, without the deadline), "failed" (the function raised), "start" (the
+            worker could not be started) or "closed".
+    """
+
+    def __init__(self, reason: str, message: str = ""):
+        super().__init__(f"{reason}: {message}" if message else reason)
+        self.reason = reason
+
+
+class _Died(Exception):
+    """The worker's end of a pipe is closed."""
+
+
+class WorkerPool:
+    """Workers that all serve one function, started when they are first needed.
+
+    Args:
+        target: ``"package.module:function"``, a function from JSON to JSON. Of a module of this package the parent
+            packages' ``__init__`` are not run in the worker, which keeps it small.
+        workers: processes at most, 1 or more.
+        recycle: calls after which a worker is replaced, 1 or more.
+        memory_mb: address space of a worker, MiB.
+        start_seconds: how long a worker may take to start, seconds; not charged to any job.
+
+    Raises:
+        InputError: a count that is not positive.
+    """
+
+    def __init__(
+        self, target: str, *, workers: int = 2, recycle: int = 2000, memory_mb: int = 1024, start_seconds: float = 60.0
+    ):
+        for name, value in (("workers", workers), ("recycle", recycle), ("memory_mb", memory_mb)):
+            if value < 1:
+                raise InputError(f"{name} of a worker pool must be 1 or more, not {value!r}.")
+        self.target, self.workers, self.recycle = target, workers, recycle
+        self.memory_mb, self.start_seconds = memory_mb, start_seconds
+        self._all: set[_Worker] = set()
+        self.forget()
+        _POOLS.add(self)
+
+    def run(self, job: Any, deadline: float) -> Any:
+        """What the function answers to ``job``.
+
+        Args:
+            job: anything that JSON can hold.
+            deadline: seconds from the moment the job starts on a worker; waiting for one is not counted.
+
+        Raises:
+            WorkerFailure: no answer; see its ``reason``. Where a worker died by itself the job was tried twice.
+        """
+        request = frame({"job": job, "deadline": deadline})
+        left, again = deadline, True
+        while True:
+            worker = self._acquire()
+            began = None
+            try:
+                worker.await_ready(self.start_seconds)
+                began = time.monotonic()
+                reply = worker.call(request, left)
+            except _Died:
+                self._discard(worker)
+                # A worker may have been killed while it was idle; a job that kills one does so again.
+                left -= 0.0 if began is None else time.monotonic() - began
+                if not again or left <= 0.0:
+                    raise WorkerFailure("died") from None
+                again = False
+                continue
+            except TimeoutError:
+                self._discard(worker, replace=True)
+                raise WorkerFailure("deadline" if began is not None else "start") from None
+            except BaseException:
+                self._discard(worker)
+                raise
+            if "error" in reply:
+                fatal = reply["error"] != "failed"
+                if fatal:
+                    self._discard(worker)
+                else:
+                    self._release(worker)
+                raise WorkerFailure(reply["error"], reply["message"])
+            self._release(worker)
+            return reply["value"]
+
+    def close(self) -> None:
+        """End all workers; calls that are under way fail. Later calls fail too."""
+        if self._pid != os.getpid():
+            self.forget()
+        with self._free:
+            self._closed = True
+            idle, busy = self._idle, self._all.difference(self._idle)
+            self._all, self._idle = set(), []
+            self._free.notify_all()
+        for worker in idle:
+            worker.end()
+        for worker in busy:
+            # Whoever waits for it sees its pipe end, and closes it.
+            worker.process.kill()
+            worker.process.wait()
+
+    def forget(self) -> None:
+        """Let go of all workers without ending them: what a forked child does with those of its parent."""
+        for worker in self._all:
+            worker.forget()
+        self._pid = os.getpid()
+        self._free = threading.Condition()
+        self._all: set[_Worker] = set()
+        self._idle: list[_Worker] = []
+        self._closed = False
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the workers that exist now."""
+        return sorted(worker.process.pid for worker in list(self._all))
+
+    def _acquire(self) -> _Worker:
+        if self._pid != os.getpid():
+            self.forget()
+        with self._free:
+            while not self._closed and not self._idle and len(self._all) >= self.workers:
+                self._free.wait()
+            if self._closed:
+                raise WorkerFailure("closed")
+            if self._idle:
+                return self._idle.pop()
+            return self._start()
+
+    def _start(self) -> _Worker:
+        worker = _Worker(self.target, self.memory_mb << 20)
+        self._all.add(worker)
+        return worker
+
+    def _release(self, worker: _Worker) -> None:
+        worker.calls += 1
+        if worker.calls >= self.recycle:
+            self._discard(worker)
+            return
+        with self._free:
+            if worker in self._all:
+                self._idle.append(worker)
+                self._free.notify()
+
+    def _discard(self, worker: _Worker, replace: bool = False) -> None:
+        with self._free:
+            mine = worker in self._all
+            self._all.discard(worker)
+            if mine and replace and not self._closed:
+                # At the far end of the queue, so that it has started by the time somebody needs it.
+                self._idle.insert(0, self._start())
+            self._free.notify()
+        worker.end()
+
+
+class _Worker:
+    """One process and the two pipes to it. Used by one thread at a time."""
+
+    def __init__(self, target: str, memory: int):
+        with _SPAWNING:
+            inside, self.to = os.pipe()
+            self.back, outside = os.pipe()
+            try:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-I", "-X", "utf8", str(PROGRAM)],
+                    stdin=inside,
+                    stdout=outside,
+                    stderr=subprocess.DEVNULL,
+                    env=ENVIRONMENT,
+                    cwd="/",
+                    process_group=0,
+                )
+            except BaseException:
+                os.close(self.to)
+                os.close(self.back)
+                raise
+            finally:
+                os.close(inside)
+                os.close(outside)
+        os.set_blocking(self.to, False)
+        os.set_blocking(self.back, False)
+        self.calls = 0
+        self.ready = False
+        self._open = True
+        self._lock = threading.Lock()
+        paths = [path for path in sys.path if os.path.isabs(path)]
+        setup = {"target": target, "package": PACKAGE, "root": str(ROOT), "paths": paths, "memory": memory}
+        self._setup = frame(setup)
+
+    def await_ready(self, seconds: float) -> None:
+        """Return once the worker has imported what it serves."""
+        if self.ready:
+            return
+        until = time.monotonic() + seconds
+        if self._setup:
+            self._send(self._setup, until)
+            self._setup = b""
+        reply = self._receive(until)
+        if "error" in reply:
+            raise WorkerFailure("start", reply["message"])
+        self.ready = True
+
+    def call(self, request: bytes, seconds: float) -> dict[str, Any]:
+        """The reply to one framed request. Raises TimeoutError, or _Died."""
+        until = time.monotonic() + seconds
+        self._send(request, until)
+        return self._receive(until)
+
+    def end(self) -> None:
+        """Kill and reap the process, close the pipes."""
+        with self._lock:
+            if not self._open:
+                return
+            self._open = False
+        self.process.kill()
+        self.process.wait()
+        os.close(self.to)
+        os.close(self.back)
+
+    def forget(self) -> None:
+        """Close this process's copies of the pipes; the worker stays its parent's."""
+        if self._open:
+            self._open = False
+            os.close(self.to)
+            os.close(self.back)
+            # Or else Popen would warn of a child that is not this process's own.
+            self.process.returncode = 0
+
+    def _send(self, data: bytes, until: float) -> None:
+        view = memoryview(data)
+        while view:
+            self._wait(self.to, select.POLLOUT, until)
+            try:
+                view = view[os.write(self.to, view) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise _Died from None
+
+    def _receive(self, until: float) -> dict[str, Any]:
+        length = int.from_bytes(self._take(4, until), "big")
+        if length > MAX_FRAME:
+            raise _Died
+        return json.loads(self._take(length, until))
+
+    def _take(self, count: int, until: float) -> bytes:
+        parts = []
+        while count:
+            self._wait(self.back, select.POLLIN, until)
+            try:
+                part = os.read(self.back, count)
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise _Died from None
+            if not part:
+                raise _Died
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    @staticmethod
+    def _wait(descriptor: int, event: int, until: float) -> None:
+        left = until - time.monotonic()
+        poll = select.poll()
+        poll.register(descriptor, event)
+        if left <= 0.0 or not poll.poll(left * 1000.0):
+            raise TimeoutError
+
+
+_POOLS: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
+# Held while a worker is started and while the process forks, so that no fork sees pipes that no pool knows of yet.
+_SPAWNING = threading.Lock()
+
+
+def _after_fork_in_child() -> None:
+    global _SPAWNING
+    _SPAWNING = threading.Lock()
+    for pool in list(_POOLS):
+        pool.forget()
+
+
+@atexit.register
+def _close_all() -> None:
+    for pool in list(_POOLS):
+        pool.close()
+
+
+os.register_at_fork(
+    before=lambda: _SPAWNING.acquire(),
+    after_in_parent=lambda: _SPAWNING.release(),
+    after_in_child=_after_fork_in_child,
+)
