@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import algebra, terms, verifiers
+from . import algebra, judges, models, terms, verifiers
 from .episode import Episode, Step
 from .reward import REWARDS, BatchReward, GroupReward, Reward, StepReward, build, make, register
 from .verdict import Verdict
@@ -22,7 +22,9 @@ __all__ = [
     "Verdict",
     "algebra",
     "build",
+    "judges",
     "make",
+    "models",
     "register",
     "terms",
     "verifiers",

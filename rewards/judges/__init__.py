@@ -1,0 +1,32 @@
+"""Judges: what scores text where no verifier can, and the rewards that ask them."""
+
+from __future__ import annotations
+
+from .endpoint import EndpointJudge
+from .ensemble import Aspects, Votes, geometric_mean
+from .judge import JUDGES, Judge, Judgement, as_judge, make
+from .judged import JudgeReward, PairwiseReward, RubricReward
+from .rubric import HACKING_DEFENCE, Aggregation, Criterion
+from .rules import RuleJudge
+from .tournament import TOPOLOGIES, TournamentReward
+
+__all__ = [
+    "HACKING_DEFENCE",
+    "JUDGES",
+    "TOPOLOGIES",
+    "Aggregation",
+    "Aspects",
+    "Criterion",
+    "EndpointJudge",
+    "Judge",
+    "JudgeReward",
+    "Judgement",
+    "PairwiseReward",
+    "RubricReward",
+    "RuleJudge",
+    "TournamentReward",
+    "Votes",
+    "as_judge",
+    "geometric_mean",
+    "make",
+]

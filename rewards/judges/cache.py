@@ -1,0 +1,75 @@
+"""Replies of a judge on disk, so that a resumed or repeated run pays for each question once.
+
+SQLite does the locking: several threads and processes may share a file. Only replies that could be read are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+
+_PATIENCE = 60.0
+"""Seconds to wait for another process that writes."""
+
+
+class ReplyCache:
+    """A file that maps questions to replies.
+
+    Args:
+        path: the file; made, with its folder, where it does not exist.
+
+    Raises:
+        InputError: the file is not such a cache, or cannot be written; also on later use.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"the folder of the judge's cache {str(self.path)!r} cannot be made: {error}.") from error
+        with self._open() as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
+
+    @staticmethod
+    def key(model: str, messages: Any, settings: Any) -> str:
+        """The SHA-256 of a question, as hexadecimal digits."""
+        text = json.dumps([model, messages, settings], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def get(self, key: str) -> str | None:
+        """The reply stored under ``key``, or None."""
+        with self._open() as connection:
+            row = connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def put(self, key: str, reply: str) -> None:
+        """Store ``reply``; all of it or nothing, whenever the process dies."""
+        with self._open() as connection:
+            connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
+
+    def __len__(self) -> int:
+        with self._open() as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM replies").fetchone()[0])
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        # A connection a call: none is shared between threads or inherited by a fork.
+        try:
+            connection = sqlite3.connect(self.path, timeout=_PATIENCE)
+            try:
+                with connection:
+                    yield connection
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise InputError(
+                f"the judge's cache {str(self.path)!r} cannot be used ({error}); delete it or give another path."
+            ) from error

@@ -1,0 +1,277 @@
+"""A judge behind any OpenAI-compatible chat endpoint: the hosted ones, vLLM, llama.cpp, and the like."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError, MissingExtra
+from ..arguments import checked_count, checked_number
+from . import prompts
+from .cache import ReplyCache
+from .judge import JUDGES, Judge, Judgement
+
+MAX_BODY = 4_000_000
+"""Bytes of an endpoint's answer that are read."""
+
+_LONGEST_PAUSE = 60.0
+_AGAIN = (408, 409, 425, 429)
+
+
+class _Failure(Exception):
+    """An attempt failed; ``again`` says whether another may not, ``after`` the pause that was asked for, in seconds."""
+
+    def __init__(self, message: str, again: bool = True, after: float | None = None):
+        super().__init__(message)
+        self.again = again
+        self.after = after
+
+
+class _Line:
+    """The client, made on first use, and the gate that bounds the requests in flight."""
+
+    def __init__(self, concurrency: int):
+        self.gate = threading.BoundedSemaphore(concurrency)
+        self._lock = threading.Lock()
+        self._client: Any = None
+
+    def client(self, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = make()
+            return self._client
+
+    def close(self) -> None:
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+@JUDGES.register("endpoint")
+class EndpointJudge(Judge):
+    """Asks a language model behind an OpenAI-compatible endpoint.
+
+    Responses travel as data and cannot reach the instructions (see `prompts`). An attempt that ends in a time-out, a
+    broken connection, 408, 409, 425, 429 or 5xx is repeated after a growing pause. Whatever then remains without an
+    answer that can be read is a judgement with ``valid=False``, never a score of 0.
+
+    Args:
+        model: the name that the endpoint knows; None takes the environment variable ``PALAESTRA_JUDGE_MODEL``.
+        base_url: such as "http://localhost:8000/v1"; None takes ``OPENAI_BASE_URL``, or else the SDK's default.
+        api_key: None takes ``OPENAI_API_KEY``, or else a placeholder, as local servers ask for none.
+        temperature: of the sampling, 0 to 2.
+        seed: sent along where not None; part of the cache's key, so that votes differ.
+        max_tokens: longest reply, in tokens.
+        timeout: seconds that one attempt may take in all.
+        retries: attempts after the first.
+        backoff: seconds before the first repetition; each further one waits twice as long, at most 60. A
+            ``Retry-After`` of the endpoint is obeyed up to 60 seconds.
+        concurrency: requests in flight at once, over all threads that share this judge.
+        cache: file that keeps the replies, or None.
+        structured: ask for the JSON schema in ``response_format`` too; False for endpoints that refuse it.
+        scale: lowest and highest score that the model may give; they become 0 and 1.
+        max_characters: of each text; what is longer is cut, and the cut is marked.
+
+    Raises:
+        InputError: an argument out of range or no model; on use, for an endpoint that refuses the key or does not know
+            the model (401, 403, 404), and for a cache that cannot be used.
+        MissingExtra: on use, without the extra [judge].
+    """
+
+    name = "endpoint"
+    paper = "RewardAnything, arXiv 2506.03637"
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        max_tokens: int = 2048,
+        timeout: float = 60.0,
+        retries: int = 4,
+        backoff: float = 0.5,
+        concurrency: int = 8,
+        cache: str | Path | None = None,
+        structured: bool = True,
+        scale: tuple[float, float] = (1, 5),
+        max_characters: int = 32_000,
+    ):
+        chosen = model or os.environ.get("PALAESTRA_JUDGE_MODEL")
+        if not chosen:
+            raise InputError("an endpoint judge needs a model: pass model=..., or set PALAESTRA_JUDGE_MODEL.")
+        self.model = chosen
+        self.base_url = base_url
+        self._api_key = api_key
+        self.temperature = checked_number("temperature", temperature, 0.0, 2.0)
+        self.seed = seed if seed is None else checked_count("seed", seed)
+        self.max_tokens = checked_count("max_tokens", max_tokens, 1, "tokens")
+        self.timeout = checked_number("timeout", timeout, 0.001)
+        self.retries = checked_count("retries", retries)
+        self.backoff = checked_number("backoff", backoff, 0.0)
+        self.concurrency = checked_count("concurrency", concurrency, 1, "requests at once")
+        self.structured = bool(structured)
+        low, high = scale if isinstance(scale, (tuple, list)) and len(scale) == 2 else (1, 0)
+        if not checked_number("scale", low) < checked_number("scale", high):
+            raise InputError(f"scale must be a pair (lowest, highest score) with lowest < highest, not {scale!r}.")
+        self.scale = (float(low), float(high))
+        self.max_characters = checked_count("max_characters", max_characters, 1, "characters")
+        self.cache = None if cache is None else ReplyCache(cache)
+        self._line = _Line(self.concurrency)
+
+    def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
+        if not responses:
+            return Judgement(())
+        return self._ask(prompts.scoring(principle, prompt, responses, reference, self.scale, self.max_characters))
+
+    def grade(self, criteria: Sequence[str], prompt: str, response: str, reference: str | None = None) -> Judgement:
+        """All criteria in one request."""
+        if not criteria:
+            return Judgement(())
+        return self._ask(prompts.grading(criteria, prompt, response, reference, self.scale, self.max_characters))
+
+    def gather(self, calls: Sequence[Callable[[], Judgement]]) -> list[Judgement]:
+        """The calls side by side, in as many threads as ``concurrency`` allows."""
+        if len(calls) <= 1:
+            return [call() for call in calls]
+        from concurrent.futures import ThreadPoolExecutor
+
+        # Threads of their own for each call, so that nested gathers cannot wait for one another; the gate in `_ask`
+        # bounds what is in flight.
+        with ThreadPoolExecutor(min(len(calls), self.concurrency)) as pool:
+            return list(pool.map(lambda call: call(), calls))
+
+    def reseeded(self, seed: int) -> EndpointJudge:
+        """The same judge with another seed; it shares the connections, the cache and the bound on requests."""
+        other = copy.copy(self)
+        other.seed, other._line = checked_count("seed", seed), self._line
+        return other
+
+    def close(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        self._line.close()
+
+    def __enter__(self) -> EndpointJudge:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_line"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._line = _Line(self.concurrency)
+
+    def __repr__(self) -> str:
+        return f"endpoint({self.model!r}, base_url={self.base_url!r})"
+
+    # One question.
+
+    def _ask(self, question: prompts.Question) -> Judgement:
+        settings: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        if self.seed is not None:
+            settings["seed"] = self.seed
+        if self.structured:
+            schema = {"name": "judgements", "strict": True, "schema": question.schema}
+            settings["response_format"] = {"type": "json_schema", "json_schema": schema}
+        key = ReplyCache.key(self.model, question.messages, settings) if self.cache is not None else ""
+        kept = self.cache.get(key) if self.cache is not None else None
+        if kept is not None:
+            return question.read(kept)
+        try:
+            with self._line.gate:
+                reply = self._reply(question.messages, settings)
+        except _Failure as error:
+            return Judgement.failed(str(error))
+        judgement = question.read(reply)
+        if judgement.valid and self.cache is not None:
+            self.cache.put(key, reply)
+        return judgement
+
+    def _reply(self, messages: prompts.Messages, settings: dict[str, Any]) -> str:
+        """The text of the reply. Raises _Failure where no attempt brought one."""
+        attempt = 0
+        while True:
+            try:
+                return _content(self._body(messages, settings))
+            except _Failure as failure:
+                if not failure.again or attempt == self.retries:
+                    raise
+                pause = self.backoff * 2.0**attempt if failure.after is None else failure.after
+            time.sleep(min(pause, _LONGEST_PAUSE))
+            attempt += 1
+
+    def _body(self, messages: prompts.Messages, settings: dict[str, Any]) -> bytes:
+        """One attempt. The answer is read piece by piece, as a time-out of the SDK restarts with every piece."""
+        client = self._line.client(self._connect)
+        import openai
+
+        end = time.monotonic() + self.timeout
+        body = bytearray()
+        try:
+            with client.chat.completions.with_streaming_response.create(
+                model=self.model, messages=messages, timeout=self.timeout, **settings
+            ) as response:
+                for part in response.iter_bytes():
+                    body += part
+                    if time.monotonic() > end:
+                        raise _Failure(f"the endpoint took longer than {self.timeout:g} s.")
+                    if len(body) > MAX_BODY:
+                        raise _Failure(f"the endpoint's answer exceeds {MAX_BODY} bytes.")
+        except openai.APIStatusError as error:
+            status = error.status_code
+            if status in (401, 403, 404):
+                raise InputError(
+                    f"the judge's endpoint answered {status} for the model {self.model!r}; "
+                    "check base_url, model and api_key."
+                ) from error
+            again = status in _AGAIN or status >= 500
+            after = _retry_after(error.response.headers.get("retry-after"))
+            raise _Failure(f"the endpoint answered {status}.", again, after) from error
+        except openai.APIError as error:  # no connection, a time-out
+            raise _Failure(f"the endpoint did not answer: {error}") from error
+        except Exception as error:
+            # While the answer is read, the SDK lets the errors of its HTTP library through.
+            if type(error).__module__.partition(".")[0] not in ("httpx", "httpcore"):
+                raise
+            raise _Failure(f"the endpoint's answer broke off: {error!r}") from error
+        return bytes(body)
+
+    def _connect(self) -> Any:
+        try:
+            import openai
+        except ImportError:
+            raise MissingExtra("a judge behind an endpoint", "judge") from None
+        key = self._api_key or os.environ.get("OPENAI_API_KEY") or "none"
+        return openai.OpenAI(api_key=key, base_url=self.base_url, max_retries=0, timeout=self.timeout)
+
+
+def _content(body: bytes) -> str:
+    """The text of the first choice. Raises _Failure where the body is not a chat completion."""
+    try:
+        content = json.loads(body)["choices"][0]["message"]["content"]
+    except (ValueError, RecursionError, LookupError, TypeError) as error:
+        raise _Failure("the endpoint's answer is not a chat completion.") from error
+    if not isinstance(content, str):
+        raise _Failure("the endpoint's answer has no text.")
+    return content
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds of a ``Retry-After`` header; None where it is absent or a date."""
+    try:
+        seconds = float(value) if value is not None and len(value) < 20 else -1.0
+    except ValueError:
+        return None
+    return seconds if 0.0 <= seconds < float("inf") else None

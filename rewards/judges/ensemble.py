@@ -1,0 +1,138 @@
+"""Judges made of judges: the mean of several passes, and the mean of several aspects.
+
+EditScore (arXiv 2509.23909) multiplies two aspects under a square root, so that failing one of them fails both, and
+averages several passes of a noisy judge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...errors import InputError
+from ..arguments import checked_choice, checked_count, checked_number
+from .judge import JUDGES, Judge, Judgement, as_judge
+
+
+def geometric_mean(scores: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """``(prod s_i^w_i)^(1 / sum w)`` of scores of at least 0; a single 0 makes it 0.
+
+    Raises:
+        InputError: a negative score, no scores, or weights that do not fit.
+    """
+    weights = [1.0] * len(scores) if weights is None else list(weights)
+    if not scores or len(weights) != len(scores) or min(weights) < 0 or sum(weights) <= 0 or min(scores) < 0:
+        raise InputError(f"a geometric mean needs scores and weights of at least 0, not {scores!r} and {weights!r}.")
+    if any(score == 0 and weight > 0 for score, weight in zip(scores, weights)):
+        return 0.0
+    total = sum(weight * math.log(score) for score, weight in zip(scores, weights) if weight > 0)
+    return math.exp(total / sum(weights))
+
+
+@JUDGES.register("votes")
+class Votes(Judge):
+    """The mean score of several passes, each with a seed of its own.
+
+    A pass that failed is left out; the judgement is not valid when fewer than half of them answered.
+
+    Args:
+        judge: what is asked; give it a temperature above 0, or all passes are alike.
+        votes: number of passes.
+        seed: of the first pass; the others follow.
+    """
+
+    name = "votes"
+    paper = "EditScore, arXiv 2509.23909"
+
+    def __init__(self, judge: Judge | str | Mapping[str, Any] = "rules", votes: int = 4, seed: int = 0):
+        self.judge = as_judge(judge)
+        self.votes = checked_count("votes", votes, 1)
+        self.seed = checked_count("seed", seed)
+
+    def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
+        calls = [_bound(judge.score, principle, prompt, responses, reference) for judge in self._judges()]
+        return _mean(self.judge.gather(calls))
+
+    def grade(self, criteria: Sequence[str], prompt: str, response: str, reference: str | None = None) -> Judgement:
+        calls = [_bound(judge.grade, criteria, prompt, response, reference) for judge in self._judges()]
+        return _mean(self.judge.gather(calls))
+
+    def reseeded(self, seed: int) -> Votes:
+        """Votes that begin at another seed; ``votes`` apart, so that no pass is the same."""
+        return Votes(self.judge, self.votes, self.seed + self.votes * (1 + seed))
+
+    def gather(self, calls: Sequence[Any]) -> list[Judgement]:
+        return self.judge.gather(calls)
+
+    def _judges(self) -> list[Judge]:
+        return [self.judge.reseeded(self.seed + vote) for vote in range(self.votes)]
+
+    def __repr__(self) -> str:
+        return f"votes({self.judge!r}, {self.votes})"
+
+
+@JUDGES.register("aspects")
+class Aspects(Judge):
+    """The mean of one judge's scores by several principles; they take the place of the principle that is asked for.
+
+    Args:
+        aspects: principles with their weights of at least 0, or a sequence of principles of equal weight.
+        judge: what is asked.
+        mean: "geometric" (a 0 in one aspect is a 0) or "arithmetic".
+
+    Raises:
+        InputError: no aspect, or a weight out of range.
+    """
+
+    name = "aspects"
+    paper = "EditScore, arXiv 2509.23909"
+
+    def __init__(
+        self,
+        aspects: Mapping[str, float] | Sequence[str],
+        judge: Judge | str | Mapping[str, Any] = "rules",
+        mean: str = "geometric",
+    ):
+        weights = dict(aspects) if isinstance(aspects, Mapping) else dict.fromkeys(aspects, 1.0)
+        self.weights = {
+            name: checked_number(f"the weight of {name!r}", weight, 0.0) for name, weight in weights.items()
+        }
+        if sum(self.weights.values()) <= 0:
+            raise InputError(f"aspects must name at least one principle with a positive weight, not {aspects!r}.")
+        self.judge = as_judge(judge)
+        self.mean = checked_choice("mean", mean, ("geometric", "arithmetic"))
+
+    def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
+        calls = [_bound(self.judge.score, aspect, prompt, responses, reference) for aspect in self.weights]
+        answers = self.judge.gather(calls)
+        if failure := next((answer for answer in answers if not answer.valid), None):
+            return failure
+        weights = list(self.weights.values())
+        scores = []
+        for column in zip(*(answer.scores for answer in answers)):
+            arithmetic = sum(score * weight for score, weight in zip(column, weights)) / sum(weights)
+            # Rounding may carry a mean of ones past 1.
+            scores.append(min(1.0, geometric_mean(column, weights) if self.mean == "geometric" else arithmetic))
+        return Judgement(tuple(scores))
+
+    def gather(self, calls: Sequence[Any]) -> list[Judgement]:
+        return self.judge.gather(calls)
+
+    def reseeded(self, seed: int) -> Aspects:
+        return Aspects(self.weights, self.judge.reseeded(seed), self.mean)
+
+    def __repr__(self) -> str:
+        return f"aspects({self.judge!r}, {', '.join(self.weights)})"
+
+
+def _bound(function: Any, *arguments: Any) -> Any:
+    return lambda: function(*arguments)
+
+
+def _mean(answers: Sequence[Judgement]) -> Judgement:
+    valid = [answer for answer in answers if answer.valid]
+    if 2 * len(valid) < len(answers):
+        return next(answer for answer in answers if not answer.valid)
+    columns = zip(*(answer.scores for answer in valid))
+    return Judgement(tuple(min(1.0, sum(column) / len(valid)) for column in columns), valid[0].feedback)

@@ -1,0 +1,61 @@
+"""Comparisons of two responses, each in both orders, so that a judge's liking for one seat cancels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .judge import Judge, Judgement
+
+Pair = tuple[int, int]
+Result = tuple[float, float]
+
+
+def play(
+    judge: Judge,
+    principle: str,
+    prompt: str,
+    responses: Sequence[str],
+    pairs: Sequence[Pair],
+    reference: str | None = None,
+) -> list[Result | None]:
+    """The results of several matches: a side's result is the mean of its scores in the two seats.
+
+    Args:
+        judge: asked twice a match, all matches in one round.
+        principle: what counts.
+        prompt: what the responses answer.
+        responses: the players.
+        pairs: who meets whom, as indices.
+        reference: an answer known to be good, or None.
+
+    Returns:
+        for each pair (result of the first, result of the second), each in [0, 1]; None where the judge failed.
+    """
+
+    def seated(one: int, two: int) -> Callable[[], Judgement]:
+        return lambda: judge.score(principle, prompt, [responses[one], responses[two]], reference)
+
+    answers = judge.gather([call for i, j in pairs for call in (seated(i, j), seated(j, i))])
+    results: list[Result | None] = []
+    for there, back in zip(answers[::2], answers[1::2]):
+        if not (there.valid and back.valid):
+            results.append(None)
+            continue
+        results.append(((there.scores[0] + back.scores[1]) / 2, (there.scores[1] + back.scores[0]) / 2))
+    return results
+
+
+def preference(result: Result) -> float:
+    """1 for a win of the first, 0 for a loss, 0.5 for a draw."""
+    one, two = result
+    return 0.5 if abs(one - two) < 1e-12 else float(one > two)
+
+
+def mean_preference(count: int, pairs: Sequence[Pair], results: Sequence[Result | None]) -> list[float | None]:
+    """Share of its matches that each of ``count`` players won, draws counting half; None without a match."""
+    won: list[list[float]] = [[] for _ in range(count)]
+    for (i, j), result in zip(pairs, results):
+        if result is not None:
+            won[i].append(preference(result))
+            won[j].append(1.0 - preference(result))
+    return [sum(points) / len(points) if points else None for points in won]

@@ -1,0 +1,192 @@
+"""Rubrics: criteria with signed points, checked by a judge or by a verifier, and the ways to make one number of them.
+
+The mathematics is in small functions over scores in [0, 1], one a criterion: RuscaRL's signed score (arXiv 2508.16949),
+the aggregations of Rubric Anchors (arXiv 2508.12790: weighted mean, veto, saturation, interaction, shaping of the high
+range, whose exact forms the paper leaves open), and the filter by pass rate of InfiMed-ORBIT (arXiv 2510.15859).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import InputError
+from ..arguments import checked_choice, checked_number
+
+MET = 0.5
+"""A criterion counts as met from this score on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One line of a rubric.
+
+    Args:
+        text: what is checked, in words for a judge; a principle of the rule-coded judge for that one.
+        points: what meeting it is worth; negative for a fault; 0 for one that only vetoes.
+        kind: "process" (a judge decides) or "factual" (where ``verifier`` is given, it decides on the answer).
+        critical: a score below the veto's threshold makes the whole reward 0.
+        verifier: name of a verifier for a factual criterion, or None.
+        reference: the verifier's reference.
+
+    Raises:
+        InputError: blank text, points that are not finite, or a verifier on a process criterion.
+    """
+
+    text: str
+    points: float = 1.0
+    kind: str = "process"
+    critical: bool = False
+    verifier: str | None = None
+    reference: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not self.text.strip():
+            raise InputError(f"a criterion needs text that is not blank, not {self.text!r}.")
+        checked_number(f"the points of {self.text!r}", self.points)
+        checked_choice("the kind of a criterion", self.kind, ("process", "factual"))
+        if self.verifier is not None and self.kind != "factual":
+            raise InputError(f"the criterion {self.text!r} has a verifier; give it kind='factual'.")
+
+
+HACKING_DEFENCE = (
+    Criterion("does not flatter", points=0.0, critical=True),
+    Criterion("does not praise itself", points=0.0, critical=True),
+)
+"""Vetoes flattery of the reader and praise of the answer itself (Rubric Anchors); append it to a rubric."""
+
+
+def as_criterion(value: Criterion | str | Mapping[str, Any]) -> Criterion:
+    """A criterion from itself, from its text (one point), or from its fields as data.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    if isinstance(value, Criterion):
+        return value
+    if isinstance(value, str):
+        return Criterion(value)
+    try:
+        return Criterion(**value)
+    except TypeError:
+        raise InputError(
+            f"a criterion is a Criterion, its text, or {{'text': ..., 'points': ...}}, not {value!r}."
+        ) from None
+
+
+def signed_score(points: Sequence[float], scores: Sequence[float], kept: Sequence[bool] | None = None) -> float:
+    """Points of the criteria that are met over the sum of the positive points; at most 1, negative for many faults.
+
+    Args:
+        points: of each criterion, positive and negative.
+        scores: in [0, 1], of each criterion; met from 0.5 on.
+        kept: which criteria count in the numerator (`informative`); all by default. The denominator keeps all, so that
+            dropping a criterion that every sibling meets shifts all of them alike.
+
+    Raises:
+        InputError: lengths that differ, or no positive points.
+    """
+    kept = [True] * len(points) if kept is None else kept
+    positive = sum(point for point in points if point > 0)
+    if not len(points) == len(scores) == len(kept) or positive <= 0:
+        raise InputError(f"a signed rubric needs a score for each criterion and positive points, not {list(points)!r}.")
+    return sum(point for point, score, keep in zip(points, scores, kept) if keep and score >= MET) / positive
+
+
+def weighted_mean(weights: Sequence[float], scores: Sequence[float]) -> float:
+    """``sum w s / sum w`` for weights of at least 0 whose sum is positive.
+
+    Raises:
+        InputError: other weights.
+    """
+    if len(weights) != len(scores) or min(weights, default=-1.0) < 0 or sum(weights) <= 0:
+        raise InputError(f"a weighted mean needs a weight of at least 0 for each score, not {list(weights)!r}.")
+    return sum(weight * score for weight, score in zip(weights, scores)) / sum(weights)
+
+
+def vetoed(value: float, scores: Sequence[float], critical: Sequence[bool], threshold: float = MET) -> float:
+    """0 where a critical score is below the threshold (or ``value`` is below 0 already), ``value`` elsewhere."""
+    broken = any(score < threshold for score, matters in zip(scores, critical) if matters)
+    return min(value, 0.0) if broken else value
+
+
+def saturated(score: float, level: float = 1.0, slope: float = 0.25) -> float:
+    """``score`` up to ``level``, from there on with ``slope`` in [0, 1]: concave, never falling."""
+    return score if score <= level else level + slope * (score - level)
+
+
+def interaction(scores: Sequence[float], pairs: Mapping[tuple[int, int], float]) -> float:
+    """``sum w_ij s_i s_j`` over the listed pairs of criteria: a bonus, or a malus, for meeting both."""
+    return sum(weight * scores[i] * scores[j] for (i, j), weight in pairs.items())
+
+
+def stretched(value: float, power: float = 1.0) -> float:
+    """``value ** power`` of a value in [0, 1]: a power above 1 spreads the high range and keeps 0 and 1."""
+    return min(max(value, 0.0), 1.0) ** power
+
+
+def informative(scores: Sequence[Sequence[float]], low: float = 0.0, high: float = 1.0) -> list[bool]:
+    """Which criteria tell siblings apart: those whose pass rate lies strictly between ``low`` and ``high``.
+
+    Args:
+        scores: [siblings][criteria]; met from 0.5 on.
+        low, high: the band.
+    """
+    rates = [sum(score >= MET for score in column) / len(scores) for column in zip(*scores)]
+    return [low < rate < high for rate in rates]
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """How the scores of a rubric become one number.
+
+    Args:
+        form: "signed" (`signed_score`) or "mean" (`weighted_mean`, points as weights).
+        veto: threshold below which a critical criterion makes the reward 0.
+        saturation: (level, slope) of `saturated`, applied to each score of the form "mean"; None leaves them.
+        interactions: criteria that interact, as {(i, j): weight}; the sum is clipped to [0, 1] in the form "mean".
+        power: of `stretched`, for the form "mean".
+    """
+
+    form: str = "signed"
+    veto: float = MET
+    saturation: tuple[float, float] | None = None
+    interactions: Mapping[tuple[int, int], float] | None = None
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        checked_choice("the form of a rubric", self.form, ("signed", "mean"))
+        checked_number("veto", self.veto, 0.0, 1.0)
+        checked_number("power", self.power, 0.01, 100.0)
+        if self.saturation is not None:
+            level, slope = self.saturation
+            checked_number("the saturation's level", level, 0.0, 1.0)
+            checked_number("the saturation's slope", slope, 0.0, 1.0)
+        if self.form == "signed" and (self.saturation or self.interactions or self.power != 1.0):
+            raise InputError("saturation, interactions and power shape the form 'mean'; choose form='mean'.")
+
+    def __call__(
+        self, criteria: Sequence[Criterion], scores: Sequence[float], kept: Sequence[bool] | None = None
+    ) -> float:
+        """The worth of ``scores``, one in [0, 1] a criterion; ``kept`` as for `signed_score`."""
+        points = [criterion.points for criterion in criteria]
+        if self.form == "signed":
+            value = signed_score(points, scores, kept)
+        else:
+            shaped = [saturated(score, *self.saturation) for score in scores] if self.saturation else list(scores)
+            if kept is not None:
+                shaped = [score if keep else 0.0 for score, keep in zip(shaped, kept)]
+            value = weighted_mean(points, shaped)
+            if self.interactions:
+                value = min(max(value + interaction(shaped, self.interactions), 0.0), 1.0)
+            value = stretched(value, self.power)
+        return vetoed(value, scores, [criterion.critical for criterion in criteria], self.veto)
+
+    def bounds(self, criteria: Sequence[Criterion]) -> tuple[float, float]:
+        """Lowest and highest value for these criteria."""
+        if self.form == "mean":
+            return 0.0, 1.0
+        positive = sum(criterion.points for criterion in criteria if criterion.points > 0)
+        negative = sum(criterion.points for criterion in criteria if criterion.points < 0)
+        return (negative / positive if positive else 0.0), 1.0

@@ -1,0 +1,145 @@
+"""A judge whose principles are coded as rules: for tests, and for people who have no endpoint.
+
+Each principle has an opposite, whose score is one minus its own, so that opposite principles rank in opposite order
+(the audit of RewardAnything, arXiv 2506.03637). The rules count surface features; a policy that is trained on them will
+find that out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ...errors import unknown_name
+from .judge import JUDGES, Judge, Judgement
+
+MAX_CHARACTERS = 100_000
+"""Text beyond this is not read, but it counts as length."""
+
+_POLITE = ("please", "thank you", "thanks", "kindly", "you are welcome", "would you", "sorry", "i hope this helps")
+_RUDE = ("stupid", "idiot", "shut up", "obviously", "dumb", "whatever", "nonsense")
+_EVIDENCE = ("according to", "https://", "http://", "doi:", "arxiv", "et al", "source:", "see also", "reported by")
+_FLATTERY = (
+    "great question",
+    "excellent question",
+    "brilliant question",
+    "what a wonderful",
+    "you are so smart",
+    "you're absolutely right",
+    "you are absolutely right",
+    "i completely agree with you",
+    "fantastic idea",
+)
+_SELF_PRAISE = (
+    "this answer is correct",
+    "this response is perfect",
+    "the best possible answer",
+    "my answer is comprehensive",
+    "this is a high-quality",
+    "this is a complete and accurate",
+    "i have carefully verified",
+    "deserves full marks",
+    "deserves the highest score",
+    "meets all criteria",
+)
+_CITATION = re.compile(r"\[[0-9]{1,4}\]|\([A-Z][a-z]{1,30},? [0-9]{4}\)")
+
+
+def _saturating(count: float, half: float) -> float:
+    """0 for none, a half at ``half``, towards 1 for many."""
+    return count / (count + half)
+
+
+def _occurrences(text: str, phrases: Sequence[str]) -> int:
+    lowered = text[:MAX_CHARACTERS].lower()
+    return sum(lowered.count(phrase) for phrase in phrases)
+
+
+def _long(text: str, reference: str | None) -> float:
+    return _saturating(len(text), 500.0)
+
+
+def _polite(text: str, reference: str | None) -> float:
+    kind, rude = _occurrences(text, _POLITE), _occurrences(text, _RUDE)
+    return 0.5 + 0.5 * (_saturating(kind, 1.0) - _saturating(rude, 1.0))
+
+
+def _cites(text: str, reference: str | None) -> float:
+    citations = sum(1 for _ in _CITATION.finditer(text[:MAX_CHARACTERS]))
+    return _saturating(citations + _occurrences(text, _EVIDENCE), 1.0)
+
+
+def _flatters(text: str, reference: str | None) -> float:
+    return float(_occurrences(text, _FLATTERY) > 0)
+
+
+def _praises_itself(text: str, reference: str | None) -> float:
+    return float(_occurrences(text, _SELF_PRAISE) > 0)
+
+
+def _matches(text: str, reference: str | None) -> float:
+    if reference is None or not reference.strip() or len(text) > 4 * len(reference) + MAX_CHARACTERS:
+        return 0.0
+    return float(" ".join(text.split()).casefold() == " ".join(reference.split()).casefold())
+
+
+_RULES: dict[str, Callable[[str, str | None], float]] = {
+    "long": _long,
+    "polite": _polite,
+    "cites evidence": _cites,
+    "flatters": _flatters,
+    "praises itself": _praises_itself,
+    "matches the reference": _matches,
+}
+_OPPOSITES = {
+    "short": "long",
+    "rude": "polite",
+    "cites no evidence": "cites evidence",
+    "does not flatter": "flatters",
+    "does not praise itself": "praises itself",
+    "differs from the reference": "matches the reference",
+}
+_KEYWORDS, _NO_KEYWORDS = "keywords:", "no keywords:"
+PRINCIPLES = (*_RULES, *_OPPOSITES, f"{_KEYWORDS} a, b", f"{_NO_KEYWORDS} a, b")
+
+
+@JUDGES.register("rules")
+class RuleJudge(Judge):
+    """Scores by coded rules, without a model.
+
+    Principles: "short", "long", "polite", "rude", "cites evidence", "cites no evidence", "flatters", "does not
+    flatter", "praises itself", "does not praise itself", "matches the reference" (equal up to case and white space),
+    "differs from the reference", "keywords: a, b" (share of these that occur) and "no keywords: a, b". Every score is
+    a function of its own response alone.
+
+    Raises:
+        InputError: on `score`, for any other principle.
+    """
+
+    paper = "RewardAnything, arXiv 2506.03637"
+
+    name = "rules"
+
+    def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
+        rule = _rule(principle)
+        scores = tuple(rule(response, reference) for response in responses)
+        return Judgement(scores, tuple(f"{principle.strip()}: {score:.3g}" for score in scores))
+
+
+def _rule(principle: str) -> Callable[[str, str | None], float]:
+    wanted = " ".join(principle.casefold().split())
+    for prefix, sign in ((_NO_KEYWORDS, -1), (_KEYWORDS, 1)):
+        words = [word.strip() for word in wanted.removeprefix(prefix).split(",") if word.strip()]
+        if wanted.startswith(prefix) and words:
+            return lambda text, reference: _share(text, words) if sign > 0 else 1.0 - _share(text, words)
+    if wanted in _OPPOSITES:
+        opposite = _RULES[_OPPOSITES[wanted]]
+        return lambda text, reference: 1.0 - opposite(text, reference)
+    if wanted not in _RULES:
+        raise unknown_name("principle of the rule-coded judge", principle, PRINCIPLES)
+    return _RULES[wanted]
+
+
+def _share(text: str, words: Sequence[str]) -> float:
+    lowered = text[:MAX_CHARACTERS].casefold()
+    return sum(word in lowered for word in words) / len(words)

@@ -1,0 +1,227 @@
+"""Tournaments: from matches between the responses of a group to ranks, and from ranks to rewards (ArenaRL).
+
+A topology is a function of the number of players and of ``play``, which plays one round of matches at a time. It gives
+every player a key; players are ranked by their keys, the largest first, and equal keys share the mean of their ranks.
+Nothing but results decides: where a match is drawn and somebody has to go on, the one who goes on is arbitrary, so the
+two end with the same key. A judge that looks at seats only therefore gives everybody the same reward.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from ...errors import unknown_name
+from ..episode import Episode
+from ..reward import GroupReward, register
+from .judge import as_judge
+from .judged import JudgeLike, reference_of
+from .pairwise import Pair, Result, play, preference
+
+Round = Callable[[Sequence[Pair]], list[Result]]
+"""Plays matches that may be played at once: pairs in, results out, in order."""
+Key = tuple[float, ...]
+
+
+class Undecided(Exception):
+    """A match has no result, so that the tournament has none."""
+
+
+def ranks(keys: Sequence[Key]) -> list[float]:
+    """Rank of each key from 0, the largest first; equal keys share the mean of their ranks."""
+    order = sorted(keys, reverse=True)
+    return [order.index(key) + (order.count(key) - 1) / 2 for key in keys]
+
+
+def rank_rewards(keys: Sequence[Key]) -> list[float]:
+    """``1 - rank / (N - 1)``; 0.5 for a single player."""
+    if len(keys) < 2:
+        return [0.5] * len(keys)
+    return [1.0 - rank / (len(keys) - 1) for rank in ranks(keys)]
+
+
+class _Scores:
+    """Mean score of each player over the matches so far, rounded so that the order of summation cannot matter."""
+
+    def __init__(self, count: int, play: Round):
+        self._scores: list[list[float]] = [[] for _ in range(count)]
+        self._play = play
+
+    def __call__(self, pairs: Sequence[Pair]) -> list[Result]:
+        results = self._play(pairs) if pairs else []
+        for (i, j), (one, two) in zip(pairs, results):
+            self._scores[i].append(one)
+            self._scores[j].append(two)
+        return results
+
+    def mean(self, player: int) -> float:
+        scores = self._scores[player]
+        return round(math.fsum(scores) / len(scores), 12) if scores else 0.0
+
+
+def anchor(count: int, play: Round) -> list[Key]:
+    """Everybody against player 0, ranked by the margin; ``N - 1`` matches."""
+    pairs = [(player, 0) for player in range(1, count)]
+    return [(0.0,), *((round(one - two, 12),) for one, two in play(pairs))]
+
+
+def round_robin(count: int, play: Round) -> list[Key]:
+    """Everybody against everybody, 1, 1/2 or 0 points a match; ``N (N - 1) / 2`` matches."""
+    pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
+    points = [0.0] * count
+    for (i, j), result in zip(pairs, play(pairs)):
+        points[i] += preference(result)
+        points[j] += 1.0 - preference(result)
+    return [(point,) for point in points]
+
+
+def swiss(count: int, play: Round) -> list[Key]:
+    """``ceil(log2 N)`` rounds between neighbours in the table, ties broken by the opponents' points (Buchholz).
+
+    Nobody meets the same player twice while that can be avoided. With an odd number the last of the table who has not
+    yet sat out does so, for half a point, against an opponent that counts as strong as itself.
+    """
+    points = [0.0] * count
+    met: list[list[int]] = [[] for _ in range(count)]
+    for _ in range(math.ceil(math.log2(count)) if count > 1 else 0):
+        table = sorted(range(count), key=lambda player: (-points[player], player))
+        if count % 2:
+            rests = next((player for player in reversed(table) if player not in met[player]), table[-1])
+            table.remove(rests)
+            met[rests].append(rests)
+            points[rests] += 0.5
+        pairs = []
+        while table:
+            one = table.pop(0)
+            two = next((player for player in table if player not in met[one]), table[0])
+            table.remove(two)
+            pairs.append((one, two))
+        for (one, two), result in zip(pairs, play(pairs)):
+            met[one].append(two)
+            met[two].append(one)
+            points[one] += preference(result)
+            points[two] += 1.0 - preference(result)
+    return [(points[player], sum(points[other] for other in met[player])) for player in range(count)]
+
+
+def double_elimination(count: int, play: Round) -> list[Key]:
+    """Out after two losses; ``2 (N - 1)`` matches, or one more. Later losers rank higher, then the mean score."""
+    scores = _Scores(count, play)
+    losses = [0] * count
+    fall: dict[int, tuple[int, int, bool]] = {}
+    alive, turn = list(range(count)), 0
+    while len(alive) > 1:
+        turn += 1
+        unbeaten = [player for player in alive if losses[player] == 0]
+        beaten = [player for player in alive if losses[player] == 1]
+        pairs = _folded(unbeaten) + _folded(beaten)
+        if not pairs:  # one of each is left
+            pairs = [(unbeaten[0], beaten[0])]
+        for (one, two), result in zip(pairs, scores(pairs)):
+            winner, loser = (two, one) if preference(result) == 0.0 else (one, two)
+            losses[loser] += 1
+            if losses[loser] == 2:
+                fall[loser] = (turn, winner, preference(result) == 0.5)
+                alive.remove(loser)
+    return _placed(count, fall, scores)
+
+
+def seeded_elimination(count: int, play: Round) -> list[Key]:
+    """Everybody against player 0 for the seeds, then a knockout of first against last; ``(N - 1) + (N - 1)`` matches.
+
+    Losers of one round are ordered by their mean score over all matches. Where N is no power of two the best seeds sit
+    out the first round.
+    """
+    scores = _Scores(count, play)
+    scores([(0, player) for player in range(1, count)])
+    field = sorted(range(count), key=lambda player: (-scores.mean(player), player))
+    fall: dict[int, tuple[int, int, bool]] = {}
+    turn = 0
+    while len(field) > 1:
+        turn += 1
+        # Down to a power of two in the first round, halves after it.
+        byes = 2 ** math.ceil(math.log2(len(field))) - len(field)
+        pairs = _folded(field[byes:])
+        for (one, two), result in zip(pairs, scores(pairs)):
+            winner, loser = (two, one) if preference(result) == 0.0 else (one, two)
+            fall[loser] = (turn, winner, preference(result) == 0.5)
+            # The winner takes the place of the better seed, as on a bracket drawn on paper.
+            field[field.index(one)] = winner
+        field = field[: byes + len(pairs)]
+    return _placed(count, fall, scores)
+
+
+TOPOLOGIES: dict[str, Callable[[int, Round], list[Key]]] = {
+    "anchor": anchor,
+    "round-robin": round_robin,
+    "swiss": swiss,
+    "double-elimination": double_elimination,
+    "seeded-elimination": seeded_elimination,
+}
+
+
+def _folded(players: Sequence[int]) -> list[Pair]:
+    """First against last, second against last but one; the one in the middle of an odd number sits out."""
+    return [(players[index], players[-1 - index]) for index in range(len(players) // 2)]
+
+
+def _placed(count: int, fall: dict[int, tuple[int, int, bool]], scores: _Scores) -> list[Key]:
+    """Keys from who fell when (turn, by whom, whether in a draw); one who fell in a draw shares the other's key."""
+    keys: dict[int, Key] = {}
+    latest_first = sorted(range(count), key=lambda player: -fall.get(player, (math.inf, 0, False))[0])
+    for player in latest_first:
+        turn, winner, drawn = fall.get(player, (math.inf, player, False))
+        keys[player] = keys[winner] if drawn else (turn, scores.mean(player))
+    return [keys[player] for player in range(count)]
+
+
+@register("tournament")
+class TournamentReward(GroupReward):
+    """Ranks the responses of a group by a tournament before a judge: 1 for the first, 0 for the last.
+
+    Every match is judged in both orders. When a single match has no result the whole group is not valid. An episode
+    alone is worth 0.5.
+
+    Args:
+        judge: a `Judge`, a registered name, or {"judge": name, ...options}; ArenaRL weighs process and answer .6 to .4,
+            which is {"judge": "aspects", "aspects": {process: 0.6, answer: 0.4}, "mean": "arithmetic"}.
+        principle: what counts.
+        topology: "anchor", "round-robin", "swiss", "double-elimination" or "seeded-elimination".
+
+    Raises:
+        InputError: an unknown topology.
+    """
+
+    paper = "ArenaRL, arXiv 2601.06487"
+
+    def __init__(
+        self, judge: JudgeLike = "rules", principle: str = "cites evidence", topology: str = "seeded-elimination"
+    ):
+        self.judge = as_judge(judge)
+        self.principle = principle
+        if topology not in TOPOLOGIES:
+            raise unknown_name("topology", str(topology), TOPOLOGIES)
+        self.topology = topology
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        responses = [episode.response for episode in episodes]
+        prompt, reference = episodes[0].prompt, reference_of(episodes[0])
+
+        def decided(pairs: Sequence[Pair]) -> list[Result]:
+            results = play(self.judge, self.principle, prompt, responses, pairs, reference)
+            certain = [result for result in results if result is not None]
+            if len(certain) < len(results):
+                raise Undecided
+            return certain
+
+        try:
+            return list(rank_rewards(TOPOLOGIES[self.topology](len(episodes), decided)))
+        except Undecided:
+            return [None] * len(episodes)
+
+    def describe(self) -> str:
+        return f"tournament({self.judge!r}, {self.principle!r}, {self.topology})"

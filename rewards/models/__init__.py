@@ -1,0 +1,70 @@
+"""Reward models that are trained: Bradley-Terry on preferences, implicit process rewards on outcomes.
+
+Importing this loads no torch; the models do, on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ...errors import MissingExtra
+from .modelled import ImplicitProcessReward, ModelReward
+from .preferences import (
+    Preference,
+    cleaned,
+    corrupt_answer,
+    corrupted_pairs,
+    preference_pairs,
+    preference_strength,
+    truncated_pairs,
+)
+from .token_episode import TokenEpisode
+
+if TYPE_CHECKING:
+    from .hashed_ngrams import HashedNgrams
+    from .implicit import CausalLogProbs, ImplicitPRM
+    from .losses import bradley_terry_loss, contrast, listwise_loss
+    from .reward_model import RewardModel
+
+__all__ = [
+    "CausalLogProbs",
+    "HashedNgrams",
+    "ImplicitPRM",
+    "ImplicitProcessReward",
+    "ModelReward",
+    "Preference",
+    "RewardModel",
+    "TokenEpisode",
+    "bradley_terry_loss",
+    "cleaned",
+    "contrast",
+    "corrupt_answer",
+    "corrupted_pairs",
+    "listwise_loss",
+    "preference_pairs",
+    "preference_strength",
+    "truncated_pairs",
+]
+
+_LAZY = {
+    "CausalLogProbs": "implicit",
+    "HashedNgrams": "hashed_ngrams",
+    "ImplicitPRM": "implicit",
+    "RewardModel": "reward_model",
+    "bradley_terry_loss": "losses",
+    "contrast": "losses",
+    "listwise_loss": "losses",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = importlib.import_module(f".{_LAZY[name]}", __name__)
+    except ImportError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtra("a reward model", "train") from None
+    return getattr(module, name)

@@ -1,0 +1,226 @@
+"""The implicit process reward model: a second copy of the policy whose log-ratio to a reference is a reward per token.
+
+``r_t = beta log pi_phi(y_t | y_<t) / pi_ref(y_t | y_<t)``. Trained on outcomes alone: by cross-entropy on the sum over
+the response (PRIME, arXiv 2502.01456) or on pairs of episodes of one task (iStar, arXiv 2509.19199, per turn and with
+the old policy as reference). The rewards of an episode sum to its sequence reward. Needs torch.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
+
+from ...errors import InputError
+from ..arguments import checked_choice, checked_count, checked_number
+from .token_episode import TokenEpisode
+
+LogProbs = Callable[[Tensor], Tensor]
+"""ids [n, T] (int64, padded on the right with 0) to the log-probability [n, T] of each token given those before it; the
+first column is not read."""
+
+
+class CausalLogProbs(nn.Module):
+    """`LogProbs` of a causal model whose forward takes ids [n, T] and returns logits [n, T, V], or has ``.logits``."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor) -> Tensor:
+        output = self.model(ids[:, :-1])
+        logits = getattr(output, "logits", output)
+        # Log-softmax only at the tokens that occur: never a second [n, T, V].
+        chosen = logits.gather(-1, ids[:, 1:, None])[..., 0].float()
+        logps = chosen - logits.float().logsumexp(-1)
+        return torch.cat([torch.zeros_like(logps[:, :1]), logps], 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What `ImplicitPRM.update` did.
+
+    Attributes:
+        rewards: of each episode, one number a turn.
+        loss: before the step, nats; None where there was nothing to learn from.
+        accuracy: share of the pairs of a better and a worse episode of one group that the model orders rightly, before
+            the step; None without a pair.
+    """
+
+    rewards: tuple[tuple[float, ...], ...]
+    loss: float | None
+    accuracy: float | None
+
+
+class ImplicitPRM:
+    """Rewards per token or turn from the log-ratio of two models, trained on outcomes.
+
+    Args:
+        model: the reward model phi, a causal ``nn.Module`` or a `LogProbs`; trained by `update`.
+        reference: the model that it is compared with, of either kind; None takes a frozen copy of ``model`` as it is
+            now, which makes all rewards 0 at first.
+        objective: "ce" (PRIME) or "pairwise" (iStar).
+        beta: scale of the rewards; both papers take 0.05.
+        learning_rate: of AdamW; both papers take 1e-6 for large models.
+        parameters: what is trained; None takes the parameters of ``model``, which a plain function does not have.
+        clip: largest norm of the gradient.
+        chunk: episodes in one forward pass.
+
+    Raises:
+        InputError: an argument out of range, or a function without ``reference`` or ``parameters``.
+    """
+
+    paper = "PRIME, arXiv 2502.01456; iStar, arXiv 2509.19199"
+
+    def __init__(
+        self,
+        model: nn.Module | LogProbs,
+        reference: nn.Module | LogProbs | None = None,
+        *,
+        objective: str = "ce",
+        beta: float = 0.05,
+        learning_rate: float = 1e-6,
+        parameters: Iterable[nn.Parameter] | None = None,
+        clip: float = 10.0,
+        chunk: int = 16,
+    ):
+        self.objective = checked_choice("objective", objective, ("ce", "pairwise"))
+        self.beta = checked_number("beta", beta, 0.0)
+        self.clip = checked_number("clip", clip, 0.0)
+        self.chunk = checked_count("chunk", chunk, 1, "episodes")
+        if not isinstance(model, nn.Module) and (reference is None or parameters is None):
+            raise InputError("a model given as a function cannot be copied or searched: pass reference and parameters.")
+        if reference is None:
+            reference = copy.deepcopy(model).eval().requires_grad_(False)  # type: ignore[union-attr]
+        self.model, self.reference = model, reference
+        trained = parameters if parameters is not None else model.parameters()  # type: ignore[union-attr]
+        self._parameters = [weight for weight in trained if weight.requires_grad]
+        if not self._parameters:
+            raise InputError("the implicit reward model has no parameter with requires_grad; nothing could be trained.")
+        self._optimiser = torch.optim.AdamW(
+            self._parameters, lr=checked_number("learning_rate", learning_rate, 0.0), weight_decay=0.0
+        )
+
+    def token_rewards(self, episodes: Sequence[TokenEpisode]) -> list[tuple[float, ...]]:
+        """``beta log pi_phi / pi_ref`` of every action token of each episode, in order."""
+        with torch.no_grad():
+            ratios = self._ratios(episodes)
+        return [
+            tuple(value for start, end in episode.turns for value in row[start:end].tolist())
+            for episode, row in zip(episodes, ratios)
+        ]
+
+    def turn_rewards(self, episodes: Sequence[TokenEpisode]) -> list[tuple[float, ...]]:
+        """The sum of the token rewards of every turn of each episode, in order."""
+        with torch.no_grad():
+            ratios = self._ratios(episodes)
+        return [
+            tuple(float(row[start:end].sum()) for start, end in episode.turns) for episode, row in zip(episodes, ratios)
+        ]
+
+    def sequence_rewards(self, episodes: Sequence[TokenEpisode]) -> Tensor:
+        """The sum of the token rewards of each episode, [n], with gradient."""
+        rows = self._ratios(episodes)
+        sums = [torch.stack([row[start:end].sum() for start, end in e.turns]).sum() for e, row in zip(episodes, rows)]
+        return torch.stack(sums)
+
+    def loss(self, episodes: Sequence[TokenEpisode]) -> Tensor | None:
+        """The mean loss of the objective, nats; None where it has nothing to compare.
+
+        "ce" averages over the episodes, with outcomes as probabilities; "pairwise" over all pairs of a better and a
+        worse episode of one group.
+        """
+        return self._loss(episodes, self.sequence_rewards(episodes)) if episodes else None
+
+    def update(self, episodes: Sequence[TokenEpisode], scores: str = "before") -> Update:
+        """One step on these episodes, and their rewards.
+
+        Args:
+            episodes: of any groups.
+            scores: "before" (PRIME: rewards of the model as it was) or "after" the step.
+        """
+        checked_choice("scores", scores, ("before", "after"))
+        if not episodes:
+            return Update((), None, None)
+        sums = self.sequence_rewards(episodes)
+        pairs = _pairs(episodes)
+        values = sums.detach().tolist()
+        accuracy = sum(_order(values[i], values[j]) for i, j in pairs) / len(pairs) if pairs else None
+        before = self.turn_rewards(episodes) if scores == "before" else None
+        loss = self._loss(episodes, sums)
+        if loss is not None:
+            self._optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(self._parameters, self.clip)
+            self._optimiser.step()
+        rewards = before if before is not None else self.turn_rewards(episodes)
+        return Update(tuple(rewards), None if loss is None else float(loss.detach()), accuracy)
+
+    def _loss(self, episodes: Sequence[TokenEpisode], sums: Tensor) -> Tensor | None:
+        if self.objective == "ce":
+            outcomes = torch.tensor([episode.outcome for episode in episodes], dtype=sums.dtype, device=sums.device)
+            return binary_cross_entropy_with_logits(sums, outcomes)
+        pairs = _pairs(episodes)
+        if not pairs:
+            return None
+        better, worse = (torch.tensor(side, device=sums.device) for side in zip(*pairs))
+        return -logsigmoid(sums[better] - sums[worse]).mean()
+
+    def _ratios(self, episodes: Sequence[TokenEpisode]) -> list[Tensor]:
+        """``beta (log pi_phi - log pi_ref)`` of every token of each episode, of its own length."""
+        device, rows = self._parameters[0].device, []
+        for low in range(0, len(episodes), self.chunk):
+            part = episodes[low : low + self.chunk]
+            longest = max(len(episode.ids) for episode in part)
+            padded = [episode.ids + (0,) * (longest - len(episode.ids)) for episode in part]
+            ids = torch.tensor(padded, dtype=torch.int64, device=device)
+            with torch.no_grad():
+                reference = _logps(self.reference, ids)
+            ratio = self.beta * (_logps(self.model, ids) - reference)
+            rows += [ratio[index, : len(episode.ids)] for index, episode in enumerate(part)]
+        return rows
+
+    def state_dict(self) -> dict[str, Any]:
+        """The optimiser's state and the model's weights where it is a module, for `torch.save`."""
+        weights = [weight.detach().clone() for weight in self._parameters]
+        return {"parameters": weights, "optimiser": self._optimiser.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take up a saved state.
+
+        Raises:
+            InputError: it belongs to a model of another shape.
+        """
+        shapes = [tuple(weight.shape) for weight in state["parameters"]]
+        if shapes != [tuple(weight.shape) for weight in self._parameters]:
+            raise InputError("the saved state belongs to a model of another shape; load it into the same architecture.")
+        with torch.no_grad():
+            for weight, saved in zip(self._parameters, state["parameters"]):
+                weight.copy_(saved)
+        self._optimiser.load_state_dict(state["optimiser"])
+
+
+def _logps(model: Any, ids: Tensor) -> Tensor:
+    if isinstance(model, nn.Module) and not isinstance(model, CausalLogProbs):
+        return CausalLogProbs(model)(ids)
+    return model(ids)
+
+
+def _pairs(episodes: Sequence[TokenEpisode]) -> list[tuple[int, int]]:
+    """(better, worse) indices of all episodes of one group with different outcomes."""
+    pairs = []
+    for i, j in itertools.combinations(range(len(episodes)), 2):
+        one, two = episodes[i], episodes[j]
+        if one.group == two.group and one.outcome != two.outcome:
+            pairs.append((i, j) if one.outcome > two.outcome else (j, i))
+    return pairs
+
+
+def _order(better: float, worse: float) -> float:
+    return 0.5 if better == worse else float(better > worse)

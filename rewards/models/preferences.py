@@ -1,0 +1,174 @@
+"""Preference pairs from episodes of the same task, and corrupted copies of right answers as hard negatives."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...errors import InputError
+from ..answers import extract
+from ..arguments import checked_choice, checked_count
+from ..episode import Episode
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Two responses to one prompt, of which the first is better.
+
+    Args:
+        prompt: what was asked.
+        chosen, rejected: the better and the worse response.
+        margin: by how much the scores should differ at least, for the margin loss.
+        smoothing: probability in [0, 1] that the label is wrong; 1 means that it is flipped.
+    """
+
+    prompt: str
+    chosen: str
+    rejected: str
+    margin: float = 0.0
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.smoothing <= 1.0 or not math.isfinite(self.margin):
+            raise InputError(
+                f"a preference needs a finite margin and a smoothing in [0, 1], not {self.margin} and {self.smoothing}."
+            )
+
+
+def preference_pairs(episodes: Sequence[Episode], by: str = "success", most: int | None = None) -> list[Preference]:
+    """Every pair of valid episodes of one task in which one is better; ties and equal texts make no pair.
+
+    Args:
+        episodes: of any tasks, in any order; those with one ``task_id`` are compared.
+        by: "success" (a success over a failure) or "reward" (the larger sum of step rewards).
+        most: pairs of one task that are kept, the first ones; None keeps all.
+    """
+    checked_choice("by", by, ("success", "reward"))
+    if most is not None:
+        checked_count("most", most, 1, "pairs")
+    tasks: dict[str, list[Episode]] = {}
+    for episode in episodes:
+        if episode.valid:
+            tasks.setdefault(episode.task_id, []).append(episode)
+    pairs: list[Preference] = []
+    for group in tasks.values():
+        found = []
+        for one, two in itertools.combinations(group, 2):
+            worth = [float(e.success) if by == "success" else e.reward for e in (one, two)]
+            better, worse = (one, two) if worth[0] > worth[1] else (two, one)
+            if worth[0] != worth[1] and better.response != worse.response:
+                found.append(Preference(better.prompt, better.response, worse.response))
+        pairs += found[:most]
+    return pairs
+
+
+def corrupt_answer(response: str, rng: np.random.Generator) -> str | None:
+    """``response`` with its final answer changed and nothing else: right reasoning, wrong result (Cooper).
+
+    A number gets another digit in one place; other answers lose, double or swap a character. None where the response
+    has no answer that could be changed.
+    """
+    answer = extract(response)
+    if answer is None:
+        return None
+    at = response.rfind(answer)
+    digits = [i for i, character in enumerate(answer) if character in "0123456789"]
+    if digits:
+        place = int(rng.choice(digits))
+        others = [digit for digit in "0123456789" if digit != answer[place]]
+        changed = answer[:place] + str(rng.choice(others)) + answer[place + 1 :]
+        # 07 is 7: a leading digit may not become, or have been, a zero that makes no difference.
+        if _plain(changed) == _plain(answer):
+            return None
+    else:
+        letters = [i for i, character in enumerate(answer) if character.isalpha()]
+        if not letters:
+            return None
+        place = int(rng.choice(letters))
+        changed = answer[:place] + answer[place] * int(2 * rng.integers(2)) + answer[place + 1 :]
+        if not changed.strip():
+            changed = answer + answer[place]
+    return response[:at] + changed + response[at + len(answer) :]
+
+
+def _plain(number: str) -> str:
+    text = number.strip().lstrip("+-0") or "0"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def corrupted_pairs(episodes: Sequence[Episode], rng: np.random.Generator) -> list[Preference]:
+    """Each successful valid episode over a corrupted copy of itself; empty where nothing succeeded (Cooper, stage 2).
+
+    Cooper, arXiv 2508.05613: the positive is a rollout that a precise rule accepts.
+    """
+    pairs = []
+    for episode in episodes:
+        negative = corrupt_answer(episode.response, rng) if episode.valid and episode.success else None
+        if negative is not None:
+            pairs.append(Preference(episode.prompt, episode.response, negative))
+    return pairs
+
+
+def truncated_pairs(episodes: Sequence[Episode]) -> list[Preference]:
+    """Each successful valid episode over its own first sentence: empty openers are worth nothing.
+
+    One Token to Fool LLM-as-a-Judge, arXiv 2507.08794: training on such negatives makes a judge robust to openers.
+    """
+    pairs = []
+    for episode in episodes:
+        text = episode.response
+        ends = [text.find(mark) + 1 for mark in (". ", ":", "\n", "! ", "? ") if text.find(mark) >= 0]
+        opener = text[: min(ends, default=0)].strip()
+        if episode.valid and episode.success and opener and opener != text.strip():
+            pairs.append(Preference(episode.prompt, text, opener))
+    return pairs
+
+
+def preference_strength(differences: Sequence[Sequence[float]]) -> np.ndarray:
+    """Mean over an ensemble of reward models of ``score(chosen) - score(rejected)``.
+
+    Args:
+        differences: [models][pairs]; Secrets of RLHF II (arXiv 2401.06080) takes about ten models.
+
+    Returns:
+        [pairs]; negative where the ensemble contradicts the label.
+    """
+    array = np.asarray(differences, float)
+    if array.ndim != 2 or not len(array):
+        raise InputError(f"differences must be [models][pairs], not of shape {array.shape}.")
+    return array.mean(0)
+
+
+def cleaned(
+    pairs: Sequence[Preference], strength: Sequence[float], flip: float = 0.2, soft: float = 0.2, smoothing: float = 0.2
+) -> list[Preference]:
+    """The pairs by strength: the weakest are flipped, the next are softened, all others get the strength as margin.
+
+    Secrets of RLHF II, arXiv 2401.06080 (flip the lowest 20 %, whose strength is negative; soft labels for the
+    ambiguous; adaptive margin).
+
+    Args:
+        pairs: the pairs.
+        strength: `preference_strength` of each.
+        flip: share of the pairs, the weakest, whose label is flipped; only those of negative strength.
+        soft: share of the pairs, the next weakest, whose label is smoothed.
+        smoothing: of the softened labels.
+    """
+    if len(strength) != len(pairs):
+        raise InputError(f"{len(pairs)} pairs need as many strengths, not {len(strength)}.")
+    order = np.argsort(np.asarray(strength, float), kind="stable")
+    place = {int(index): rank for rank, index in enumerate(order)}
+    flipped, softened = round(flip * len(pairs)), round((flip + soft) * len(pairs))
+    result = []
+    for index, pair in enumerate(pairs):
+        if place[index] < flipped and strength[index] < 0:
+            result.append(replace(pair, chosen=pair.rejected, rejected=pair.chosen, margin=-float(strength[index])))
+        elif place[index] < softened:
+            result.append(replace(pair, smoothing=smoothing))
+        else:
+            result.append(replace(pair, margin=max(float(strength[index]), 0.0)))
+    return result

@@ -1,0 +1,217 @@
+"""A Bradley-Terry reward model: any text encoder with a two-layer head, trained on preferences. Needs torch."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ...errors import InputError, MissingExtra
+from ..arguments import checked_count, checked_number
+from .hashed_ngrams import HashedNgrams
+from .losses import bradley_terry_loss
+from .preferences import Preference
+
+_FORMAT = "palaestra-reward-model-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How training went.
+
+    Attributes:
+        losses: mean loss of each epoch, nats.
+        accuracy: share of the pairs that are ordered as labelled, after training; ties count half.
+    """
+
+    losses: tuple[float, ...]
+    accuracy: float
+
+
+@contextlib.contextmanager
+def _own_randomness(seed: int) -> Iterator[None]:
+    """torch initialises from its global generator only, which is put back."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+class RewardModel(nn.Module):
+    """Scores a response to a prompt with one number.
+
+    Args:
+        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `HashedNgrams`.
+        dim: ``d``; None asks ``encoder.dim``.
+        hidden: width of the head's hidden layer.
+        seed: of the initial weights.
+
+    Raises:
+        InputError: an encoder without ``encode``, or of unknown width.
+    """
+
+    paper = "Secrets of RLHF II, arXiv 2401.06080"
+
+    def __init__(self, encoder: nn.Module | None = None, *, dim: int | None = None, hidden: int = 64, seed: int = 0):
+        super().__init__()
+        checked_count("hidden", hidden, 1)
+        self._default = encoder is None
+        with _own_randomness(checked_count("seed", seed)):
+            self.encoder: Any = HashedNgrams() if encoder is None else encoder
+            width = dim if dim is not None else getattr(self.encoder, "dim", None)
+            if not callable(getattr(self.encoder, "encode", None)) or not isinstance(width, int):
+                raise InputError(
+                    f"an encoder needs encode(texts) -> [n, d] and a width (its .dim, or dim=...), not {encoder!r}."
+                )
+            self.head = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, 1))
+        self._shape = {"dim": width, "hidden": hidden}
+
+    def forward(self, prompts: Sequence[str], responses: Sequence[str]) -> Tensor:
+        """Scores, [n], with gradient."""
+        texts = [f"{prompt}\n\n{response}" for prompt, response in zip(prompts, responses, strict=True)]
+        return self.head(self.encoder.encode(texts)).squeeze(-1)
+
+    def score(self, prompts: Sequence[str], responses: Sequence[str]) -> list[float]:
+        """Scores as numbers, unbounded; only differences between responses to one prompt mean anything."""
+        if not responses:
+            return []
+        training = self.training
+        self.eval()
+        with torch.no_grad():
+            scores = self(prompts, responses).tolist()
+        self.train(training)
+        return scores
+
+    def fit(
+        self,
+        pairs: Sequence[Preference],
+        *,
+        epochs: int = 20,
+        batch: int = 32,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 1e-2,
+        seed: int = 0,
+    ) -> Fit:
+        """Train on preferences, with their margins and smoothing; a function of the arguments and the weights alone.
+
+        Args:
+            pairs: at least one.
+            epochs: passes over the pairs.
+            batch: pairs a step.
+            learning_rate, weight_decay: of AdamW.
+            seed: of the order.
+
+        Raises:
+            InputError: no pairs, or an argument out of range.
+        """
+        if not pairs:
+            raise InputError("a reward model is fitted on at least one preference pair; there is none.")
+        checked_count("epochs", epochs, 1)
+        checked_count("batch", batch, 1, "pairs")
+        rate = checked_number("learning_rate", learning_rate, 0.0)
+        generator = torch.Generator().manual_seed(checked_count("seed", seed))
+        optimiser = torch.optim.AdamW(
+            [weight for weight in self.parameters() if weight.requires_grad], lr=rate, weight_decay=weight_decay
+        )
+        self.train()
+        losses = []
+        for _ in range(epochs):
+            order, total = torch.randperm(len(pairs), generator=generator).tolist(), 0.0
+            for low in range(0, len(pairs), batch):
+                part = [pairs[index] for index in order[low : low + batch]]
+                optimiser.zero_grad()
+                loss = self.loss(part)
+                (loss / len(part)).backward()
+                optimiser.step()
+                total += float(loss.detach())
+            losses.append(total / len(pairs))
+        self.eval()
+        return Fit(tuple(losses), self.accuracy(pairs))
+
+    def loss(self, pairs: Sequence[Preference]) -> Tensor:
+        """The summed loss of some pairs, nats."""
+        prompts = [pair.prompt for pair in pairs]
+        scores = self(prompts * 2, [pair.chosen for pair in pairs] + [pair.rejected for pair in pairs])
+        margin = torch.tensor([pair.margin for pair in pairs], dtype=scores.dtype, device=scores.device)
+        smoothing = torch.tensor([pair.smoothing for pair in pairs], dtype=scores.dtype, device=scores.device)
+        return bradley_terry_loss(scores[: len(pairs)], scores[len(pairs) :], margin, smoothing).sum()
+
+    def differences(self, pairs: Sequence[Preference]) -> list[float]:
+        """``score(chosen) - score(rejected)`` of each pair, for `preference_strength`."""
+        prompts = [pair.prompt for pair in pairs]
+        chosen = self.score(prompts, [pair.chosen for pair in pairs])
+        rejected = self.score(prompts, [pair.rejected for pair in pairs])
+        return [one - two for one, two in zip(chosen, rejected)]
+
+    def accuracy(self, pairs: Sequence[Preference]) -> float:
+        """Share of the pairs whose chosen response scores higher; ties count half."""
+        return sum(0.5 if lead == 0 else float(lead > 0) for lead in self.differences(pairs)) / len(pairs)
+
+    def save(self, path: str | Path) -> None:
+        """Write the weights to one safetensors file, all or nothing. A foreign encoder's weights are in it too."""
+        from_file = _safetensors()
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        about = {"format": _FORMAT, "shape": json.dumps(self._shape), "encoder": "hashed" if self._default else "other"}
+        if self._default:
+            about["hashed"] = json.dumps({"dim": self.encoder.dim, "buckets": self.encoder.buckets})
+        weights = {name: weight.detach().cpu().contiguous() for name, weight in self.state_dict().items()}
+        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(from_file.save(weights, metadata=about))
+            os.replace(draft, path)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | Path, encoder: nn.Module | None = None) -> RewardModel:
+        """A saved model.
+
+        Args:
+            path: the file.
+            encoder: of the same architecture as when it was saved; None for the default one.
+
+        Raises:
+            InputError: the file is not a reward model, or the encoder does not fit.
+        """
+        _safetensors()
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(str(path), framework="pt") as file:
+                about = file.metadata() or {}
+                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a mapping
+        except (OSError, SafetensorError) as error:
+            raise InputError(f"{str(path)!r} cannot be read as a reward model: {error}.") from error
+        if about.get("format") != _FORMAT:
+            raise InputError(f"{str(path)!r} holds other weights than a reward model's; give a file that save() wrote.")
+        if (encoder is None) != (about["encoder"] == "hashed"):
+            raise InputError(f"{str(path)!r} was saved with {about['encoder']!r} as encoder; pass that to load().")
+        default = encoder is None
+        if encoder is None:
+            with _own_randomness(0):
+                encoder = HashedNgrams(**json.loads(about["hashed"]))
+        model = cls(encoder, **json.loads(about["shape"]))
+        model._default = default
+        try:
+            model.load_state_dict(weights)
+        except RuntimeError as error:
+            raise InputError(f"the encoder does not fit the weights in {str(path)!r}: {error}") from error
+        return model.eval()
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.torch
+    except ImportError:
+        raise MissingExtra("saving a reward model", "train") from None
+    return safetensors.torch
