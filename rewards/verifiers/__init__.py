@@ -2,7 +2,48 @@
 
 from __future__ import annotations
 
-from . import countdown, integer, number, text, tool_calls
+from . import (
+    cells,
+    choice,
+    constraints,
+    countdown,
+    first_word,
+    format_tags,
+    grid,
+    integer,
+    interval,
+    json_schema,
+    number,
+    ordering,
+    sequence,
+    sql,
+    structure,
+    text,
+    tool_calls,
+    verdict_tag,
+)
 from .registry import VERIFIERS, Verifier, verify
 
-__all__ = ["VERIFIERS", "Verifier", "countdown", "integer", "number", "text", "tool_calls", "verify"]
+__all__ = [
+    "VERIFIERS",
+    "Verifier",
+    "cells",
+    "choice",
+    "constraints",
+    "countdown",
+    "first_word",
+    "format_tags",
+    "grid",
+    "integer",
+    "interval",
+    "json_schema",
+    "number",
+    "ordering",
+    "sequence",
+    "sql",
+    "structure",
+    "text",
+    "tool_calls",
+    "verdict_tag",
+    "verify",
+]

@@ -21,7 +21,7 @@ MAX_DEPTH = 50
 MAX_DIGITS = 1_000
 
 # A bracket, or a whole string, which may hold brackets; possessive, so that an unclosed string costs one pass.
-_BRACKET_OR_STRING = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*+\\?', re.DOTALL)
+_BRACKET_OR_STRING = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*+["\\]?', re.DOTALL)
 _FENCE = re.compile(r"```[A-Za-z0-9]{0,10}[ \t]*\n")
 
 

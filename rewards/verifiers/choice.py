@@ -1,0 +1,110 @@
+r"""The verifier "choice": one letter of a multiple-choice question, or the text of the option that it stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ...errors import InputError
+from ..verdict import Verdict
+from .registry import CORRECT, VERIFIERS, WRONG, rejected
+from .text import normalise
+
+MAX_LENGTH = 1_000
+MAX_WRAPPERS = 8
+_LETTER = re.compile(r"[A-Za-z]")
+_LABEL = re.compile(r"(?:final[ ]|correct[ ])?(?:answer|option|choice)[ ]?(?::[ ]*|[ ])", re.IGNORECASE)
+# A letter set off by a closing parenthesis, a full stop or a colon, then the option's text.
+_LETTER_AND_TEXT = re.compile(r"\(?([A-Za-z])(?:[).:]|\)[.:])[ \t]+(.+)", re.DOTALL)
+_WRAPPERS = (
+    *(("**", "**"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("(", ")"), ("[", "]"), ("`", "`")),
+    *((rf"\{name}{{", "}") for name in ("boxed", "text", "textbf", "mathrm", "mathbf")),
+)
+
+
+@VERIFIERS.register("choice")
+def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | Sequence[str] | None = None) -> Verdict:
+    r"""Whether ``answer`` names the choice ``reference``, and no other.
+
+    Accepted: the letter in either case, alone or within ``( )``, ``[ ]``, ``** **``, ``$ $``, ``\( \)``, ``\text{}``,
+    ``\boxed{}`` and their like, with a closing ``)``, ``.`` or ``:`` behind it and one of the labels "answer",
+    "final answer", "correct answer", "option", "choice" before it ("Answer: B"). Where ``options`` are given also
+    "B) text" with exactly that option's text, and the text alone if no other option has the same; texts are compared
+    as by the verifier "text". Refused as malformed: everything else, so sentences, several letters, a letter inside a
+    word, letters of other scripts, and "B) text" without options to compare the text with. An answer that is one
+    letter is that choice, even where another option's text is this letter.
+
+    Args:
+        answer: what was chosen.
+        reference: the letter, A to Z.
+        options: text of each choice by letter, or in order from A.
+
+    Raises:
+        InputError: a reference that is no letter or is not among the options, or options that are not text.
+    """
+    texts = _checked(reference, options)
+    longest = max(map(len, texts.values()), default=0)
+    if len(answer) > longest + MAX_LENGTH:
+        return rejected("The answer is far longer than a choice.")
+    chosen = _chosen(answer, texts)
+    if chosen is None:
+        return rejected("The answer must be one letter, such as B.")
+    return CORRECT if chosen == reference.strip().upper() else WRONG
+
+
+def _chosen(answer: str, texts: Mapping[str, str]) -> str | None:
+    """The letter that ``answer`` names, in upper case, or None."""
+    whole = normalise(answer)
+    for text in (answer, _unlabelled(answer)):
+        bare = _unwrapped(text)
+        if _LETTER.fullmatch(bare):
+            return bare.upper()
+        same = [letter for letter, option in texts.items() if normalise(option) in (whole, normalise(bare))]
+        if same:
+            return same[0] if len(same) == 1 else None
+        match = _LETTER_AND_TEXT.fullmatch(bare)
+        if match and normalise(texts.get(match[1].upper(), "")) == normalise(match[2]):
+            return match[1].upper()
+    return None
+
+
+def _unlabelled(text: str) -> str:
+    text = _unwrapped(text)
+    match = _LABEL.match(text)
+    return text[match.end() :] if match else text
+
+
+def _unwrapped(text: str) -> str:
+    """``text`` without the wrappers around all of it and without closing punctuation behind a letter."""
+    text = text.strip()
+    for _ in range(MAX_WRAPPERS):
+        for left, right in _WRAPPERS:
+            if len(text) > len(left) + len(right) and text.startswith(left) and text.endswith(right):
+                text = text[len(left) : -len(right)].strip()
+                break
+        else:
+            if len(text) == 2 and text[1] in ").:":
+                return text[0]
+            if len(text) > 2 and text[-1] == "." and text[-2] in ")]}*$":
+                text = text[:-1]
+                continue
+            return text
+    return text
+
+
+def _checked(reference: str, options: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
+    """The options' texts by letter in upper case."""
+    if not isinstance(reference, str) or not _LETTER.fullmatch(reference.strip()):
+        raise InputError(f"the choice verifier needs one letter from A to Z as reference, not {reference!r}.")
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        if isinstance(options, str) or len(options) > 26:
+            raise InputError(f"the options of a choice must be at most 26 texts, not {options!r}.")
+        options = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", options))
+    texts = {str(letter).upper(): text for letter, text in options.items()}
+    if not all(isinstance(text, str) and _LETTER.fullmatch(letter) for letter, text in texts.items()):
+        raise InputError(f"the options of a choice must be texts by letter, not {options!r}.")
+    if reference.strip().upper() not in texts:
+        raise InputError(f"the reference {reference!r} is not among the options {sorted(texts)!r}.")
+    return texts

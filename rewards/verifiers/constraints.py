@@ -1,0 +1,175 @@
+"""The verifier "constraints": instructions on the form of a text that can be checked without reading its meaning.
+
+As in IFEval (arXiv 2311.07911), on which TÜLU 3 (arXiv 2411.15124, Section 6) trains with verifiable rewards. A
+constraint is data, ``{"kind": "words", "max": 50}``; all are language-free, so none tells languages or parts of speech
+apart. `KINDS` lists them with their parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...errors import InputError, unknown_name
+from ..verdict import Verdict
+from .json_text import JsonError, parse_json, unfenced
+from .registry import CORRECT, VERIFIERS, rejected
+
+MAX_LENGTH = 200_000
+Check = Callable[[str, Mapping[str, Any]], bool]
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_SENTENCE_END = re.compile(r"(?<![.!?。！？])[.!?。！？]+[\"'”’)\]]*(?:\s|$)")
+_BULLET = re.compile(r"^[ \t]*[-*•][ \t]+\S", re.MULTILINE)
+_BREAK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_PLACEHOLDER = re.compile(r"\[[^\[\]\n]{1,200}\]")
+_HIGHLIGHT = re.compile(r"(?<!\*)\*[^\s*](?:[^*\n]{0,200}[^\s*])?\*(?!\*)")
+_TITLE = re.compile(r"<<[^<>\n]{0,200}[^\s<>][^<>\n]{0,200}>>")
+
+
+@VERIFIERS.register("constraints")
+def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> Verdict:
+    """Which of the constraints ``reference`` the text ``answer`` keeps; the score is their share, success is all.
+
+    Args:
+        answer: the text. A blank one is malformed, as it would keep many constraints, and so is one of more than
+            200,000 characters.
+        reference: the constraints. Counts take "min", "max" or both: kinds "words" (runs of letters and digits with
+            inner apostrophes and hyphens), "sentences" (ended by . ! ? or their full-width forms and white space; a
+            rest with a word is one too), "paragraphs" (set apart by blank lines), "lines" (not blank), "bullets"
+            (lines that begin with -, * or •), "characters", "placeholders" (``[name]``), "highlights" (``*text*``),
+            and, of a given "text", "occurrences" (as a whole word or phrase, any case). Without parameters: "lower"
+            and "upper" (no letter of the other case, and at least one that has case), "no-commas", "json" (bare or in
+            a code fence), "quoted" (in double quotes), "title" (``<<title>>``). With "texts": "keywords" (all occur),
+            "forbidden" (none occurs), both as whole words or phrases in any case. With "text": "starts-with" and
+            "ends-with", exactly, white space at the ends aside.
+
+    Raises:
+        InputError: no constraint, an unknown kind, or a missing, unknown or unusable parameter.
+    """
+    constraints = _checked(reference)
+    if len(answer) > MAX_LENGTH:
+        return rejected(f"The text is longer than {MAX_LENGTH:,} characters.")
+    if not answer.strip():
+        return rejected("The text is empty.")
+    broken = [constraint for constraint in constraints if not KINDS[constraint["kind"]][0](answer, constraint)]
+    if not broken:
+        return CORRECT
+    share = 1.0 - len(broken) / len(constraints)
+    return Verdict(share, False, feedback=f"The text breaks a constraint: {_described(broken[0])}.")
+
+
+def occurrences(text: str, phrase: str) -> int:
+    """How often ``phrase`` occurs as whole words, in any case and with any white space between its words."""
+    pattern = rf"(?<!\w){re.escape(_plain(phrase))}(?!\w)"
+    return len(re.findall(pattern, _plain(text)))
+
+
+def count_words(text: str) -> int:
+    return len(_WORD.findall(text))
+
+
+def count_sentences(text: str) -> int:
+    """Stretches with a word in them that end in sentence punctuation followed by white space, or at the end."""
+    return sum(_WORD.search(part) is not None for part in _SENTENCE_END.split(text))
+
+
+def count_paragraphs(text: str) -> int:
+    return sum(bool(part.strip()) for part in _BREAK.split(text))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _counts(count: Callable[[str], int]) -> tuple[Check, frozenset[str]]:
+    return lambda text, constraint: _within(count(text), constraint), frozenset({"min", "max"})
+
+
+def _within(count: int, constraint: Mapping[str, Any]) -> bool:
+    return constraint.get("min", 0) <= count <= constraint.get("max", count)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(unfenced(text))
+    except JsonError:
+        return False
+    return True
+
+
+def _is_quoted(text: str) -> bool:
+    text = text.strip()
+    return len(text) > 1 and text[0] == text[-1] == '"'
+
+
+def _plainly(check: Callable[[str], bool]) -> tuple[Check, frozenset[str]]:
+    return lambda text, constraint: check(text), frozenset()
+
+
+_TEXT, _TEXTS = frozenset({"text"}), frozenset({"texts"})
+
+# Kind -> (whether a text keeps it, names of its parameters).
+KINDS: dict[str, tuple[Check, frozenset[str]]] = {
+    "words": _counts(count_words),
+    "sentences": _counts(count_sentences),
+    "paragraphs": _counts(count_paragraphs),
+    "lines": _counts(lambda text: sum(bool(line.strip()) for line in text.splitlines())),
+    "bullets": _counts(lambda text: len(_BULLET.findall(text))),
+    "characters": _counts(lambda text: len(text.strip())),
+    "placeholders": _counts(lambda text: len(_PLACEHOLDER.findall(text))),
+    "highlights": _counts(lambda text: len(_HIGHLIGHT.findall(text))),
+    "occurrences": (
+        lambda text, constraint: _within(occurrences(text, constraint["text"]), constraint),
+        frozenset({"text", "min", "max"}),
+    ),
+    "lower": _plainly(str.islower),
+    "upper": _plainly(str.isupper),
+    "no-commas": _plainly(lambda text: not any(comma in text for comma in ",，、")),
+    "json": _plainly(_is_json),
+    "quoted": _plainly(_is_quoted),
+    "title": _plainly(lambda text: _TITLE.search(text) is not None),
+    "keywords": (lambda text, c: all(occurrences(text, word) for word in c["texts"]), _TEXTS),
+    "forbidden": (lambda text, c: not any(occurrences(text, word) for word in c["texts"]), _TEXTS),
+    "starts-with": (lambda text, constraint: text.strip().startswith(constraint["text"].strip()), _TEXT),
+    "ends-with": (lambda text, constraint: text.strip().endswith(constraint["text"].strip()), _TEXT),
+}
+
+
+def _described(constraint: Mapping[str, Any]) -> str:
+    parameters = ", ".join(f"{name} {value}" for name, value in constraint.items() if name != "kind")
+    return " ".join(f"{constraint['kind']}{': ' if parameters else ''}{parameters}".split())[:150]
+
+
+def _checked(reference: Any) -> list[Mapping[str, Any]]:
+    usable = isinstance(reference, (list, tuple)) and reference
+    if not usable or not all(isinstance(constraint, Mapping) and "kind" in constraint for constraint in reference):
+        raise InputError(
+            f"the constraints verifier needs a list such as [{{'kind': 'words', 'max': 50}}] as reference, "
+            f"not {reference!r}."
+        )
+    for constraint in reference:
+        _check(constraint)
+    return list(reference)
+
+
+def _check(constraint: Mapping[str, Any]) -> None:
+    if constraint["kind"] not in KINDS:
+        raise unknown_name("kind of constraint", str(constraint["kind"]), KINDS)
+    known = KINDS[constraint["kind"]][1]
+    given = set(constraint) - {"kind"}
+    needed = known - {"min", "max"}
+    counted = "min" in known
+    if not needed <= given <= known or (counted and not given & {"min", "max"}):
+        wanted = sorted(needed) + (["min or max"] if counted else [])
+        raise InputError(
+            f"a constraint of kind {constraint['kind']!r} needs {', '.join(wanted) or 'no parameter'}, "
+            f"not {dict(constraint)!r}."
+        )
+    for name in given & {"min", "max"}:
+        if isinstance(constraint[name], bool) or not isinstance(constraint[name], int) or constraint[name] < 0:
+            raise InputError(f"{name} of a constraint must be an int of at least 0, not {constraint[name]!r}.")
+    texts = constraint.get("texts", [constraint["text"]] if "text" in given else ["x"])
+    if not isinstance(texts, (list, tuple)) or not texts or not all(isinstance(t, str) and t.strip() for t in texts):
+        raise InputError(f"a constraint's text must not be blank; received {dict(constraint)!r}.")

@@ -1,0 +1,113 @@
+"""The verifier "format": a text made of given tags, such as ``<think>…</think><answer>…</answer>``, each once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...errors import InputError, unknown_name
+from ..verdict import Verdict
+from .registry import CORRECT, VERIFIERS
+
+METHODS = ("all", "fraction", "pairs")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+
+
+@VERIFIERS.register("format")
+def verify_format(
+    answer: str, reference: Sequence[str], *, method: str = "all", outside: bool = False, blank: bool = True
+) -> Verdict:
+    """Whether ``answer`` consists of the tags ``reference``: in this order, each once, closed, not within each other.
+
+    Only tags that the reference names are looked at, written exactly ``<name>`` and ``</name>``. Whatever the method,
+    only a text without any fault is a success, and the feedback names the first one.
+
+    Args:
+        answer: the text of any length.
+        reference: names of the tags in order.
+        method: the score of a text with a fault. "all": 0, as for DeepSeek-R1 (arXiv 2501.12948, Section 2.2.2).
+            "fraction": the share of the tags that are opened and closed once, after the tags before them in the
+            reference are closed; where all are, another fault counts as one more tag that is wrong. "pairs": by number
+            only, as for Multi-Agent Evolve (arXiv 2510.23595): 1 where each tag opens and closes once, 0.5 where one
+            does so several times, 0 where the numbers of any do not agree or are 0; the least over the tags.
+        outside: let text other than white space stand outside the tags.
+        blank: let a tag hold nothing but white space.
+
+    Raises:
+        InputError: not a list of different names of tags, or an unknown method.
+    """
+    tags = _checked(reference)
+    if method not in METHODS:
+        raise unknown_name("method of the format verifier", str(method), METHODS)
+    fault = first_fault(answer, tags, outside=outside, blank=blank)
+    if fault is None:
+        return CORRECT
+    if method == "all":
+        score = 0.0
+    elif method == "pairs":
+        score = pair_score(answer, tags)
+    else:
+        # With all tags right, what is wrong lies outside them or is a blank that must not be.
+        share = fraction_right(answer, tags)
+        score = share if share < 1.0 else len(tags) / (len(tags) + 1)
+    return Verdict(score, False, feedback=fault, malformed=True)
+
+
+def first_fault(text: str, tags: Sequence[str], *, outside: bool = False, blank: bool = True) -> str | None:
+    """The first thing that is wrong with the tags, as one sentence, or None."""
+    places: list[tuple[int, int]] = []
+    end = 0
+    for tag in tags:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        for mark in (opening, closing):
+            if (count := text.count(mark)) != 1:
+                return f"{mark} is missing." if count == 0 else f"{mark} occurs {count} times instead of once."
+        start = text.index(opening)
+        stop = text.index(closing)
+        if stop < start:
+            return f"{closing} comes before {opening}."
+        if start < end:
+            return f"{opening} comes before the tags that belong before it."
+        if not blank and not text[start + len(opening) : stop].strip():
+            return f"There is nothing between {opening} and {closing}."
+        end = stop + len(closing)
+        places.append((start, end))
+    if outside:
+        return None
+    end = 0
+    for tag, (start, after) in zip(tags, places):
+        if text[end:start].strip():
+            return f"There is text outside the tags, before <{tag}>."
+        end = after
+    return f"There is text outside the tags, after </{tags[-1]}>." if text[end:].strip() else None
+
+
+def fraction_right(text: str, tags: Sequence[str]) -> float:
+    """The share of the tags that open and close exactly once, in that order, behind all earlier tags of the list."""
+    end = right = 0
+    for tag in tags:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        start, stop = text.find(opening), text.find(closing)
+        once = text.count(opening) == text.count(closing) == 1
+        right += once and end <= start < stop
+        end = max(end, text.rfind(closing) + len(closing) if stop >= 0 else 0)
+    return right / len(tags)
+
+
+def pair_score(text: str, tags: Sequence[str]) -> float:
+    """1 where every tag opens and closes once, 0.5 where equally often but more, 0 otherwise; the least of all tags."""
+    return min(_pairs(text.count(f"<{tag}>"), text.count(f"</{tag}>")) for tag in tags)
+
+
+def _pairs(opened: int, closed: int) -> float:
+    if opened != closed or opened == 0:
+        return 0.0
+    return 1.0 if opened == 1 else 0.5
+
+
+def _checked(reference: Sequence[str]) -> list[str]:
+    if not isinstance(reference, (list, tuple)) or not reference or len(set(reference)) < len(reference):
+        raise InputError(f"the format verifier needs a list of different tags as reference, not {reference!r}.")
+    if not all(isinstance(tag, str) and _NAME.fullmatch(tag) for tag in reference):
+        raise InputError(f"a tag must be a name such as 'think'; the reference is {reference!r}.")
+    return list(reference)

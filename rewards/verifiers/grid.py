@@ -1,0 +1,99 @@
+"""The verifier "grid": a grid of integers as in ARC; exact in size and content, with the share of equal cells as score.
+
+After Guru (arXiv 2506.14965), which pads both grids with −1 to one size before it compares them: a prediction that is
+larger than the target is not exact, even when the overlap matches.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from ...errors import InputError
+from ..verdict import Verdict
+from .json_text import JsonError, parse_json, unfenced
+from .registry import CORRECT, VERIFIERS, rejected
+
+MAX_LENGTH = 50_000
+Grid = Sequence[Sequence[int]]
+_SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
+_CELL = re.compile(r"-?[0-9]{1,9}")
+
+
+class GridError(ValueError):
+    """The text is not a grid; the message is one sentence for the agent."""
+
+
+@VERIFIERS.register("grid")
+def verify_grid(answer: str, reference: Grid) -> Verdict:
+    """Whether ``answer`` is the grid ``reference``.
+
+    The score is the number of equal cells over the number of cells that either grid has; only equality is a success.
+
+    Args:
+        answer: ``[[0, 1], [2, 3]]``, or a row a line with its integers separated by blanks or commas; bare or in a code
+            fence; at most 50,000 characters.
+        reference: rows of ints, all of the same length, at least one.
+
+    Raises:
+        InputError: the reference is no such grid.
+    """
+    gold = [list(row) for row in reference] if isinstance(reference, (list, tuple)) and _rows(reference) else []
+    if not _is_grid(gold):
+        raise InputError(f"the grid verifier needs rows of ints of one length as reference, not {reference!r:.200}.")
+    try:
+        given = parse_grid(answer)
+    except GridError as error:
+        return rejected(str(error))
+    equal, cells = overlap(given, gold)
+    if equal == cells:
+        return CORRECT
+    if (len(given), len(given[0])) != (len(gold), len(gold[0])):
+        size = f"{len(given)} × {len(given[0])} instead of {len(gold)} × {len(gold[0])}"
+        return Verdict(equal / cells, False, feedback=f"The grid is {size}.")
+    return Verdict(equal / cells, False, feedback=f"{equal} of {cells} cells are right.")
+
+
+def overlap(one: Grid, other: Grid) -> tuple[int, int]:
+    """Number of equal cells, and of cells that at least one of the two grids (top left corners aligned) has."""
+    equal = cells = 0
+    for left, right in zip_longest(one, other, fillvalue=()):
+        for first, second in zip_longest(left, right):
+            equal += first == second
+            cells += 1
+    return equal, cells
+
+
+def parse_grid(text: str) -> list[list[int]]:
+    """The grid that ``text`` writes.
+
+    Raises:
+        GridError: not of one of the two forms, rows of different lengths, or too long.
+    """
+    if len(text) > MAX_LENGTH:
+        raise GridError(f"The grid is longer than {MAX_LENGTH:,} characters.")
+    text = unfenced(text).strip()
+    if text.startswith("["):
+        try:
+            grid = parse_json(text)
+        except JsonError as error:
+            raise GridError(str(error)) from None
+    else:
+        lines = [_SEPARATOR.split(line.strip()) for line in text.splitlines()]
+        if not all(_CELL.fullmatch(cell) for line in lines for cell in line):
+            raise GridError("The grid must be rows of integers, such as [[0, 1], [2, 3]].")
+        grid = [[int(cell) for cell in line] for line in lines]
+    if not _is_grid(grid):
+        raise GridError("The grid must be rows of integers, all of the same length.")
+    return grid
+
+
+def _rows(grid: object) -> bool:
+    return isinstance(grid, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in grid)
+
+
+def _is_grid(grid: object) -> bool:
+    if not _rows(grid) or not grid or len({len(row) for row in grid}) != 1 or not grid[0]:  # type: ignore[index, union-attr]
+        return False
+    return all(isinstance(cell, int) and not isinstance(cell, bool) for row in grid for cell in row)  # type: ignore[union-attr]

@@ -1,0 +1,239 @@
+"""The verifier "list": several answers, in order or in any order, each judged by the verifier of its kind.
+
+`split_elements` is the one reading of a list that all kinds share: it looks at every character once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...errors import InputError
+from ..verdict import Verdict
+from .registry import CORRECT, VERIFIERS, WRONG, rejected
+
+MAX_LENGTH = 100_000
+# Any order takes time with the cube of the number of elements.
+MAX_ELEMENTS, MAX_UNORDERED = 10_000, 300
+_PAIRS = {"[": "]", "(": ")", "{": "}"}
+_QUOTES = "\"'"
+UNDECIDED = Verdict(0.0, False, valid=False, feedback="An element of the list could not be judged.")
+
+
+class ListError(ValueError):
+    """The text is not a list; the message is one sentence for the agent."""
+
+
+@VERIFIERS.register("list")
+def verify_list(
+    answer: str,
+    reference: Sequence[Any],
+    *,
+    element: str = "text",
+    ordered: bool = True,
+    partial: bool = False,
+    element_options: Mapping[str, Any] | None = None,
+) -> Verdict:
+    """Whether ``answer`` lists the elements of ``reference``: as many of each, and in this order if ``ordered``.
+
+    Args:
+        answer: elements separated by line ends, else by semicolons, else by commas, with or without one pair of
+            brackets around (see `split_elements`). Anything longer than 100,000 characters is refused unread.
+        reference: the elements, each a reference of the verifier ``element``; at most 10,000 in order, 300 otherwise.
+        element: the verifier of each element ("number", "integer", "text", "math", …).
+        ordered: compare place by place; otherwise as multisets.
+        partial: score the share of right elements, of the longer of both lists, instead of 0 for a list that is not
+            right altogether. It is never a success.
+        element_options: passed to the verifier of the elements.
+
+    Returns:
+        ``valid=False`` where the verdict depends on an element that its verifier could not judge, or two could not
+        be judged (no more are then tried, as each may have taken its verifier's whole deadline).
+
+    Raises:
+        InputError: a reference that is no list, or an element of it that its verifier refuses; an unknown verifier.
+    """
+    most = MAX_ELEMENTS if ordered else MAX_UNORDERED
+    if isinstance(reference, (str, Mapping)) or not isinstance(reference, Sequence) or len(reference) > most:
+        raise InputError(
+            f"the list verifier needs a list of at most {most:,} elements as reference, not {reference!r:.200}."
+        )
+    verifier, options = VERIFIERS[element], dict(element_options or {})
+    if len(answer) > MAX_LENGTH:
+        return rejected(f"The list is longer than {MAX_LENGTH:,} characters.")
+    try:
+        given = split_elements(answer)
+    except ListError as error:
+        return rejected(str(error))
+    if len(given) > most or (len(given) != len(reference) and not partial):
+        return Verdict(0.0, False, feedback="The list does not have the right number of elements.")
+    if not reference:
+        return CORRECT if not given else WRONG
+    table = _Table(given, reference, lambda text, gold: verifier(text, gold, **options))
+    longest = max(len(given), len(reference))
+    try:
+        right, possible = table.in_order(until_wrong=not partial) if ordered else table.in_any_order()
+    except _TooManyUndecided:
+        return UNDECIDED
+    if right == longest:
+        return CORRECT
+    if possible == longest or (partial and possible > right):
+        return UNDECIDED
+    if partial:
+        return Verdict(right / longest, False, feedback="The list is not correct.")
+    return rejected(table.unreadable[:190]) if table.unreadable else WRONG
+
+
+class _TooManyUndecided(Exception):
+    """Two elements could not be judged."""
+
+
+class _Table:
+    """Verdicts on pairs of a given and a reference element, each taken when it is first needed."""
+
+    def __init__(self, given: Sequence[str], reference: Sequence[Any], judge: Callable[[str, Any], Verdict]):
+        self._given, self._reference, self._judge = given, reference, judge
+        self._fits: dict[tuple[int, int], bool] = {}
+        self._undecided: set[int] = set()
+        self.unreadable = ""
+
+    def in_order(self, until_wrong: bool) -> tuple[int, int]:
+        """How many places are right, and how many may be."""
+        right = 0
+        for place in range(min(len(self._given), len(self._reference))):
+            fits = self._fit(place, place)
+            right += fits
+            if until_wrong and not fits and place not in self._undecided:
+                return 0, 0
+        return right, right + len(self._undecided)
+
+    def in_any_order(self) -> tuple[int, int]:
+        """How many elements can be paired, and how many could be if all undecided ones were right."""
+        rows, columns = len(self._given), len(self._reference)
+        right = _matched(rows, columns, self._fit)
+        if not self._undecided:
+            return right, right
+        return right, _matched(rows, columns, lambda row, column: self._fit(row, column) or row in self._undecided)
+
+    def _fit(self, row: int, column: int) -> bool:
+        if row in self._undecided:
+            return False
+        if (row, column) not in self._fits:
+            verdict = self._judge(self._given[row], self._reference[column])
+            if not verdict.valid:
+                self._undecided.add(row)
+                if len(self._undecided) > 1:
+                    raise _TooManyUndecided
+                return False
+            if verdict.malformed and not self.unreadable:
+                self.unreadable = f"Element {row + 1} of the list cannot be read: {verdict.feedback}"
+            self._fits[row, column] = verdict.success
+        return self._fits[row, column]
+
+
+def split_elements(text: str) -> list[str]:
+    """The elements of a list, stripped.
+
+    One pair of brackets, ``[ ]``, ``( )`` or ``{ }``, around all of it is taken off. Separators within brackets or
+    quotes do not count; of the others, line ends separate where there are any, else semicolons, else commas. A line may
+    begin with "- " or "* " and end with the separator ",". Matching quotes around an element are taken off. "[]" has no
+    element.
+
+    Raises:
+        ListError: blank text, brackets that do not pair up, or an element without anything in it.
+    """
+    body = text.strip()
+    if not body:
+        raise ListError("The list is empty.")
+    cuts = _cuts(body)
+    # Whether the first bracket closes at the very end: then no separator lies at level 0.
+    enclosed = body[0] in _PAIRS and cuts.closes == len(body) - 1
+    if enclosed:
+        body = body[1:-1].strip()
+        if not body:
+            return []
+        cuts = _cuts(body)
+    places = cuts.newline or cuts.semicolon or cuts.comma
+    parts = [body[start + 1 : end].strip() for start, end in zip([-1, *places], [*places, len(body)])]
+    if cuts.newline:
+        parts = [_unbulleted(part) for part in parts if part]
+    parts = [_unquoted(part) for part in parts]
+    if not all(parts):
+        raise ListError("The list has an element with nothing in it.")
+    return parts
+
+
+class _Cuts:
+    """Positions of the separators outside brackets and quotes, and where the first bracket closes."""
+
+    def __init__(self) -> None:
+        self.newline: list[int] = []
+        self.semicolon: list[int] = []
+        self.comma: list[int] = []
+        self.closes = -1
+
+
+def _cuts(text: str) -> _Cuts:
+    cuts, waiting = _Cuts(), list[str]()
+    lists = {"\n": cuts.newline, ";": cuts.semicolon, ",": cuts.comma}
+    quote, fresh = "", True
+    last = {mark: text.rfind(mark) for mark in _QUOTES}
+    for position, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in _QUOTES and fresh and last[character] > position:
+            # Only at the start of an element: an apostrophe in a word is no quote.
+            quote = character
+        elif character in _PAIRS:
+            waiting.append(_PAIRS[character])
+        elif character in "])}":
+            # A half-open interval, [0, 1), closes with the other kind.
+            if not waiting or (waiting[-1] != character and "}" in (waiting[-1], character)):
+                raise ListError("The brackets of the list do not pair up.")
+            waiting.pop()
+            if not waiting and cuts.closes < 0:
+                cuts.closes = position if character == _PAIRS.get(text[0]) else -2
+        elif not waiting and character in lists:
+            lists[character].append(position)
+        if not character.isspace():
+            fresh = character in lists or character in _PAIRS
+    if waiting:
+        raise ListError("The brackets of the list do not pair up.")
+    return cuts
+
+
+def _unbulleted(line: str) -> str:
+    line = line[2:].lstrip() if line.startswith(("- ", "* ")) else line
+    return line[:-1].rstrip() if line.endswith((",", ";")) else line
+
+
+def _unquoted(text: str) -> str:
+    quoted = len(text) >= 2 and text[0] in _QUOTES and text[0] == text[-1] and text[0] not in text[1:-1]
+    return text[1:-1].strip() if quoted else text
+
+
+def _matched(rows: int, columns: int, fits: Callable[[int, int], bool]) -> int:
+    """How many rows can be paired with columns that fit, each used once (augmenting paths, breadth first)."""
+    owner: dict[int, int] = {}
+    size = 0
+    for first in range(rows):
+        came_from: dict[int, int] = {}
+        queue, free = [first], None
+        for row in queue:
+            for column in range(columns):
+                if column in came_from or not fits(row, column):
+                    continue
+                came_from[column] = row
+                if column not in owner:
+                    free = column
+                    break
+                queue.append(owner[column])
+            if free is not None:
+                break
+        partner = {row: column for column, row in owner.items()}
+        size += free is not None
+        while free is not None:
+            row = came_from[free]
+            owner[free] = row
+            free = partner.get(row)
+    return size

@@ -1,0 +1,231 @@
+"""The verifier "sql": a query is right if its result on a small database is that of the gold query.
+
+Execution match as in Reasoning-SQL (arXiv 2503.23157); its shaped parts are in `sql_similarity.py`. The query is
+untrusted: it runs on a database that it cannot change, with everything denied except reading, and with bounds on time,
+rows and the length of any value. sqlite is part of Python, so no extra is needed.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from ..verdict import Verdict
+from .json_text import unfenced
+from .registry import CORRECT, VERIFIERS, WRONG, rejected
+
+MAX_LENGTH = 20_000
+# A function such as replace() runs between two looks at the clock, in time with the product of its arguments' lengths.
+MAX_VALUE = 100_000
+OPERATIONS_BETWEEN_LOOKS = 1_000
+# Sums of the same numbers in another order differ in the last digits of a double.
+SIGNIFICANT_DIGITS = 12
+
+Rows = tuple[tuple[Any, ...], ...]
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_DENIED_FUNCTIONS = {"load_extension", "fts3_tokenizer", "sqlite_compileoption_get", "sqlite_compileoption_used"}
+# A string, quoted name or comment, as one piece; then what matters for ORDER BY.
+_TOKEN = re.compile(
+    r"""'(?:[^']|'')*+'? | "(?:[^"]|"")*+"? | `[^`]*+`? | \[[^\]]*+\]? | --[^\n]*+ | /\*.*?(?:\*/|\Z)
+      | [A-Za-z_]\w*+ | [()]""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class QueryError(ValueError):
+    """The query did not yield a result; the message is one sentence for the agent."""
+
+
+@dataclass(frozen=True)
+class Database:
+    """Where a query runs: a script that makes the tables, or a file of sqlite; exactly one of them.
+
+    Args:
+        schema: CREATE and INSERT statements; run once, in memory, and kept.
+        path: the file, opened for reading only and taken not to change meanwhile.
+    """
+
+    schema: str | None = None
+    path: str | None = None
+
+
+@VERIFIERS.register("sql")
+def verify_sql(
+    answer: str,
+    reference: Mapping[str, str],
+    *,
+    seconds: float = 2.0,
+    max_rows: int = 10_000,
+    allow_empty: bool = False,
+) -> Verdict:
+    """Whether the query ``answer`` has the result of the gold query.
+
+    Rows are compared as a multiset, so that duplicates count, and in order exactly if the gold query has an ORDER BY at
+    its top level (which should then order totally). Columns count by place and not by name; floats at 12 significant
+    digits; 1 = 1.0, but not '1'.
+
+    Args:
+        answer: one SELECT (WITH, VALUES), bare or in a code fence. Whatever would write, attach, set a pragma or load
+            an extension is refused, and what fails is malformed.
+        reference: ``{"schema": SQL script, "gold": query}``, or ``{"database": path of a file, "gold": query}``.
+        seconds: CPU time that a query may take. An answer that takes more is wrong: it is the query's doing.
+        max_rows: most rows of a result; an answer with more is wrong.
+        allow_empty: accept a gold query without rows. As ``SELECT 1 WHERE 0`` has its result too, that is refused by
+            default.
+
+    Returns:
+        ``valid=False`` where the gold query did not finish in time.
+
+    Raises:
+        InputError: the reference is not of this form, its script or gold query fails, or it has no or too many rows.
+    """
+    database, gold = _checked(reference)
+    try:
+        expected = _gold(database, gold, seconds, max_rows)
+    except TimeoutError:
+        return Verdict(0.0, False, valid=False, feedback="The gold query did not finish in time.")
+    if not expected and not allow_empty:
+        raise InputError(
+            f"the gold query {gold[:100]!r} has no rows, which every empty result would match; "
+            "choose another, or pass allow_empty=True."
+        )
+    try:
+        given = run_query(unfenced(answer), database, seconds=seconds, max_rows=max_rows)
+    except TimeoutError:
+        return Verdict(0.0, False, feedback=f"The query did not finish within {seconds:g} s.")
+    except QueryError as error:
+        return rejected(str(error))
+    same = given == expected if is_ordered(gold) else Counter(given) == Counter(expected)
+    return CORRECT if same else WRONG
+
+
+def executes(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> bool:
+    """Whether ``query`` is one that reads and runs without error and within the bounds: Reasoning-SQL's syntax term."""
+    try:
+        run_query(query, database, seconds=seconds, max_rows=max_rows)
+    except (QueryError, TimeoutError):
+        return False
+    return True
+
+
+def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> Rows:
+    """The rows of a query on a database that stays as it is.
+
+    Raises:
+        QueryError: it is no single statement that reads, it fails, or it has more than ``max_rows`` rows.
+        TimeoutError: it took more than ``seconds`` of CPU time.
+        InputError: the database cannot be made or opened.
+    """
+    if len(query) > MAX_LENGTH:
+        raise QueryError(f"The query is longer than {MAX_LENGTH:,} characters.")
+    connection = _connect(database)
+    deadline = time.thread_time() + seconds
+    try:
+        connection.set_authorizer(_authorize)
+        connection.set_progress_handler(lambda: time.thread_time() > deadline, OPERATIONS_BETWEEN_LOOKS)
+        cursor = connection.execute(query)
+        rows = cursor.fetchmany(max_rows + 1)
+        if cursor.description is None:
+            raise QueryError("The text is no query.")
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
+        if isinstance(error, QueryError):
+            raise
+        if time.thread_time() > deadline:
+            raise TimeoutError(f"the query took more than {seconds:g} s") from None
+        reason = " ".join(str(error).split())[:120].rstrip(".")
+        raise QueryError(f"The query fails: {reason}.") from None
+    finally:
+        connection.close()
+    if len(rows) > max_rows:
+        raise QueryError(f"The query has more than {max_rows:,} rows.")
+    return tuple(tuple(map(_comparable, row)) for row in rows)
+
+
+def is_ordered(query: str) -> bool:
+    """Whether a query has an ORDER BY outside all parentheses."""
+    depth, previous = 0, ""
+    for match in _TOKEN.finditer(query):
+        token = match[0].lower()
+        if token.startswith(("--", "/*")):
+            continue
+        depth += (token == "(") - (token == ")")
+        if depth == 0 and (previous, token) == ("order", "by"):
+            return True
+        previous = token
+    return False
+
+
+def _comparable(value: Any) -> Any:
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> int:
+    denied = action not in _ALLOWED or (action == sqlite3.SQLITE_FUNCTION and str(second).lower() in _DENIED_FUNCTIONS)
+    return sqlite3.SQLITE_DENY if denied else sqlite3.SQLITE_OK
+
+
+def _connect(database: Database) -> sqlite3.Connection:
+    if database.path is not None:
+        if not Path(database.path).is_file():
+            raise InputError(f"there is no database file {database.path!r}.")
+        uri = f"{Path(database.path).absolute().as_uri()}?mode=ro&immutable=1"
+        connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    else:
+        image = _image(database.schema or "")
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        connection.deserialize(image)
+    # Text in a database need not be valid UTF-8; this keeps different bytes different.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 500)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+@lru_cache(maxsize=64)
+def _image(schema: str) -> bytes:
+    """The database that a script makes, as bytes; each query works on a copy of its own."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(schema)
+        connection.commit()
+        return connection.serialize()
+    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        raise InputError(f"the schema of the sql verifier fails in sqlite: {error}.") from None
+    finally:
+        connection.close()
+
+
+def _gold(database: Database, query: str, seconds: float, max_rows: int) -> Rows:
+    if database.path is not None:
+        return _gold_rows.__wrapped__(database, query, seconds, max_rows)
+    return _gold_rows(database, query, seconds, max_rows)
+
+
+@lru_cache(maxsize=64)
+def _gold_rows(database: Database, query: str, seconds: float, max_rows: int) -> Rows:
+    try:
+        return run_query(query, database, seconds=seconds, max_rows=max_rows)
+    except QueryError as error:
+        raise InputError(f"the gold query of the sql verifier cannot be used. {error}") from None
+
+
+def _checked(reference: Any) -> tuple[Database, str]:
+    keys = set(reference) if isinstance(reference, Mapping) else set()
+    if keys in ({"schema", "gold"}, {"database", "gold"}):
+        place, gold = reference.get("schema", reference.get("database")), reference["gold"]
+        if isinstance(gold, str) and isinstance(place, (str, Path)):
+            return Database(schema=str(place)) if "schema" in keys else Database(path=str(place)), gold
+    raise InputError(
+        "the sql verifier needs {'schema': SQL script, 'gold': query} or {'database': path, 'gold': query} as "
+        f"reference, not {reference!r:.200}."
+    )

@@ -1,0 +1,216 @@
+"""Queries: results as multisets, order where the gold query orders, and a database that nothing can change."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palaestra.errors import InputError
+from palaestra.rewards import verify
+from palaestra.rewards.verifiers.sql import Database, executes, is_ordered, run_query
+from palaestra.rewards.verifiers.sql_similarity import ngram_jaccard, schema_jaccard, tokens
+
+SCHEMA = """
+CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, price REAL);
+INSERT INTO t VALUES (1, 'ann', 0.1), (2, 'bob', 0.2), (3, 'ann', 0.3);
+"""
+
+
+def judged(answer: str, gold: str, **options: Any) -> Any:
+    return verify("sql", answer, {"schema": SCHEMA, "gold": gold}, **options)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("SELECT name FROM t", "SELECT name FROM t"),
+        ("select NAME as n from T;", "SELECT name FROM t"),
+        ("SELECT name FROM t ORDER BY id DESC", "SELECT name FROM t"),
+        ("```sql\nSELECT count(*) FROM t\n```", "SELECT 3"),
+        ("SELECT sum(price) FROM (SELECT price FROM t ORDER BY id DESC)", "SELECT sum(price) FROM t"),
+        ("WITH x AS (SELECT max(id) AS m FROM t) SELECT m FROM x", "SELECT 3.0"),
+        ("SELECT name FROM t ORDER BY id -- by id", "SELECT name FROM t ORDER BY id"),
+        (
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT i FROM n",
+            "SELECT id FROM t",
+        ),
+    ],
+)
+def test_the_same_result_is_right(answer: str, gold: str):
+    assert judged(answer, gold).success
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("SELECT DISTINCT name FROM t", "SELECT name FROM t"),
+        ("SELECT id FROM t ORDER BY id DESC", "SELECT id FROM t ORDER BY id"),
+        ("SELECT name FROM t WHERE id < 3", "SELECT name FROM t"),
+        ("SELECT name, id FROM t", "SELECT id, name FROM t"),
+        ("SELECT '1'", "SELECT 1"),
+        ("SELECT 1 WHERE 0", "SELECT name FROM t"),
+        ("SELECT NULL", "SELECT 0"),
+    ],
+)
+def test_another_result_is_wrong(answer: str, gold: str):
+    verdict = judged(answer, gold)
+    assert (verdict.score, verdict.valid, verdict.malformed) == (0.0, True, False)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(
+            "",
+            ";",
+            "-- nothing",
+            "nonsense",
+            "SELECT nothing FROM t",
+            "SELECT 1; SELECT 1",
+            "DELETE FROM t",
+            "DROP TABLE t",
+        ),
+        *("INSERT INTO t VALUES (9, 'x', 1)", "UPDATE t SET id = id", "PRAGMA query_only = OFF", "BEGIN", "VACUUM"),
+        *(
+            "ATTACH 'canary.db' AS c",
+            "SELECT load_extension('x')",
+            "CREATE TABLE u (a)",
+            "SELECT 1\0",
+            "SELECT '\ud800'",
+        ),
+        *(
+            "WITH x AS (SELECT 1) DELETE FROM t",
+            "SELECT * FROM pragma_table_info('t')",
+            "SELECT hex(zeroblob(100000000))",
+        ),
+        *("SELECT " + "(" * 5_000 + "1" + ")" * 5_000, "SELECT " + "1," * 40_000 + "1", "VACUUM INTO 'canary.db'"),
+    ],
+)
+def test_what_does_not_read_is_malformed_and_changes_nothing(
+    answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "data.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(SCHEMA)
+    connection.close()
+    before = path.read_bytes()
+    for reference in ({"schema": SCHEMA}, {"database": str(path)}):
+        verdict = verify("sql", answer, {**reference, "gold": "SELECT name FROM t"})
+        assert (verdict.score, verdict.valid, verdict.malformed) == (0.0, True, True)
+        assert len(verdict.feedback) < 200
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data.sqlite"]
+    assert verify("sql", "SELECT name FROM t", {"database": str(path), "gold": "SELECT name FROM t"}).success
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+
+
+def test_a_query_without_end_is_wrong_and_its_neighbour_is_judged():
+    verdict = judged(ENDLESS, "SELECT 1", seconds=0.1)
+    assert (verdict.score, verdict.valid) == (0.0, True)
+    assert "0.1 s" in verdict.feedback
+    assert judged("SELECT 1", "SELECT 1").success
+
+
+def test_a_gold_query_without_end_is_no_verdict():
+    assert not judged("SELECT 1", ENDLESS, seconds=0.1).valid
+
+
+def test_deadlines_work_off_the_main_thread():
+    verdicts: list[Any] = []
+    thread = threading.Thread(target=lambda: verdicts.append(judged(ENDLESS, "SELECT 1", seconds=0.1)))
+    thread.start()
+    thread.join()
+    assert verdicts[0].valid
+
+
+def test_too_many_rows_are_refused():
+    answer = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+    assert judged(answer, "SELECT 1", max_rows=10).malformed
+
+
+def test_a_gold_query_without_rows_tells_nothing_apart():
+    with pytest.raises(InputError, match="no rows"):
+        judged("SELECT 1 WHERE 0", "SELECT name FROM t WHERE id > 9")
+    assert judged("SELECT name FROM t WHERE id > 9", "SELECT name FROM t WHERE id > 8", allow_empty=True).success
+
+
+@pytest.mark.parametrize(
+    ("query", "ordered"),
+    [
+        ("SELECT 1 ORDER BY 1", True),
+        ("SELECT 1 order\n by 1", True),
+        ("SELECT 1 FROM (SELECT 2 ORDER BY 1)", False),
+        ("SELECT row_number() OVER (ORDER BY id) FROM t", False),
+        ("SELECT ')' FROM t ORDER /* x */ BY 1", True),
+        ("SELECT 'ORDER BY' -- ORDER BY 1", False),
+        ('SELECT "order by" FROM t', False),
+    ],
+)
+def test_whether_a_query_orders(query: str, ordered: bool):
+    assert is_ordered(query) == ordered
+
+
+def test_a_missing_column_has_no_syntax_and_raises_nothing():
+    database = Database(schema=SCHEMA)
+    assert not executes("SELECT missing FROM t", database)
+    assert not executes("DELETE FROM t", database)
+    assert executes("SELECT id FROM t", database)
+    assert run_query("SELECT count(*) FROM t", database) == ((3,),)
+
+
+def test_schema_links():
+    pytest.importorskip("sqlglot")
+    # gold: tables a, b and columns x, y, z; predicted: a and x, y
+    gold = "SELECT a.x, b.y FROM a JOIN b ON a.z = b.z"
+    assert schema_jaccard("SELECT x, y FROM a", gold) == 3 / 5
+    assert schema_jaccard(gold.lower(), gold) == 1.0
+    assert schema_jaccard("WITH q AS (SELECT x, y, z FROM a JOIN b) SELECT x FROM q", gold) == 1.0
+    assert schema_jaccard("SELECT 1", gold) == schema_jaccard("nonsense(", gold) == schema_jaccard("", gold) == 0.0
+    assert schema_jaccard("SELECT " + "(" * 5_000 + "1" + ")" * 5_000, gold) == 0.0
+    assert schema_jaccard("SELECT " + "NOT " * 4_000 + "x FROM a", gold) <= 0.4
+    with pytest.raises(InputError, match="gold"):
+        schema_jaccard("SELECT 1", "SELECT 1")
+
+
+def test_ngrams():
+    assert tokens("SELECT a.x, 'b c' FROM t -- end\n WHERE y>=1.5;") == [
+        *("select", "a", ".", "x", ",", "'b c'", "from", "t", "where", "y", ">=", "1.5")
+    ]
+    # bigrams: gold sa, af, ft; predicted sb, bf, ft: 1 of 5
+    assert ngram_jaccard("SELECT b FROM t", "SELECT a FROM t") == 1 / 5
+    assert ngram_jaccard("select A from T;", "SELECT a FROM t") == 1.0
+    assert ngram_jaccard("", "SELECT a FROM t") == ngram_jaccard("x" * 10**6, "SELECT a FROM t") == 0.0
+    assert ngram_jaccard("a", "a", n=3) == 1.0
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.text(max_size=60) | st.text(alphabet="SELECT FROM t*()',;id-/\"`[]1=", max_size=60))
+def test_any_text_gets_a_verdict(text: str):
+    assert judged(text, "SELECT name FROM t").valid
+    assert 0.0 <= ngram_jaccard(text, "SELECT name FROM t") <= 1.0
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        *(
+            None,
+            {},
+            {"gold": "SELECT 1"},
+            {"schema": 3, "gold": "SELECT 1"},
+            {"schema": "nonsense", "gold": "SELECT 1"},
+        ),
+        *({"schema": SCHEMA, "gold": "SELECT nothing"}, {"database": "no such file", "gold": "SELECT 1"}),
+    ],
+)
+def test_a_reference_that_cannot_be_used_is_refused(reference: Any):
+    with pytest.raises(InputError):
+        verify("sql", "SELECT 1", reference)
