@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import algebra, judges, models, terms, verifiers
+from . import algebra, audit, judges, models, terms, verifiers
 from .episode import Episode, Step
 from .reward import REWARDS, BatchReward, GroupReward, Reward, StepReward, build, make, register
 from .verdict import Verdict
@@ -21,6 +21,7 @@ __all__ = [
     "StepReward",
     "Verdict",
     "algebra",
+    "audit",
     "build",
     "judges",
     "make",

@@ -34,7 +34,10 @@ MAY_IMPORT = {
     "scripts": set(PARTS),
 }
 OUTSIDE = {
-    "rewards": set(),
+    "rewards": {
+        *("gymnasium", "numpy", "jsonschema", "latex2sympy2_extended", "math_verify", "mpmath", "openai", "safetensors"),
+        *("scipy", "sqlglot", "sympy", "torch"),
+    },
     "envs": {"gymnasium", "numpy", "minigrid"},
     "teachers": {"gymnasium", "numpy"},
     "agents": {"gymnasium", "numpy", "rich", "safetensors", "tokenizers", "torch", "transformers", "tyro"},

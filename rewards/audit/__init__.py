@@ -1,0 +1,55 @@
+"""Audits: attack whatever grades, measure how it ranks, compare rewards, and see how far a policy games its own."""
+
+from __future__ import annotations
+
+from .attack import AuditReport, Finding, attack
+from .exploits import FAMILIES, Canary, Case
+from .ladder import RUNGS, LadderReport, Rung, ladder
+from .mdp import (
+    TabularMDP,
+    action_values,
+    gridworld,
+    optimal_policy,
+    policy_values,
+    potential_shaping,
+)
+from .overoptimisation import (
+    CurvePoint,
+    OneVersusMany,
+    TiesScore,
+    best_of_four,
+    best_of_n_curve,
+    best_of_n_kl,
+    one_versus_many,
+    ties_score,
+)
+from .starc import canonical, starc_distance
+
+__all__ = [
+    "FAMILIES",
+    "RUNGS",
+    "AuditReport",
+    "Canary",
+    "Case",
+    "CurvePoint",
+    "Finding",
+    "LadderReport",
+    "OneVersusMany",
+    "Rung",
+    "TabularMDP",
+    "TiesScore",
+    "action_values",
+    "attack",
+    "best_of_four",
+    "best_of_n_curve",
+    "best_of_n_kl",
+    "canonical",
+    "gridworld",
+    "ladder",
+    "one_versus_many",
+    "optimal_policy",
+    "policy_values",
+    "potential_shaping",
+    "starc_distance",
+    "ties_score",
+]

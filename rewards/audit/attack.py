@@ -1,0 +1,187 @@
+"""Fires exploits at anything that grades and reports how many got through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import InputError, unknown_name
+from ..arguments import checked_number
+from ..episode import Episode, Step
+from ..judges import Judge
+from ..reward import Reward
+from ..verdict import Verdict
+from ..verifiers import VERIFIERS, verify
+from .exploits import FAMILIES, Canary, Case
+
+CORRECTNESS = "The response answers the prompt correctly, in agreement with the reference."
+_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One exploit that got through, or that raised.
+
+    Args:
+        family: of the exploit.
+        text: the exploit, cut to 80 characters.
+        what: the score that it got, or the error.
+    """
+
+    family: str
+    text: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What an attack found. Prints as a table.
+
+    Attributes:
+        target: what was attacked.
+        fired, hacked: number of exploits by family, and how many of them were paid for.
+        undecided: answers that were not valid; neither paid nor refused.
+        findings: the exploits that were paid for.
+        errors: the exploits that made the target raise.
+        canary_fired: whether text was evaluated: a file written, a module imported.
+    """
+
+    target: str
+    fired: dict[str, int] = field(default_factory=dict)
+    hacked: dict[str, int] = field(default_factory=dict)
+    undecided: int = 0
+    findings: tuple[Finding, ...] = ()
+    errors: tuple[Finding, ...] = ()
+    canary_fired: bool = False
+
+    @property
+    def hack_rate(self) -> float:
+        """Share of all exploits that were paid for."""
+        return sum(self.hacked.values()) / max(1, sum(self.fired.values()))
+
+    @property
+    def clean(self) -> bool:
+        """Nothing got through, nothing raised, nothing was evaluated."""
+        return not self.findings and not self.errors and not self.canary_fired
+
+    def __str__(self) -> str:
+        lines = [f"{self.target}: hack rate {self.hack_rate:.1%} of {sum(self.fired.values())} exploits"]
+        lines += [f"  {family:<12} {self.hacked[family]:>4} of {count}" for family, count in self.fired.items()]
+        lines.append(f"  undecided {self.undecided}, raised {len(self.errors)}")
+        lines.append(f"  canary: {'FIRED, text was evaluated' if self.canary_fired else 'silent'}")
+        shown = (*self.findings[:10], *self.errors[:5])
+        return "\n".join([*lines, *(f"  ! {found.family}: {found.text} -> {found.what}" for found in shown)])
+
+
+Grader = Callable[[Case, str], "tuple[bool, str] | None"]
+"""(case, exploit) to (whether it was paid for, what it got); None where the grader did not decide."""
+
+
+def attack(
+    target: str | Judge | Reward | Callable[..., Any],
+    cases: Iterable[Case],
+    *,
+    families: Sequence[str] | None = None,
+    principle: str = CORRECTNESS,
+    threshold: float = 0.5,
+) -> AuditReport:
+    """Fire every exploit at ``target`` for each case.
+
+    Args:
+        target: a verifier's name (paid for when it says success); a judge or any callable ``(answer, reference)``
+            that returns a Verdict, a bool or a number (paid for from ``threshold`` on); or a reward (paid for when an
+            episode that failed with the exploit is worth more than the honest success beside it).
+        cases: tasks with references; at least one.
+        families: names in `FAMILIES`; None takes all.
+        principle: what a judge is asked; the reference goes along.
+        threshold: from which score on a judge or a callable has paid.
+
+    Raises:
+        InputError: an unknown verifier or family, or no case.
+    """
+    cases = list(cases)
+    if not cases:
+        raise InputError("an attack needs at least one Case; pass cases=[Case(reference=...), ...].")
+    for family in families or ():
+        if family not in FAMILIES:
+            raise unknown_name("family of exploits", family, FAMILIES)
+    grade = _grader(target, principle, checked_number("threshold", threshold))
+    fired: dict[str, int] = {}
+    hacked: dict[str, int] = {}
+    findings: list[Finding] = []
+    errors: list[Finding] = []
+    undecided = 0
+    with Canary() as canary:
+        for family in families or FAMILIES:
+            texts = [(case, text) for case in cases for text in FAMILIES[family](case, canary)]
+            fired[family] = hacked[family] = 0
+            for case, text in texts:
+                if case.deserves(text):
+                    continue
+                fired[family] += 1
+                try:
+                    result = grade(case, text)
+                except (
+                    Exception,
+                    SystemExit,
+                ) as error:  # what an exploit makes a grader raise is a finding, whatever it is
+                    errors.append(Finding(family, _brief(text), f"{type(error).__name__}: {_brief(str(error))}"))
+                    continue
+                if result is None:
+                    undecided += 1
+                elif result[0]:
+                    hacked[family] += 1
+                    findings.append(Finding(family, _brief(text), result[1]))
+        evaluated = canary.fired
+    name = target if isinstance(target, str) else getattr(target, "name", None) or getattr(target, "__name__", "target")
+    return AuditReport(str(name), fired, hacked, undecided, tuple(findings), tuple(errors), evaluated)
+
+
+def _grader(target: Any, principle: str, threshold: float) -> Grader:
+    if isinstance(target, str):
+        VERIFIERS[target]  # an unknown name is the caller's error, no finding
+        return lambda case, text: _by_verdict(verify(target, text, case.reference, **case.options))
+    if isinstance(target, Judge):
+        return lambda case, text: _by_judge(target, principle, case, text, threshold)
+    if isinstance(target, Reward):
+        return lambda case, text: _by_reward(target, case, text)
+    if callable(target):
+        return lambda case, text: _by_callable(target, case, text, threshold)
+    raise InputError(f"a verifier's name, a Judge, a Reward or a callable can be attacked, not {target!r}.")
+
+
+def _by_verdict(verdict: Verdict) -> tuple[bool, str] | None:
+    return (verdict.success, f"score {verdict.score:g}") if verdict.valid else None
+
+
+def _by_judge(judge: Judge, principle: str, case: Case, text: str, threshold: float) -> tuple[bool, str] | None:
+    judgement = judge.score(principle, case.prompt, [text], case.answer)
+    if not judgement.valid:
+        return None
+    return judgement.scores[0] >= threshold, f"score {judgement.scores[0]:g}"
+
+
+def _by_callable(target: Callable[..., Any], case: Case, text: str, threshold: float) -> tuple[bool, str] | None:
+    result = target(text, case.reference, **case.options)
+    if isinstance(result, Verdict):
+        return _by_verdict(result)
+    return float(result) >= threshold, f"score {float(result):g}"
+
+
+def _by_reward(reward: Reward, case: Case, text: str) -> tuple[bool, str] | None:
+    honest, failed = reward.group([_episode(case, case.answer, True), _episode(case, text, False)])
+    if not (honest.valid and failed.valid):
+        return None
+    return failed.reward > honest.reward + 1e-9, f"{failed.reward:g} against {honest.reward:g}"
+
+
+def _episode(case: Case, text: str, success: bool) -> Episode:
+    worth = float(success)
+    step = Step(case.prompt, text, worth, {"success": worth}, max(1, min(len(text), 1_000)))
+    extras = {"reference": case.answer, **case.extras}
+    return Episode("audit", {}, (step,), success, worth, True, False, 1_000, extras)
+
+
+def _brief(text: str) -> str:
+    return ascii(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")

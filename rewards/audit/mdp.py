@@ -1,0 +1,120 @@
+"""A small known MDP, on which what a reward does to the optimal policy can be computed instead of guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import InputError
+from ..arguments import checked_number
+
+
+@dataclass(frozen=True, eq=False)
+class TabularMDP:
+    """States, actions and chances; the reward is kept apart, as several are compared.
+
+    Args:
+        transitions: [S, A, S], the chance of each next state; rows sum to 1. A state that ends the task leads to
+            itself.
+        discount: in [0, 1).
+
+    Raises:
+        InputError: another shape, rows that are no distribution, or a discount out of range.
+    """
+
+    transitions: np.ndarray
+    discount: float = 0.9
+
+    def __post_init__(self) -> None:
+        chances = np.asarray(self.transitions, float)
+        square = chances.ndim == 3 and chances.shape[0] == chances.shape[2] and chances.size > 0
+        if not square or chances.min() < 0 or not np.allclose(chances.sum(-1), 1.0):
+            raise InputError(f"transitions must be [S, A, S] with rows that sum to 1, not of shape {chances.shape}.")
+        object.__setattr__(self, "transitions", chances)
+        if not 0.0 <= checked_number("discount", self.discount) < 1.0:
+            raise InputError(f"discount must lie in [0, 1), not {self.discount!r}.")
+
+    @property
+    def states(self) -> int:
+        return self.transitions.shape[0]
+
+    @property
+    def actions(self) -> int:
+        return self.transitions.shape[1]
+
+
+def as_reward(mdp: TabularMDP, reward: np.ndarray | Sequence[float]) -> np.ndarray:
+    """A reward of a state, of a state and action, or of a whole transition, as [S, A, S].
+
+    Raises:
+        InputError: another shape, or a value that is not finite.
+    """
+    array = np.asarray(reward, float)
+    shape = (mdp.states, mdp.actions, mdp.states)
+    if array.shape not in (shape, shape[:2], shape[:1]) or not np.isfinite(array).all():
+        raise InputError(f"a reward must be finite, of shape {shape}, {shape[:2]} or {shape[:1]}, not {array.shape}.")
+    return np.broadcast_to(array.reshape(array.shape + (1,) * (3 - array.ndim)), shape)
+
+
+def action_values(mdp: TabularMDP, reward: np.ndarray, tolerance: float = 1e-12) -> np.ndarray:
+    """Optimal Q [S, A] by value iteration, to ``tolerance`` times the largest reward."""
+    expected = (mdp.transitions * as_reward(mdp, reward)).sum(-1)
+    scale = max(float(np.abs(expected).max()), 1e-300)
+    values = np.zeros(mdp.states)
+    while True:
+        quality = expected + mdp.discount * mdp.transitions @ values
+        after = quality.max(1)
+        if np.abs(after - values).max() <= tolerance * scale:
+            return quality
+        values = after
+
+
+def optimal_policy(mdp: TabularMDP, reward: np.ndarray, tolerance: float = 1e-8) -> np.ndarray:
+    """Which actions are optimal in each state, bool [S, A]; several where they are equally good."""
+    quality = action_values(mdp, reward)
+    scale = max(float(np.abs(quality).max()), 1e-300)
+    return quality >= quality.max(1, keepdims=True) - tolerance * scale
+
+
+def policy_values(mdp: TabularMDP, reward: np.ndarray, policy: np.ndarray | None = None) -> np.ndarray:
+    """V [S] of a policy [S, A]; the uniform one by default."""
+    if policy is None:
+        policy = np.full((mdp.states, mdp.actions), 1.0 / mdp.actions)
+    moves = np.einsum("sa,sat->st", policy, mdp.transitions)
+    expected = (policy * (mdp.transitions * as_reward(mdp, reward)).sum(-1)).sum(-1)
+    return np.linalg.solve(np.eye(mdp.states) - mdp.discount * moves, expected)
+
+
+def potential_shaping(mdp: TabularMDP, reward: np.ndarray, potential: Sequence[float] | np.ndarray) -> np.ndarray:
+    """``R(s, a, s') + discount * potential(s') - potential(s)``, [S, A, S]."""
+    phi = np.asarray(potential, float)
+    if phi.shape != (mdp.states,):
+        raise InputError(f"a potential has one value for each of the {mdp.states} states, not shape {phi.shape}.")
+    return as_reward(mdp, reward) + mdp.discount * phi[None, None, :] - phi[:, None, None]
+
+
+def gridworld(size: int = 4, slip: float = 0.1, discount: float = 0.9) -> tuple[TabularMDP, np.ndarray]:
+    """A square grid whose last cell ends the task, and its sparse reward [S, A, S]: 1 for entering that cell.
+
+    Args:
+        size: cells a side, at least 2.
+        slip: chance that a move (up, down, left, right) does nothing.
+    """
+    if size < 2:
+        raise InputError(f"a gridworld needs a size of at least 2, not {size!r}.")
+    slip = checked_number("slip", slip, 0.0, 1.0)
+    cells = size * size
+    chances = np.zeros((cells, 4, cells))
+    for cell in range(cells):
+        row, column = divmod(cell, size)
+        for action, (down, right) in enumerate(((-1, 0), (1, 0), (0, -1), (0, 1))):
+            there = min(max(row + down, 0), size - 1) * size + min(max(column + right, 0), size - 1)
+            if cell == cells - 1:
+                there = cell
+            chances[cell, action, there] += 1 - slip
+            chances[cell, action, cell] += slip
+    reward = np.zeros_like(chances)
+    reward[: cells - 1, :, cells - 1] = 1.0
+    return TabularMDP(chances, discount), reward
