@@ -38,6 +38,7 @@ class CoRewarding(BatchReward):
 
     paper = "Co-rewarding, arXiv 2508.00410"
     complete = True
+    needs = frozenset({"pair"})
 
     def __init__(
         self,

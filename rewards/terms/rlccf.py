@@ -38,6 +38,7 @@ class CollectiveVote(VoteReward):
     """
 
     paper = "RLCCF, arXiv 2508.12338"
+    needs = frozenset({"agent"})
 
     def __init__(
         self,

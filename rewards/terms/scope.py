@@ -133,6 +133,7 @@ class StepConfidenceVote(VoteReward):
     """
 
     paper = "SCOPE (subgroup-specific step-wise confidence), arXiv 2512.15146"
+    needs = frozenset({"token_confidence"})
 
     def __init__(
         self,

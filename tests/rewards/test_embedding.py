@@ -5,11 +5,13 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.embedding import HashedNgrams, cosines, embed, features_of
+
+untimed = settings(deadline=None)
 
 
 def similarity(first: str, second: str, embedder: HashedNgrams | None = None) -> float:
@@ -20,11 +22,13 @@ def an_episode(response: str, **extras: object) -> Episode:
     return Episode("t", {}, (Step("", response, 0.0, {}, 1),), True, 1.0, True, False, None, extras)
 
 
+@untimed
 @given(st.text())
 def test_a_text_has_cosine_1_to_itself_and_0_if_it_has_no_words(text: str):
     assert similarity(text, text) == (1.0 if text.split() and HashedNgrams()([text]).any() else 0.0)
 
 
+@untimed
 @given(st.lists(st.integers(), min_size=1), st.lists(st.integers(), min_size=1))
 def test_texts_without_a_common_word_are_orthogonal(left: list[int], right: list[int]):
     first = " ".join(f"a{abs(number)}" for number in left)
@@ -53,7 +57,8 @@ def test_cosines_do_not_change_when_either_vector_is_scaled():
 
 
 def test_folded_embedding_is_the_same_in_every_process_and_call():
-    code = "from palaestra.rewards.embedding import HashedNgrams; print(HashedNgrams(columns=64)(['one two \\ud800']).tolist())"
+    embedding = "palaestra.rewards.embedding"
+    code = f"from {embedding} import HashedNgrams; print(HashedNgrams(columns=64)(['one two \\ud800']).tolist())"
     lines = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True, text=True

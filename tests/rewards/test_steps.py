@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import steps
+
+untimed = settings(deadline=None)
 
 SCORES = st.lists(st.floats(-1, 1), min_size=1, max_size=12)
 
@@ -21,11 +23,13 @@ def test_delta_pays_differences_and_the_last_score():
     assert steps.delta_steps([0.9, 0.8, 0.95]) == close([0.1, -0.15, 0.95])
 
 
+@untimed
 @given(SCORES)
 def test_return_under_delta_is_the_score_itself(scores: list[float]):
     assert steps.suffix_sums(steps.delta_steps(scores)) == close(scores)
 
 
+@untimed
 @given(SCORES, st.integers(0, 11), st.integers(1, 5))
 def test_copies_of_a_step_add_nothing_to_earlier_returns_under_delta(scores: list[float], place: int, copies: int):
     place %= len(scores)
@@ -53,6 +57,7 @@ def test_min_form_of_three_steps():
     assert steps.suffix_sums(shaped) == close([-0.1993, -0.1998, 0.00004], 5e-5)
 
 
+@untimed
 @given(SCORES)
 def test_min_form_sums_to_the_minimum_as_the_temperature_falls(scores: list[float]):
     assert steps.min_form(scores, 0.0).sum() == pytest.approx(min(scores), abs=1e-12)
@@ -129,6 +134,7 @@ def test_steps_of_equal_label_merge_into_one_thought():
 # Prefix values.
 
 
+@untimed
 @given(SCORES)
 def test_gains_telescope(values: list[float]):
     assert steps.prefix_gains(values).sum() == pytest.approx(values[-1] - values[0], abs=1e-9)
@@ -175,6 +181,7 @@ def test_propagation_pays_idle_steps_for_the_next_gain():
     assert steps.propagated_gains([0.4] * 5) == close([0.0] * 4)
 
 
+@untimed
 @given(SCORES)
 def test_without_propagation_the_gains_telescope(values: list[float]):
     paid = steps.propagated_gains(values, threshold=0.2, ahead=0)
@@ -194,6 +201,7 @@ def test_a_policy_that_is_always_right_has_no_regret():
 # Potentials.
 
 
+@untimed
 @given(SCORES, st.floats(0.1, 1.0))
 def test_discounted_shaping_telescopes(potentials: list[float], discount: float):
     shaping = steps.potential_differences(potentials, discount)

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.terms.scope import ParetoSubgroups, pareto_choice, step_confidence
+
+untimed = settings(deadline=None)
 
 ANSWERS = st.lists(st.sampled_from(["A", "B", "C", ""]), min_size=1, max_size=8)
 
@@ -42,6 +44,7 @@ def test_an_invalid_episode_never_votes():
     assert verdicts[2].reward == 1
 
 
+@untimed
 @given(ANSWERS, st.randoms(use_true_random=False))
 def test_the_order_of_the_siblings_never_matters_not_even_in_a_tie(answers: list[str], random):
     order = list(range(len(answers)))
@@ -141,6 +144,7 @@ def test_a_dominated_size_is_never_chosen():
     assert pareto_choice([1, 2, 4], [0.2, 0.6, 0.5], [3.0, 2.0, 1.5], 0.7) != 4
 
 
+@untimed
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(1, 8)), min_size=1, max_size=6), st.floats(0, 1))
 def test_the_choice_lies_on_the_pareto_front(points: list[tuple[float, float]], balance: float):
     sizes = list(range(len(points)))
@@ -195,6 +199,7 @@ def by_vectors(vectors: Sequence[Sequence[float]]):
     return lambda texts: np.array(vectors[: len(texts)], dtype=float)
 
 
+@untimed
 @given(
     st.lists(
         st.tuples(st.sampled_from("AB"), st.lists(st.floats(-5, 5), min_size=3, max_size=3)), min_size=3, max_size=8
@@ -265,6 +270,7 @@ def test_each_side_is_paid_by_the_vote_of_the_other():
     assert batch(groups, view="same") == [[1, 1, 0], [1, 1, 0]]
 
 
+@untimed
 @given(ANSWERS, ANSWERS)
 def test_swapping_the_sides_swaps_the_rewards(first: list[str], second: list[str]):
     assert batch(pair(first, second)) == batch(pair(second, first))[::-1]

@@ -1,0 +1,191 @@
+"""Rewards read off the likelihood of a text that ought to follow a good response, under a frozen language model.
+
+The model is a callable; without one the rewards read log-probabilities that the caller computed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+from ...errors import InputError
+from ..arguments import checked_count, checked_number
+from ..episode import Episode
+from ..reward import Reward, register
+from .step_scores import finite
+
+LogLikelihood = Callable[[str, str], "float | None"]
+"""(text, context) -> mean log-probability of the text's tokens after the context, nats; None where it failed.
+
+Score log-softmax at the target one place ahead, not raw logits at the text's own places."""
+
+POSITIVE = (
+    "Thanks, that answers my question.",
+    "Great, that is exactly what I was looking for.",
+    "That makes sense, well explained.",
+)
+NEGATIVE = (
+    "That does not answer my question.",
+    "You did not understand what I asked for.",
+    "That makes no sense at all.",
+)
+
+_WORD = re.compile(r"\w+")
+
+
+@register("flr")
+class FollowupLikelihood(Reward):
+    """How much likelier a model finds content follow-ups of a user than discontent ones, after the response.
+
+    The mean over the positive follow-ups of their mean token log-probability, less that over the negative ones.
+
+    Args:
+        log_likelihood: see `LogLikelihood`; None reads the extras "positive_logps" and "negative_logps", one mean token
+            log-probability a follow-up.
+        positive: follow-ups of a content user. The paper has about ten of each sign for each of six dimensions.
+        negative: follow-ups of a discontent user.
+        separator: between prompt, response and follow-up.
+
+    Raises:
+        InputError: no follow-up of a sign.
+    """
+
+    paper = "FLR, arXiv 2409.13948"
+    needs = frozenset({"positive_logps", "negative_logps"})
+
+    def __init__(
+        self,
+        log_likelihood: LogLikelihood | None = None,
+        positive: Sequence[str] = POSITIVE,
+        negative: Sequence[str] = NEGATIVE,
+        separator: str = "\n\n",
+    ):
+        for name, texts in (("positive", positive), ("negative", negative)):
+            if isinstance(texts, str) or not texts:
+                raise InputError(f"{name} must be one or more follow-ups, not {texts!r}.")
+        self.log_likelihood = log_likelihood
+        self.positive, self.negative = tuple(positive), tuple(negative)
+        self.separator = separator
+        self.needs = frozenset() if log_likelihood else type(self).needs
+
+    def value(self, episode: Episode) -> float | None:
+        positive, negative = self._mean(episode, "positive"), self._mean(episode, "negative")
+        return None if positive is None or negative is None else positive - negative
+
+    def _mean(self, episode: Episode, sign: str) -> float | None:
+        if self.log_likelihood is None:
+            logps = finite(episode.extra(f"{sign}_logps"), f"{sign}_logps")
+            return None if logps is None or not len(logps) else float(logps.mean())
+        context = self.separator.join((episode.prompt, episode.response, ""))
+        logps = [self.log_likelihood(text, context) for text in getattr(self, sign)]
+        known = [logp for logp in logps if logp is not None and math.isfinite(logp)]
+        return fmean(known) if len(known) == len(logps) else None
+
+
+def mask_copies(text: str, source: str, run: int = 4, mask: str = "…") -> str:
+    """``text`` with every run of ``run`` or more words that also occurs in ``source`` replaced by ``mask``.
+
+    Case and what stands between words are ignored. A source of fewer words is looked for as a whole.
+    """
+    wanted = [word.casefold() for word in _WORD.findall(source)]
+    run = min(run, len(wanted))
+    if run == 0:
+        return text
+    known = {tuple(wanted[i : i + run]) for i in range(len(wanted) - run + 1)}
+    places = [(match.start(), match.end(), match.group().casefold()) for match in _WORD.finditer(text)]
+    copied = [False] * len(places)
+    for i in range(len(places) - run + 1):
+        if tuple(place[2] for place in places[i : i + run]) in known:
+            copied[i : i + run] = [True] * run
+    kept, position = [], 0
+    for i, (start, stop, _) in enumerate(places):
+        if copied[i]:
+            if not i or not copied[i - 1]:
+                kept += [text[position:start], mask]
+            position = stop
+    return "".join([*kept, text[position:]])
+
+
+@register("prompt-echo")
+class PromptEcho(Reward):
+    """Mean log-probability of the instruction's tokens, given the response and a question about it.
+
+    A response that repeats the instruction would make it certain. Before a model reads the response, runs of words
+    taken from the instruction are therefore masked; where the log-probabilities come from the caller, a response with
+    such a run is not judged (``valid=False``): the caller masks with `mask_copies` and vouches with ``masked=True``.
+
+    Args:
+        log_likelihood: see `LogLikelihood`; None reads the extra "echo_logps", one log-probability a token.
+        query: what the model is asked, after the response.
+        run: how many words in a row make a copy.
+        masked: the extra was computed on masked responses.
+    """
+
+    paper = "PromptEcho"
+    needs = frozenset({"echo_logps"})
+
+    def __init__(
+        self,
+        log_likelihood: LogLikelihood | None = None,
+        query: str = "Which instruction was this written for?",
+        run: int = 4,
+        masked: bool = False,
+    ):
+        self.log_likelihood = log_likelihood
+        self.query = query
+        self.run = checked_count("run", run, low=1, unit="words")
+        self.masked = masked
+        self.needs = frozenset() if log_likelihood else type(self).needs
+
+    def value(self, episode: Episode) -> float | None:
+        if not episode.prompt.strip():
+            return None
+        visible = mask_copies(episode.response, episode.prompt, self.run)
+        if self.log_likelihood is not None:
+            logp = self.log_likelihood(episode.prompt, f"{visible}\n\n{self.query}\n\n")
+            return logp if logp is not None and math.isfinite(logp) else None
+        if visible != episode.response and not self.masked:
+            return None
+        logps = finite(episode.extra("echo_logps"), "echo_logps")
+        return None if logps is None or not len(logps) else float(logps.mean())
+
+
+def information_gain(with_thought: Sequence[float], without: Sequence[float]) -> float:
+    """Sum over a continuation's tokens of its log-probability after the thought less that without one, nats.
+
+    Args:
+        with_thought: log-probabilities under the policy, after context and thought.
+        without: those of the same tokens under a slow copy of the policy, after the context alone.
+
+    Raises:
+        InputError: the two have different lengths.
+    """
+    if len(with_thought) != len(without):
+        raise InputError(f"the same tokens are scored twice, not {len(with_thought)} and {len(without)} of them.")
+    return math.fsum(a - b for a, b in zip(with_thought, without, strict=True))
+
+
+@register("rlp")
+class InformationGain(Reward):
+    """How many nats a thought adds to the log-likelihood of the true continuation, over a copy that does not think.
+
+    Needs the extras "thought_logps" (policy, after the thought) and "base_logps" (an average of past policies, without
+    it), one number for each token of the continuation. Both are numbers, so no gradient flows through the reward.
+
+    Args:
+        weight: of the term.
+    """
+
+    paper = "RLP, arXiv 2510.01265"
+    needs = frozenset({"thought_logps", "base_logps"})
+
+    def __init__(self, weight: float = 1.0):
+        self.weight = checked_number("weight", weight)
+
+    def value(self, episode: Episode) -> float | None:
+        logps = [finite(episode.extra(name), name) for name in ("thought_logps", "base_logps")]
+        if any(part is None for part in logps):
+            return None
+        return self.weight * information_gain(*(part.tolist() for part in logps if part is not None))

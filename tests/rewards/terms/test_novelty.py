@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palaestra import rewards
+from palaestra.errors import InputError
+from palaestra.rewards import Episode, Step
+from palaestra.rewards.terms.gradient_novelty import direction_novelty, token_gradients
+from palaestra.rewards.terms.repexp import coreset, elliptical_bonus, sparse_projection
+
+untimed = settings(deadline=None)
+
+VECTORS = st.lists(st.lists(st.floats(-3, 3), min_size=3, max_size=3), min_size=2, max_size=7)
+
+
+def by_features(success: Sequence[bool], features: Sequence[Sequence[float]]) -> list[Episode]:
+    return [
+        Episode("t", {}, (Step("", "x", 0.0, {}, 1),), s, float(s), True, False, None, {"features": f})
+        for s, f in zip(success, features, strict=True)
+    ]
+
+
+def pay(name: str, episodes: Sequence[Episode], **options: Any) -> list[float]:
+    return [verdict.reward for verdict in rewards.make(name, **options).group(episodes)]
+
+
+def walk(*observations: Any, pays: Mapping[int, float] | None = None) -> Episode:
+    paid = pays or {}
+    steps = tuple(Step(seen, "", paid.get(t, 0.0), {}, 1) for t, seen in enumerate(observations))
+    return Episode("t", {}, steps, False, 0.0, True, False, None)
+
+
+# Elliptical bonus (RepExp).
+
+
+def test_a_unit_vector_alone_has_leverage_1_over_1_plus_lambda():
+    assert elliptical_bonus(np.array([[1.0, 0.0]]), 0.01) == pytest.approx([0.990], abs=5e-4)
+
+
+def test_identical_responses_have_no_bonus_after_centring():
+    assert pay("repexp", by_features([True] * 3, [[1.0, 2.0]] * 3), embedder=None) == pytest.approx([1, 1, 1])
+
+
+@untimed
+@given(VECTORS)
+def test_the_bonuses_sum_to_no_more_than_the_dimensions(vectors: list[list[float]]):
+    features = np.array(vectors)
+    features -= features.mean(axis=0)
+    bonus = elliptical_bonus(features)
+    covariance = 0.01 * np.eye(3) + features.T @ features
+    assert bonus == pytest.approx(np.einsum("id,de,ie->i", features, np.linalg.inv(covariance), features), abs=1e-6)
+    assert bonus.sum() <= min(3, len(features) - 1) + 1e-6
+
+
+@untimed
+@given(VECTORS)
+def test_leave_one_out_bonus_uses_the_covariance_of_the_others(vectors: list[list[float]]):
+    features = np.array(vectors)
+    bonus = elliptical_bonus(features, 0.5, leave_one_out=True)
+    others = 0.5 * np.eye(3) + features[1:].T @ features[1:]
+    assert bonus[0] == pytest.approx(features[0] @ np.linalg.inv(others) @ features[0], rel=1e-6, abs=1e-9)
+
+
+def test_nobody_gets_a_bonus_in_a_group_without_a_success():
+    assert pay("repexp", by_features([False, False], [[1.0, 0.0], [0.0, 1.0]]), embedder=None) == [0, 0]
+
+
+def test_the_bonus_is_weighted_and_paid_to_failures_too():
+    # Centred: (.5, -.5) and (-.5, .5), rank one with norm 1: leverage .5 / 1.01 each.
+    paid = pay("repexp", by_features([True, False], [[1.0, 0.0], [0.0, 1.0]]), embedder=None, weight=0.1)
+    assert paid == pytest.approx([1 + 0.05 / 1.01, 0.05 / 1.01])
+
+
+@untimed
+@given(VECTORS, st.data())
+def test_repexp_never_ranks_a_failure_above_a_success(vectors: list[list[float]], data: st.DataObject):
+    success = data.draw(st.lists(st.booleans(), min_size=len(vectors), max_size=len(vectors)))
+    made = rewards.make("repexp", embedder=None, weight=1.0)
+    assert made.ranks_success
+    paid = [verdict.reward for verdict in made.group(by_features(success, vectors))]
+    assert_ranked(paid, success)
+
+
+def assert_ranked(paid: Sequence[float], success: Sequence[bool]) -> None:
+    won = [r for r, s in zip(paid, success, strict=True) if s]
+    lost = [r for r, s in zip(paid, success, strict=True) if not s]
+    assert not won or not lost or max(lost) <= min(won)
+
+
+def test_leave_one_out_promises_no_ranking():
+    assert not rewards.make("repexp", leave_one_out=True).ranks_success
+    assert not rewards.make("repexp", weight=1.5).ranks_success
+
+
+def test_a_wide_feature_is_projected_with_its_length_kept_on_average():
+    projection = sparse_projection(400, 64, np.random.default_rng(0))
+    rows = np.random.default_rng(1).normal(size=(200, 400))
+    ratio = np.square(rows @ projection).sum(axis=1) / np.square(rows).sum(axis=1)
+    assert ratio.mean() == pytest.approx(1.0, abs=0.1)
+    wide = by_features([True, True, False], rows[:3].tolist())
+    assert pay("repexp", wide, embedder=None) == pay("repexp", wide, embedder=None)
+    assert pay("repexp", wide, embedder=None) != pay("repexp", wide, embedder=None, seed=1)
+
+
+def test_coreset_takes_new_directions_first():
+    assert coreset(np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 0.9]]), 2) == [1, 2]
+
+
+def test_features_that_are_not_finite_make_the_group_invalid():
+    verdicts = rewards.make("repexp", embedder=None).group(by_features([True, False], [[1.0], [float("nan")]]))
+    assert [verdict.valid for verdict in verdicts] == [False, False]
+
+
+# Gradient novelty (G2RL).
+
+
+def test_identical_responses_are_not_scaled():
+    episodes = by_features([True, True, False], [[1.0, 2.0]] * 3)
+    assert pay("gradient-novelty", episodes) == [1, 1, -1]
+
+
+def test_orthogonal_responses_are_scaled_in_full():
+    episodes = by_features([True, True, False], np.eye(3).tolist())
+    assert pay("gradient-novelty", episodes, weight=0.5) == [1.5, 1.5, -1.5]
+
+
+def test_a_failure_in_the_direction_of_successes_is_punished_less():
+    episodes = by_features([True, False, False], [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    paid = pay("gradient-novelty", episodes)
+    assert paid[2] == -2.0
+    assert -1.2 < paid[1] < -1.0
+
+
+def test_novelty_by_hand():
+    similarity = np.array([[1.0, 0.6], [0.6, 1.0]])
+    assert direction_novelty(similarity, np.array([True, True])) == pytest.approx([0.8, 0.8])
+
+
+@untimed
+@given(VECTORS, st.data())
+def test_scaling_by_novelty_never_changes_a_sign(vectors: list[list[float]], data: st.DataObject):
+    success = data.draw(st.lists(st.booleans(), min_size=len(vectors), max_size=len(vectors)))
+    paid = pay("gradient-novelty", by_features(success, vectors), weight=0.7)
+    assert all(1 <= (r if s else -r) <= 1.7 for r, s in zip(paid, success, strict=True))
+    assert_ranked(paid, success)
+
+
+def test_the_feature_is_the_gradient_of_the_log_probability_in_the_hidden_states():
+    torch = pytest.importorskip("torch")
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.randn(5, 3, generator=generator, dtype=torch.float64)
+    hidden = torch.randn(4, 3, generator=generator, dtype=torch.float64, requires_grad=True)
+    tokens = torch.tensor([0, 4, 2, 2])
+    logits = hidden @ weights.T
+    torch.log_softmax(logits, dim=1)[torch.arange(4), tokens].sum().backward()
+    ours = token_gradients(torch.softmax(logits, 1).detach().numpy(), tokens.numpy(), weights.numpy())
+    assert hidden.grad is not None
+    assert ours == pytest.approx(hidden.grad.numpy(), abs=1e-12)
+
+
+# Visits: counts and RDD.
+
+
+def test_count_bonus_falls_with_the_root_of_the_visits_across_episodes():
+    made = rewards.make("count-bonus", weight=2.0)
+    assert made.values(walk("a", "b", "a")) == pytest.approx([2, 2, 2**0.5])  # type: ignore[attr-defined]
+    assert made(walk("a", "c")).reward == pytest.approx(2 / 3**0.5 + 2)
+
+
+def test_episodic_counts_start_anew():
+    made = rewards.make("count-bonus", episodic=True, exponent=1.0)
+    assert made(walk("a", "a")).reward == made(walk("a", "a")).reward == 1.5
+
+
+def test_states_are_told_apart_by_the_key():
+    made = rewards.make("count-bonus", key=lambda observation: observation["place"], exponent=1.0)
+    assert made(walk({"place": 1, "time": 0}, {"place": 1, "time": 1})).reward == 1.5
+
+
+def test_rdd_bonus_times_visits_is_the_variance_on_average():
+    made = rewards.make("rdd", dimension=2000, deviation=3.0)
+    for visits in range(1, 8):
+        # With 2,000 dimensions n * bonus / 9 has a deviation of sqrt(2 / 2000) = 0.032.
+        assert visits * made(walk("a")).reward == pytest.approx(9.0, rel=0.16)
+
+
+def test_rdd_bonus_of_a_new_state_is_full_again():
+    made = rewards.make("rdd", dimension=2000)
+    for _ in range(20):
+        made(walk("a"))
+    assert made(walk("a")).reward < 0.1
+    assert made(walk("b")).reward == pytest.approx(1.0, rel=0.16)
+
+
+@pytest.mark.parametrize("name", ["rdd", "count-bonus"])
+def test_saved_visits_go_on_exactly(name: str):
+    first, second = rewards.make(name), rewards.make(name)
+    first(walk("a", "b", "a"))
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    assert second(walk("a", "c")) == first(walk("a", "c"))
+    assert second.state_dict() == first.state_dict()
+    with pytest.raises(InputError, match="visits"):
+        second.load_state_dict({"other": 1})
+
+
+@pytest.mark.parametrize("name", ["rdd", "count-bonus"])
+def test_a_visit_is_paid_the_same_at_once(name: str):
+    made, again = rewards.make(name), rewards.make(name)
+    steps = walk("a", "b", "a").steps
+    assert [made.at_once(s, None, False) for s in steps] == again.values(walk("a", "b", "a"))  # type: ignore[attr-defined]
+
+
+# Captions (ONI).
+
+
+def test_the_second_occurrence_in_an_episode_pays_an_eighth():
+    made = rewards.make("oni", intrinsic=1.0)
+    made.label({"door opens": 1.0})  # type: ignore[attr-defined]
+    assert made.values(walk("door opens", "", "door opens")) == [1.0, 0.0, 0.125]  # type: ignore[attr-defined]
+    assert made.values(walk("door opens")) == [1.0]  # type: ignore[attr-defined]
+
+
+def test_an_unseen_caption_pays_nothing_and_is_queued_once():
+    made = rewards.make("oni")
+    assert made(walk("new", "new", "other")).reward == 0
+    assert made.queue == ("new", "other")  # type: ignore[attr-defined]
+
+
+def test_without_an_annotator_only_the_environment_pays():
+    made = rewards.make("oni", extrinsic=10.0)
+    for step in range(3):
+        assert made(walk("a", "b", pays={1: 0.5})).reward == 5.0
+        made.advance(step, 3)
+
+
+def test_the_annotator_labels_the_queue_between_updates():
+    asked: list[Sequence[str]] = []
+
+    def annotator(captions: Sequence[str]) -> dict[str, float]:
+        asked.append(captions)
+        return {caption: 0.5 for caption in captions if caption != "unclear"}
+
+    made = rewards.make("oni", annotator=annotator, intrinsic=1.0)
+    made(walk("clear", "unclear"))
+    made.advance(1, 10)
+    assert made(walk("clear", "unclear")).reward == 0.5
+    made.advance(2, 10)
+    assert asked == [("clear", "unclear"), ("unclear",)]
+
+
+def test_captions_are_remembered_up_to_the_capacity():
+    made = rewards.make("oni", capacity=2)
+    made(walk("a", "b", "c"))
+    assert made.queue == ("a", "b")  # type: ignore[attr-defined]
+
+
+def test_saved_labels_and_queue_go_on_exactly():
+    first, second = rewards.make("oni"), rewards.make("oni")
+    first(walk("a", "b"))
+    first.label({"a": 0.75})  # type: ignore[attr-defined]
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    assert second(walk("a", "c", "b")) == first(walk("a", "c", "b"))
+    assert second.state_dict() == first.state_dict()
+    with pytest.raises(InputError, match="labels"):
+        second.load_state_dict({})
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("repexp", {"weight": -1}),
+        ("repexp", {"ridge": 0}),
+        ("repexp", {"dimension": 0}),
+        ("gradient-novelty", {"weight": float("nan")}),
+        ("rdd", {"dimension": 0}),
+        ("rdd", {"seed": -1}),
+        ("count-bonus", {"exponent": -1}),
+        ("oni", {"capacity": 0}),
+    ],
+)
+def test_wrong_arguments_are_refused(name: str, options: dict[str, Any]):
+    with pytest.raises(InputError):
+        rewards.make(name, **options)

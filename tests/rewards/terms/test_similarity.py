@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palaestra import rewards
+from palaestra.errors import InputError
+from palaestra.rewards import Episode, Step
+from palaestra.rewards.embedding import cosines
+from palaestra.rewards.terms.self_reference import (
+    dbscan,
+    progress_by_deviation,
+    progress_by_rank,
+    success_centres,
+)
+from palaestra.rewards.terms.similarity import best_match
+
+untimed = settings(deadline=None)
+
+Make = Callable[..., Episode]
+
+
+def likeness(name: str, response: str, reference: object, **options: object) -> float:
+    episode = Episode(
+        "t", {}, (Step("", response, 0.0, {}, 1),), True, 1.0, True, False, None, {"reference": reference}
+    )
+    return rewards.make(name, **options)(episode).reward
+
+
+# Whole texts.
+
+
+@pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
+def test_identical_texts_are_worth_1(name: str):
+    assert likeness(name, "The cat sat, twice.", "The cat sat, twice.") == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
+def test_disjoint_texts_are_worth_0(name: str):
+    assert likeness(name, "aaa bbb", "ccc ddd") == 0.0
+    assert likeness(name, "", "ccc ddd") == 0.0
+
+
+def test_an_embedder_of_ones_own_decides_and_its_scale_does_not():
+    vectors = {"north": [0.0, 2.0], "northeast": [5.0, 5.0]}
+    paid = likeness(
+        "semantic-similarity", "north", "northeast", embedder=lambda texts: np.array([vectors[t] for t in texts])
+    )
+    assert paid == pytest.approx(0.5**0.5)
+
+
+@pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
+def test_a_reference_that_is_missing_or_blank_is_refused(name: str, episode: Make):
+    for reference in ("  ", 5):
+        with pytest.raises(InputError, match="reference"):
+            likeness(name, "x", reference)
+    with pytest.raises(InputError, match="reference"):
+        rewards.make(name)(episode(text="x"))
+    assert rewards.make(name, reference=lambda e: "x")(episode(text="x")).reward == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
+def test_an_embedder_that_fails_gives_an_invalid_verdict(name: str, episode: Make):
+    made = rewards.make(name, embedder=lambda texts: np.full((len(texts), 2), np.inf), reference=lambda e: "y")
+    assert not made(episode(text="x")).valid
+
+
+# Word against word (BMAS).
+
+WORDS = st.lists(st.sampled_from(["red", "green", "blue", "bluish"]), min_size=1, max_size=6)
+
+
+@untimed
+@given(WORDS, WORDS)
+def test_bmas_is_symmetric(first: list[str], second: list[str]):
+    there, back = (likeness("bmas", " ".join(a), " ".join(b)) for a, b in ((first, second), (second, first)))
+    assert there == pytest.approx(back)
+
+
+@untimed
+@given(st.lists(st.lists(st.floats(-1, 1), min_size=3, max_size=3), min_size=2, max_size=6), st.data())
+def test_a_copied_word_never_lowers_the_reference_half(vectors: list[list[float]], data: st.DataObject):
+    reference, response = np.array(vectors[:1]), np.array(vectors[1:])
+    copied = np.vstack([response, response[data.draw(st.integers(0, len(response) - 1))]])
+    assert best_match(cosines(copied, reference))[1] >= best_match(cosines(response, reference))[1]
+
+
+def test_bmas_by_hand():
+    # Rows: best .8 and .6; columns: best .8, .6 and .3.
+    similarity = np.array([[0.8, 0.1, 0.3], [0.2, 0.6, 0.0]])
+    forward, backward = best_match(similarity)
+    assert (forward, backward) == (pytest.approx(0.7), pytest.approx(1.7 / 3))
+
+
+def test_spellings_are_alike_to_the_default_embedder():
+    assert likeness("bmas", "colour", "color") > 0.5
+
+
+def test_only_so_many_words_are_compared():
+    assert likeness("bmas", "right " + "wrong " * 50, "right", max_words=1) == pytest.approx(1.0)
+
+
+# Distance to the group's successes (SRPO).
+
+
+def group(success: Sequence[bool], features: Sequence[Sequence[float]]) -> list[Episode]:
+    return [
+        Episode("t", {}, (Step("", "x", 0.0, {}, 1),), s, float(s), True, False, None, {"features": f})
+        for s, f in zip(success, features, strict=True)
+    ]
+
+
+def pay(episodes: Sequence[Episode], form: str = "code") -> list[float]:
+    made = rewards.make("self-reference", form=form, embedder=None)
+    return [verdict.reward for verdict in made.group(episodes)]
+
+
+def test_progress_in_the_released_code():
+    assert progress_by_rank(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.5960, 0.3000, 0.0040], abs=5e-5)
+    assert progress_by_rank(np.array([2.0, 2.0])) == pytest.approx([0.3, 0.3])
+
+
+def test_progress_in_the_paper_is_one_half_at_the_mean():
+    assert progress_by_deviation(np.array([1.0, 2.0, 3.0])) == pytest.approx(
+        [1 / (1 + np.exp(-(1.5**0.5))), 0.5, 1 / (1 + np.exp(1.5**0.5))]
+    )
+
+
+@pytest.mark.parametrize("form", ["code", "paper"])
+@untimed
+@given(st.lists(st.tuples(st.booleans(), st.lists(st.floats(-9, 9), min_size=2, max_size=2)), min_size=1, max_size=9))
+def test_every_failure_is_worth_less_than_every_success(form: str, members):
+    success = [s for s, _ in members]
+    paid = pay(group(success, [f for _, f in members]), form)
+    assert all(r == 1.0 if s else 0 <= r < 1 for r, s in zip(paid, success, strict=True))
+
+
+@pytest.mark.parametrize("form", ["code", "paper"])
+def test_progress_falls_with_the_distance(form: str):
+    paid = pay(group([True, False, False, False], [[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), form)
+    assert 1 > paid[2] > paid[3] > paid[1]
+
+
+def test_nobody_has_progress_where_all_failed():
+    assert pay(group([False, False], [[0.0], [1.0]])) == [0, 0]
+    assert pay(group([True, True], [[0.0], [1.0]])) == [1, 1]
+
+
+def test_the_nearest_of_several_clusters_counts():
+    successes = [[0.0, 0.0], [0.1, 0.0], [10.0, 10.0], [10.1, 10.0]]
+    centres = success_centres(np.array(successes))
+    assert centres == pytest.approx(np.array([[0.05, 0.0], [10.05, 10.0]]))
+    paid = pay(group([True] * 4 + [False] * 2, [*successes, [9.0, 9.0], [5.0, 5.0]]))
+    assert paid[4] == pytest.approx(0.5960, abs=5e-5)
+
+
+def test_without_a_cluster_the_mean_of_the_successes_counts():
+    assert success_centres(np.array([[0.0], [10.0]])) == pytest.approx(np.array([[5.0]]))
+
+
+@untimed
+@given(st.lists(st.lists(st.integers(0, 6), min_size=2, max_size=2), min_size=1, max_size=14), st.integers(1, 4))
+def test_dbscan_agrees_with_scikit_learn(points: list[list[int]], least: int):
+    cluster = pytest.importorskip("sklearn.cluster")
+    rows = np.array(points, dtype=float)
+    assert dbscan(rows, 1.5, least).tolist() == cluster.DBSCAN(eps=1.5, min_samples=least).fit(rows).labels_.tolist()
+
+
+def test_trajectories_are_compared_by_their_text_without_features(episode: Make):
+    made = rewards.make("self-reference")
+    episodes = [
+        episode(True, ["up", "left"], observations=["start", "hall"]),
+        episode(False, ["up", "wait"], observations=["start", "hall"]),
+        episode(False, ["sleep", "sleep"], observations=["start", "start"]),
+    ]
+    paid = [verdict.reward for verdict in made.group(episodes)]
+    assert made.needs == frozenset()
+    assert paid[0] == 1.0
+    assert paid[1] > paid[2]
+
+
+@pytest.mark.parametrize("wrong", [{"form": "theirs"}, {"radius": -1}, {"least": 0}])
+def test_wrong_arguments_are_refused(wrong: dict[str, object]):
+    with pytest.raises(InputError):
+        rewards.make("self-reference", **wrong)
