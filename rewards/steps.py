@@ -98,7 +98,7 @@ def thought_rewards(labels: Sequence[bool], correct: bool, outcome: float, scale
     rewards = np.zeros(len(labels))
     runs = merged_runs(labels)
     targets = [outcome if label else other for *_, label in runs]
-    for (_, stop, _), target, after in zip(runs, targets, [*targets[1:], outcome], strict=True):
+    for (_, stop, _), target, after in zip(runs, targets, [*targets, outcome][1:], strict=True):
         rewards[stop - 1] = target - after
     return rewards
 
