@@ -130,6 +130,11 @@ def test_orthogonal_responses_are_scaled_in_full():
     assert pay("gradient-novelty", episodes, weight=0.5) == [1.5, 1.5, -1.5]
 
 
+def test_without_other_successes_nothing_is_scaled():
+    assert pay("gradient-novelty", by_features([True, False], np.eye(2).tolist()))[0] == 1.0
+    assert pay("gradient-novelty", by_features([False, False], np.eye(2).tolist())) == [-1, -1]
+
+
 def test_a_failure_in_the_direction_of_successes_is_punished_less():
     episodes = by_features([True, False, False], [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
     paid = pay("gradient-novelty", episodes)

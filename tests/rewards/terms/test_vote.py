@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
+from palaestra.rewards.terms.evol_rl import novelty
 from palaestra.rewards.terms.scope import ParetoSubgroups, pareto_choice, step_confidence
+from palaestra.rewards.terms.vote import Ballot
 
 untimed = settings(deadline=None)
 
@@ -174,6 +176,15 @@ def test_subgroups_are_consecutive_and_the_same_in_every_run():
     assert len({tuple(ParetoSubgroups(seed=s).labels(ballot, 2)) for s in range(5)}) > 1
 
 
+def test_more_distinct_labels_win_at_equal_reward():
+    class Given(ParetoSubgroups):
+        def labels(self, ballot: Ballot, size: int) -> list[str | None]:
+            return ["a", "b", "b", "a"] if size == 1 else ["a"] * 4
+
+    episodes = [an_episode(a) for a in "AABB"]
+    assert pay("majority-vote", episodes, partition=Given(sizes=[1, 4])) == [1, 0, 1, 0]
+
+
 def test_the_subgroup_size_is_chosen_for_the_whole_batch():
     groups = [[an_episode(a, task, token_confidence=[1.0]) for a in text] for task, text in (("x", "ABAB"), ("y", "C"))]
     verdicts = rewards.make("scope").batch(groups)
@@ -231,6 +242,15 @@ def test_the_most_novel_of_three_gets_1_and_the_least_a_half():
 
 def test_a_class_without_spread_gets_the_middle_and_not_its_raw_novelty():
     assert pay("evol-rl", [reasoned("A", "same"), reasoned("A", "same"), reasoned("B", "other")]) == [0.75, 0.75, -0.75]
+
+
+def test_sums_in_another_order_are_no_novelty():
+    # Everybody has similarities .1, .2 and .3 to the others, which add up to .6 or to .6000000000000001.
+    similarity = np.ones((4, 4))
+    for value, pairs in ((0.1, [(0, 1), (2, 3)]), (0.2, [(0, 2), (1, 3)]), (0.3, [(0, 3), (1, 2)])):
+        for i, j in pairs:
+            similarity[i, j] = similarity[j, i] = value
+    assert novelty(similarity, np.ones(4, dtype=bool)).tolist() == [0.5] * 4
 
 
 def test_an_answer_that_is_missing_gets_the_least():
