@@ -31,7 +31,7 @@ def suffix_sums(r_t: ArrayLike, discount: float = 1.0) -> np.ndarray:
 
 
 def suffix_minima(r_t: ArrayLike) -> np.ndarray:
-    """The least reward from each step on: what `min_form` approximates up to the worst step (PURE, 2504.15275)."""
+    """The least reward from each step on: what `min_form` approximates up to the worst step (PURE, arXiv 2504.15275)."""
     return np.minimum.accumulate(_vector(r_t)[::-1])[::-1]
 
 
@@ -47,7 +47,7 @@ def delta_steps(s_t: ArrayLike) -> np.ndarray:
 
 
 def min_form(r_t: ArrayLike, temperature: float = 0.1) -> np.ndarray:
-    """``softmax(-r / temperature) * r``: rewards whose sum is a soft minimum (PURE, arXiv 2504.15275, §3).
+    """``softmax(-r / temperature) * r``: rewards whose sum is a soft minimum (PURE, arXiv 2504.15275).
 
     At temperature 0 the worst step keeps its reward and all others get 0; steps that tie for worst share it.
 

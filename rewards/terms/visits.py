@@ -62,7 +62,7 @@ class CountBonus(_VisitBonus):
         key: from an observation to what identifies the state.
     """
 
-    paper = "MBIE-EB, Strehl and Littman, JCSS 2008, eq. 4"
+    paper = "MBIE-EB, Strehl and Littman, JCSS 2008"
 
     def __init__(self, weight: float = 1.0, exponent: float = 0.5, episodic: bool = False, key: StateKey = str):
         super().__init__(weight, key)

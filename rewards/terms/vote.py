@@ -122,7 +122,7 @@ class VoteReward(BatchReward):
         InputError: unknown name of a slot or a format; when called, a weight that is negative or not finite.
     """
 
-    paper = "TTRL, arXiv 2504.16084, eq. 3"
+    paper = "TTRL, arXiv 2504.16084"
     complete = True
 
     def __init__(
