@@ -31,7 +31,7 @@ def suffix_sums(r_t: ArrayLike, discount: float = 1.0) -> np.ndarray:
 
 
 def suffix_minima(r_t: ArrayLike) -> np.ndarray:
-    """The least reward from each step on: what `min_form` approximates up to the worst step (PURE, arXiv 2504.15275)."""
+    """Least reward from each step on: what `min_form` approximates up to the worst step (PURE, arXiv 2504.15275)."""
     return np.minimum.accumulate(_vector(r_t)[::-1])[::-1]
 
 
