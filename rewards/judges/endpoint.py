@@ -218,17 +218,11 @@ class EndpointJudge(Judge):
         import openai
 
         end = time.monotonic() + self.timeout
-        body = bytearray()
         try:
             with client.chat.completions.with_streaming_response.create(
                 model=self.model, messages=messages, timeout=self.timeout, **settings
             ) as response:
-                for part in response.iter_bytes():
-                    body += part
-                    if time.monotonic() > end:
-                        raise _Failure(f"the endpoint took longer than {self.timeout:g} s.")
-                    if len(body) > MAX_BODY:
-                        raise _Failure(f"the endpoint's answer exceeds {MAX_BODY} bytes.")
+                return self._read(response, end)
         except openai.APIStatusError as error:
             status = error.status_code
             if status in (401, 403, 404):
@@ -241,12 +235,22 @@ class EndpointJudge(Judge):
             raise _Failure(f"the endpoint answered {status}.", again, after) from error
         except openai.APIError as error:  # no connection, a time-out
             raise _Failure(f"the endpoint did not answer: {error}") from error
-        except Exception as error:
-            # While the answer is read, the SDK lets the errors of its HTTP library through.
-            if type(error).__module__.partition(".")[0] not in ("httpx", "httpcore"):
-                raise
-            raise _Failure(f"the endpoint's answer broke off: {error!r}") from error
-        return bytes(body)
+
+    def _read(self, response: Any, end: float) -> bytes:
+        body = bytearray()
+        parts = response.iter_bytes()
+        while True:
+            try:
+                part = next(parts, None)
+            except Exception as error:  # whatever the HTTP library of the SDK raises when a transfer breaks off
+                raise _Failure(f"the endpoint's answer broke off: {error!r}") from error
+            if part is None:
+                return bytes(body)
+            body += part
+            if time.monotonic() > end:
+                raise _Failure(f"the endpoint took longer than {self.timeout:g} s.")
+            if len(body) > MAX_BODY:
+                raise _Failure(f"the endpoint's answer exceeds {MAX_BODY} bytes.")
 
     def _connect(self) -> Any:
         try:
