@@ -42,6 +42,7 @@ class AnnealedProcess(Timed):
     """
 
     paper = "Atom-Searcher, arXiv 2508.12800"
+    needs = frozenset({"atom_scores", "reference"})
     complete = True
 
     def __init__(

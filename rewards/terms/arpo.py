@@ -43,6 +43,7 @@ class ARPO(Reward):
     """
 
     paper = "ARPO, arXiv 2507.19849 (hierarchical reward)"
+    needs = frozenset({"reference"})
     complete = True
 
     def __init__(

@@ -33,6 +33,7 @@ class Consistency(Reward):
     """
 
     paper = "R1-Reward (StableReinforce), arXiv 2505.02835 (consistency reward)"
+    needs = frozenset({"consistency"})
     complete = True
     ranks_success = True
 

@@ -49,6 +49,7 @@ class GradientInfluence(Composite):
     """
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (gradient-based)"
+    complete = True
 
     def __init__(self, objectives: Mapping[str, Reward] | None = None, lr: float = 0.1, mu: float = 1.0):
         super().__init__(

@@ -81,6 +81,8 @@ class HypervolumeWeighting(Composite):
     """
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (hypervolume-guided)"
+    complete = True
+    ranks_success = True
 
     def __init__(
         self,

@@ -58,6 +58,7 @@ class LagrangianMix(Composite):
     """
 
     paper = "Confronting Reward Model Overoptimization with Constrained RLHF, arXiv 2310.04373"
+    complete = True
 
     def __init__(
         self,

@@ -49,6 +49,7 @@ class LSC(Reward):
     """
 
     paper = "Transforming and Combining Rewards for Aligning Large Language Models, arXiv 2402.00742"
+    needs = frozenset({"reward_model_score"})
 
     def __init__(self, scorers: Mapping[str, Scorer] | None = None, references: Mapping[str, float] | None = None):
         if scorers is None:

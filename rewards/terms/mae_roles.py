@@ -63,6 +63,7 @@ class MultiAgentEvolve(Reward):
     """
 
     paper = "Multi-Agent Evolve, arXiv 2510.23595 (rewards of the roles)"
+    needs = frozenset({"judge_score"})
 
     def __init__(
         self,
@@ -77,8 +78,9 @@ class MultiAgentEvolve(Reward):
         self.score = Score(scorer, key, 0.0, 1.0)
         self.tag = checked_tags([tags[role] if tag is None else tag])[0]
         self.threshold = checked_number("threshold", threshold, low=0.0, high=1.0)
-        if role != "judge":
-            self.needs = self.score.needs | ({"solver_scores"} if role == "proposer" else frozenset())
+        self.needs = self.score.needs if role != "judge" else frozenset()
+        if role == "proposer":
+            self.needs |= {"solver_scores"}
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -42,6 +42,7 @@ class OutcomeNoise(Composite):
     """
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (noisy rewards)"
+    complete = True
 
     def __init__(self, child: Reward | None = None, flip_prob: float = 0.4, unit: str = "group", seed: int = 0):
         super().__init__({"child": Verifiable(scale=1.0) if child is None else child})

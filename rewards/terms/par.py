@@ -99,6 +99,7 @@ class PAR(Reward):
     """
 
     paper = "Reward Shaping to Mitigate Reward Hacking in RLHF (PAR), arXiv 2502.18770"
+    needs = frozenset({"reference_scores", "reward_model_score"})
 
     def __init__(
         self,

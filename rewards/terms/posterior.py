@@ -26,6 +26,7 @@ class Posterior(Reward):
     """
 
     paper = "Posterior-GRPO, arXiv 2508.05170"
+    needs = frozenset({"process_score"})
     complete = True
     ranks_success = True
 

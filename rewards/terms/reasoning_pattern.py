@@ -80,6 +80,7 @@ class RPRCalibration(Reward):
     """
 
     paper = ReasoningPattern.paper
+    needs = frozenset({"reward_model_score"})
 
     def __init__(
         self,

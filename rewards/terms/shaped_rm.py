@@ -28,6 +28,7 @@ class ShapedRM(Reward):
     """
 
     paper = "Qwen2.5-Math, arXiv 2409.12122 (reward shaping)"
+    needs = frozenset({"reward_model_score"})
     complete = True
     ranks_success = True
 

@@ -33,6 +33,7 @@ class SignScaled(Reward):
     """
 
     paper = "Auto MC-Reward, arXiv 2312.09238"
+    needs = frozenset({"dense_reward"})
     complete = True
     ranks_success = True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...errors import InputError
 from ..arguments import checked_choice, checked_count, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
@@ -36,6 +35,7 @@ class TargetLength(Reward):
     """
 
     paper = "L1 (LCPO), arXiv 2503.04697, eqs. 1 and 2"
+    needs = frozenset({"target_tokens"})
     complete = True
     ranks_success = True
 
@@ -44,8 +44,8 @@ class TargetLength(Reward):
         self.alpha = checked_number("alpha", alpha, low=0.0)
         self.delta = checked_number("delta", delta, low=0.0, high=1.0)
         self.target = None if target is None else checked_count("target", target, unit="tokens")
-        if self.target is None:
-            self.needs = frozenset({"target_tokens"})
+        if self.target is not None:
+            self.needs = frozenset()
         if mode == "exact":
             self.ranks_success = False
 
@@ -58,7 +58,7 @@ class TargetLength(Reward):
             self.target if self.target is not None else episode.extra("target_tokens"), "target_tokens", low=0.0
         )
         if target is None:
-            raise InputError("target_tokens must be a number of tokens of at least 0, not None.")
+            return None
         if self.mode == "exact":
             return exact_length(episode.success, episode.tokens, target, self.alpha)
         return at_most_length(episode.success, episode.tokens, target, self.alpha, self.delta)

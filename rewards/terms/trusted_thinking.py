@@ -56,6 +56,7 @@ class TrustedThinking(Timed, GroupReward):
     """
 
     paper = "SophiaVL-R1 (Trust-GRPO), arXiv 2505.17018"
+    needs = frozenset({"thinking_score"})
     complete = True
     ranks_success = True
 

@@ -33,3 +33,7 @@ def test_the_target_may_come_with_the_episode(episode: Maker):
 def test_wrong_arguments_are_refused(wrong: dict[str, Any]):
     with pytest.raises(InputError):
         make("target-length", **wrong)
+
+
+def test_an_episode_whose_target_is_unknown_is_invalid(episode: Maker):
+    assert not make("target-length")(episode(target_tokens=None)).valid
