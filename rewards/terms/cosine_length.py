@@ -30,7 +30,7 @@ class CosineLength(Reward):
         InputError: some failure would be worth more than some success; when called, there is no limit.
     """
 
-    paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373, Section 4 (cosine reward)"
+    paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (cosine reward)"
     complete = True
     ranks_success = True
 
