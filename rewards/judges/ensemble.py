@@ -37,7 +37,7 @@ class Votes(Judge):
     A pass that failed is left out; the judgement is not valid when fewer than half of them answered.
 
     Args:
-        judge: what is asked; give it a temperature above 0, or all passes are alike.
+        of: the judge that is asked; give it a temperature above 0, or all passes are alike.
         votes: number of passes.
         seed: of the first pass; the others follow.
     """
@@ -45,8 +45,8 @@ class Votes(Judge):
     name = "votes"
     paper = "EditScore, arXiv 2509.23909"
 
-    def __init__(self, judge: Judge | str | Mapping[str, Any] = "rules", votes: int = 4, seed: int = 0):
-        self.judge = as_judge(judge)
+    def __init__(self, of: Judge | str | Mapping[str, Any] = "rules", votes: int = 4, seed: int = 0):
+        self.judge = as_judge(of)
         self.votes = checked_count("votes", votes, 1)
         self.seed = checked_count("seed", seed)
 
@@ -78,7 +78,7 @@ class Aspects(Judge):
 
     Args:
         aspects: principles with their weights of at least 0, or a sequence of principles of equal weight.
-        judge: what is asked.
+        of: the judge that is asked.
         mean: "geometric" (a 0 in one aspect is a 0) or "arithmetic".
 
     Raises:
@@ -91,7 +91,7 @@ class Aspects(Judge):
     def __init__(
         self,
         aspects: Mapping[str, float] | Sequence[str],
-        judge: Judge | str | Mapping[str, Any] = "rules",
+        of: Judge | str | Mapping[str, Any] = "rules",
         mean: str = "geometric",
     ):
         weights = dict(aspects) if isinstance(aspects, Mapping) else dict.fromkeys(aspects, 1.0)
@@ -100,7 +100,7 @@ class Aspects(Judge):
         }
         if sum(self.weights.values()) <= 0:
             raise InputError(f"aspects must name at least one principle with a positive weight, not {aspects!r}.")
-        self.judge = as_judge(judge)
+        self.judge = as_judge(of)
         self.mean = checked_choice("mean", mean, ("geometric", "arithmetic"))
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
