@@ -19,13 +19,14 @@ class Outcome(Reward):
     complete = True
 
     def __call__(self, episode: Episode) -> Verdict:
+        if not episode.valid:
+            return self.verdict(episode, None)
         terms: defaultdict[str, float] = defaultdict(float)
         for step in episode.steps:
             for name, value in (step.terms or {"outcome": step.reward}).items():
                 terms[name] += float(value)
         return Verdict(
             score=1.0 if episode.success else episode.progress,
-            success=episode.success and episode.valid,
-            valid=episode.valid,
+            success=episode.success,
             terms=dict(terms) or {"outcome": 0.0},
         )

@@ -44,6 +44,8 @@ class ThoughtReward(StepReward):
 
     def group_values(self, episodes: Sequence[Episode]) -> list[list[float] | None]:
         """What each step of each of the valid episodes of one task is paid."""
+        if not episodes:
+            return []
         success = np.array([float(episode.success) for episode in episodes])
         spread = success.std()
         outcomes = (success - success.mean()) / spread if spread > 0 else np.zeros(len(success))

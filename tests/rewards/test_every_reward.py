@@ -1,0 +1,276 @@
+"""What holds for every registered reward, whatever it rewards: bounds, ranks, invalid episodes, state, papers."""
+
+from __future__ import annotations
+
+import json
+import math
+import string
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palaestra.errors import MissingExtra
+from palaestra.rewards import REWARDS, Episode, Reward, Step
+from palaestra.rewards.algebra import Composite, Shaped
+from palaestra.rewards.models.token_episode import TokenEpisode
+from palaestra.rewards.terms.outcome import Outcome
+from palaestra.rewards.terms.overlong import Overlong
+
+# Registered here and not by a test of something else in the same process.
+NAMES = sorted(name for name, cls in REWARDS.items() if cls.__module__.startswith("palaestra.rewards"))
+
+OWN = {"clip", "gate", "outcome", "scheduled", "shaped", "sum", "token-budget", "weighted"}
+"""Rewards that come from no paper."""
+
+
+def options(name: str) -> dict[str, Any]:
+    """What a constructor cannot do without."""
+    child = Overlong(max_tokens=40)
+    return {
+        "clip": {"child": Outcome(), "low": 0.0, "high": 1.0},
+        "gate": {"child": child},
+        "geometric-mean": {"a": Reward_("judge_score", 0.0), "b": Reward_("confidence", 0.0)},
+        "normalize": {"correct": Outcome(), "brevity": child},
+        "saturate": {"child": child},
+        "scheduled": {"child": child, "schedule": {"kind": "linear", "start": 1.0, "end": 0.0}},
+        "shaped": {"brevity": child, "judged": Reward_("judge_score", 0.0), "width": 0.99},
+        "sum": {"correct": Outcome(), "brevity": child},
+        "trust": {"child": child},
+        "veto": {"child": child, "critic": Reward_("judge_score", 0.0)},
+        "weighted": {"child": child, "weight": -2.0},
+    }.get(name, {})
+
+
+class Reward_(Reward):
+    """Reads a score in [0, 1] from the extras."""
+
+    def __init__(self, key: str, low: float):
+        self.key, self.low = key, low
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.low, 1.0
+
+    def value(self, episode: Episode) -> float:
+        return float(episode.extras[self.key])
+
+
+def made(name: str) -> Reward:
+    """The reward, with a model of its own where it is one."""
+    if name in ("reward-model", "implicit-process"):
+        return with_model(name)
+    return REWARDS[name](**options(name))
+
+
+def with_model(name: str) -> Reward:
+    if name == "reward-model":
+        from palaestra.rewards.models import RewardModel
+
+        return REWARDS[name](model=RewardModel(seed=0))  # type: ignore[call-arg]
+    return REWARDS[name](prm=Lengths())  # type: ignore[call-arg]
+
+
+class Lengths:
+    """A process reward model that likes long turns."""
+
+    def turn_rewards(self, episodes: Sequence[Any]) -> list[list[float]]:
+        return [[0.1 * (end - start) for start, end in episode.turns] for episode in episodes]
+
+
+def text(rng: np.random.Generator) -> str:
+    """An answer that may have tags, a confidence, a tool call, words of reasoning, repetition, or nothing."""
+    words = ["wait", "therefore", "however", "the", "cat", "7", "13", "so", "\n\n", *string.ascii_lowercase[:6]]
+    body = " ".join(rng.choice(words, rng.integers(0, 30)))
+    answer = str(rng.integers(0, 3))
+    parts = [
+        f"<think>{body}</think>",
+        body,
+        f"<answer>{answer}</answer>",
+        f"\\boxed{{{answer}}}",
+        f"<confidence>{rng.uniform(-0.2, 1.2):.2f}</confidence>",
+        '<tool_call>{"name": "f", "parameters": {"x": 1}}</tool_call>',
+    ]
+    return "\n".join(part for part in parts if rng.random() < 0.5)
+
+
+def some_episode(rng: np.random.Generator, valid: bool = True) -> Episode:
+    steps = []
+    for _ in range(rng.integers(1, 5)):
+        tokens = int(rng.integers(1, 40))
+        reward = float(rng.integers(0, 2))
+        logps = tuple((-rng.exponential(1.0, tokens)).tolist())
+        steps.append(Step("What is 3 + 4?", text(rng), reward, {"answer": reward}, tokens, logps))
+    success = bool(rng.random() < 0.5)
+    progress = 1.0 if success else float(rng.uniform(0, 1))
+    extras = some_extras(rng, steps)
+    truncated = bool(rng.random() < 0.2) and not success
+    return Episode("t", {"digits": 1}, tuple(steps), success, progress, valid, truncated, 160, extras)
+
+
+def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, Any]:
+    """Everything that any reward needs, drawn without regard to success."""
+    count = len(steps)
+    tokens = sum(step.tokens for step in steps)
+    unit = rng.uniform(0, 1, count).tolist()
+    memory = float(rng.integers(0, 2000))
+    ends = np.cumsum([1, *(step.tokens for step in steps)]).tolist()
+    turns = tuple(zip(ends[:-1], ends[1:], strict=True))
+    scores = ("judge_score", "process_score", "thinking_score", "confidence", "reward", "rm_score", "model_score")
+    return {
+        **{name: float(rng.uniform(0, 1)) for name in scores},
+        "reward_model_score": float(rng.normal(0, 3)),
+        "dense_reward": float(rng.normal(0, 100)),
+        "sql_reference": {"schema": "CREATE TABLE t (a INT); INSERT INTO t VALUES (1);", "gold": "SELECT a FROM t"},
+        "token_episode": TokenEpisode((0,) * ends[-1], turns, 0.0),
+        "reference_scores": rng.normal(0, 3, 4).tolist(),
+        "reference": "the cat 7",
+        "rubric": [{"text": "short", "points": 5}, {"text": "polite", "points": -2}],
+        "achieved": [[int(rng.integers(0, 3))] for _ in steps],
+        "agent": str(rng.integers(0, 2)),
+        "atom_scores": unit,
+        "base_logps": (-rng.exponential(1, 3)).tolist(),
+        "thought_logps": (-rng.exponential(1, 3)).tolist(),
+        "coalition_values": rng.uniform(0, 1, 2**count).tolist(),
+        "completion": np.sort(rng.uniform(0, 1, count)).tolist(),
+        "consistency": int(rng.integers(-1, 2)),
+        "echo_logps": (-rng.exponential(1, 3)).tolist(),
+        "features": rng.normal(0, 1, 3).tolist(),
+        "logps_without_prompt": (-rng.exponential(2, tokens)).tolist(),
+        "mark": int(rng.integers(1, 4)),
+        "memory_length": memory,
+        "source_length": memory + 1000.0,
+        "objective": float(rng.uniform(0, 3)),
+        "pair": "p",
+        "positive_logps": (-rng.exponential(1, 3)).tolist(),
+        "negative_logps": (-rng.exponential(1, 3)).tolist(),
+        "potentials": rng.normal(0, 1, count + 1).tolist(),
+        "prefix_values": rng.uniform(0, 1, count + 1).tolist(),
+        "solver_scores": unit,
+        "step_labels": (rng.uniform(0, 1, count) < 0.5).tolist(),
+        "step_scores": rng.uniform(0, 1, count).tolist(),
+        "target_tokens": 40.0,
+        "teacher_answer": "1",
+        "token_confidence": rng.exponential(1, (count, 3)).tolist(),
+        "tool_calls": [{"name": "f", "parameters": {"x": 1}}],
+    }
+
+
+def some_batch(seed: int, invalid: float = 0.0) -> list[list[Episode]]:
+    rng = np.random.default_rng(seed)
+    sizes = [int(size) for size in rng.integers(1, 6, 2)]
+    return [[some_episode(rng, bool(rng.random() >= invalid)) for _ in range(size)] for size in sizes]
+
+
+seeds = st.integers(0, 2**32 - 1)
+few = settings(max_examples=15, deadline=None)
+
+
+def ranked(reward: Reward, batch: Sequence[Sequence[Episode]]) -> None:
+    for episodes, verdicts in zip(batch, reward.batch(batch), strict=True):
+        worth = [(e.success, v.reward) for e, v in zip(episodes, verdicts, strict=True) if v.valid]
+        lost = [value for success, value in worth if not success]
+        won = [value for success, value in worth if success]
+        assert not lost or not won or max(lost) <= min(won) + 1e-9
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if REWARDS[name].ranks_success])
+@given(seed=seeds)
+@settings(max_examples=60, deadline=None)
+def test_no_failed_episode_outranks_a_success(name: str, seed: int):
+    ranked(made(name), some_batch(seed))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(seed=seeds)
+@few
+def test_values_stay_between_the_bounds(name: str, seed: int):
+    reward = made(name)
+    low, high = reward.bounds
+    assert low <= high
+    for verdict in (v for group in reward.batch(some_batch(seed)) for v in group if v.valid):
+        assert low - 1e-9 <= verdict.reward <= high + 1e-9
+        assert 0 <= verdict.score <= 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(seed=seeds)
+@few
+def test_bounded_rewards_can_shape_a_success_without_outranking_it(name: str, seed: int):
+    reward = made(name)
+    low, high = reward.bounds
+    if math.isfinite(low) and math.isfinite(high) and low < high:
+        ranked(Shaped(width=0.99, part=reward), some_batch(seed))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(seed=seeds)
+@few
+def test_an_episode_lost_by_the_machinery_is_never_judged(name: str, seed: int):
+    batch = some_batch(seed, invalid=0.4)
+    for group, verdicts in zip(batch, made(name).batch(batch), strict=True):
+        assert len(verdicts) == len(group)
+        for episode, verdict in zip(group, verdicts, strict=True):
+            assert episode.valid or (not verdict.valid and verdict.reward == 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_saved_state_is_plain_data_and_continues_where_it_was(name: str):
+    whole, stopped = made(name), made(name)
+    for reward in (whole, stopped):
+        reward.advance(3, 10)
+        reward.batch(some_batch(1))
+    resumed = made(name)
+    resumed.load_state_dict(json.loads(json.dumps(stopped.state_dict())))
+    resumed.advance(4, 10)
+    whole.advance(4, 10)
+    expected = [[v.reward for v in group] for group in whole.batch(some_batch(2))]
+    assert [[v.reward for v in group] for group in resumed.batch(some_batch(2))] == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_reward_prints_its_name_and_where_it_comes_from(name: str):
+    assert name in made(name).tree().splitlines()[0]
+    assert bool(REWARDS[name].paper) == (name not in OWN)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not issubclass(REWARDS[name], Composite)])
+def test_what_it_needs_is_named(name: str):
+    # With nothing but what is named in `needs`, and the references that any caller has, it must do.
+    reward = made(name)
+    rng = np.random.default_rng(5)
+    full = [some_episode(rng) for _ in range(4)]
+    bare = []
+    for episode in full:
+        extras = {key: value for key, value in episode.extras.items() if key in reward.needs}
+        steps = [Step(s.observation, s.action, s.reward, s.terms, s.tokens) for s in episode.steps]
+        kept = episode.steps if "logps" in reward.needs else tuple(steps)
+        bare.append(
+            Episode(
+                episode.task_id,
+                episode.params,
+                kept,
+                episode.success,
+                episode.progress,
+                True,
+                episode.truncated,
+                160,
+                extras,
+            )
+        )
+    assert len(reward.group(bare)) == 4
+
+
+def test_importing_rewards_loads_nothing_heavy():
+    code = "import sys, palaestra.rewards; print(*sorted({n.split('.')[0] for n in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    heavy = {"torch", "sympy", "math_verify", "jsonschema", "openai", "sqlglot", "scipy"}
+    assert heavy.isdisjoint(done.stdout.split())
+
+
+def test_a_missing_extra_is_an_import_error_with_the_command():
+    assert "pip install 'palaestra[math]'" in str(MissingExtra("math", "math"))
