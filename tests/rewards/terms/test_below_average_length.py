@@ -12,6 +12,7 @@ Maker = Callable[..., Episode]
 
 def test_shorter_than_the_groups_before_is_concise(episode: Maker):
     reward = make("below-average-length")
+    assert make("below-average-length")(episode(tokens=0)).reward == 0.0  # nobody was there before
     assert [verdict.reward for verdict in reward.group([episode(tokens=10), episode(tokens=20)])] == [0.0, 0.0]
     # the average is now 15, for all of the next group alike
     assert [verdict.reward for verdict in reward.group([episode(tokens=n) for n in (14, 15, 99)])] == [1.0, 0.0, 0.0]

@@ -24,6 +24,11 @@ def test_without_a_source_there_is_nothing_to_compress(episode: Maker):
     assert make("compression")(episode(memory_length=10, source_length=0)).reward == 0.0
 
 
+def test_an_unknown_length_makes_it_invalid(episode: Maker):
+    assert not make("compression")(episode(memory_length=None, source_length=5)).valid
+    assert not make("compression")(episode(memory_length=5, source_length=None)).valid
+
+
 def test_a_negative_weight_is_refused():
     with pytest.raises(InputError, match="weight"):
         make("compression", weight=-1)

@@ -39,6 +39,12 @@ def test_a_longer_gradient_raises_its_weight_by_the_step_of_the_log():
     assert sum(reward.weights.values()) == pytest.approx(1.0)
 
 
+def test_huge_gradients_do_not_overflow():
+    reward = of_two()
+    reward.update([[1e6, 0.0], [0.0, 0.0]])
+    assert reward.weights == {"correct": 1.0, "format": 0.0}
+
+
 def test_a_gradient_against_all_others_loses_weight():
     reward = of_two()
     reward.update(gram_of([1.0, 0.0], [-2.0, 0.1]))

@@ -41,5 +41,6 @@ def test_by_default_rules_rank_and_with_a_model_nothing_is_promised():
 
 
 def test_weights_that_let_a_failure_win_are_refused():
+    make("hybrid", adherence_weight=0.75, length_weight=0.25)
     with pytest.raises(InputError, match="outranks"):
         make("hybrid", adherence_weight=0.8, length_weight=0.3)

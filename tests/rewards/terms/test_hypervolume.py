@@ -74,6 +74,13 @@ def test_one_batch_has_one_multiplier(episode: Maker):
     assert not verdicts[2][0].valid
 
 
+def test_a_point_that_gains_nothing_does_not_join_the_front(episode: Maker):
+    reward = of_two()
+    reward.group([episode(True, text=FORM)])
+    reward.group([episode(False)])
+    assert reward.front == [(1.0, 1.0)]
+
+
 def test_a_resumed_run_keeps_its_front(episode: Maker):
     reward, resumed = of_two(), of_two()
     reward.group([episode(True, text=FORM)])

@@ -37,6 +37,11 @@ def test_a_turn_written_for_the_user_costs_everything():
     assert reasoning_pattern(TEN + " User: thanks") == 0.0
 
 
+def test_the_term_has_the_papers_numbers_by_default(episode: Maker):
+    assert make("reasoning-pattern")(episode(text=TEN)).reward == reasoning_pattern(TEN)
+    assert make("reasoning-pattern", full=1000, n=1)(episode(text="thus " + "then, " * 3)).reward == 0.0
+
+
 def test_the_pay_is_never_above_one(episode: Maker):
     everything = ". ".join(PHRASES)
     assert make("reasoning-pattern")(episode(text=everything)).reward == 1.0

@@ -20,6 +20,10 @@ def test_the_relative_drop_of_perplexity(blind: float, known: float, value: floa
     assert self_aligned(of_perplexity(known), of_perplexity(blind)) == pytest.approx(value)
 
 
+def test_without_tokens_there_is_nothing_to_compare():
+    assert self_aligned([], [-1.0]) == self_aligned([-1.0], []) == self_aligned([0.0], [0.0], "log") == 0.0
+
+
 def test_the_variants_by_hand():
     known, blind = of_perplexity(math.e), of_perplexity(math.e**2)
     assert self_aligned(known, blind, "log") == pytest.approx(0.5)

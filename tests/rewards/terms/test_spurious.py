@@ -13,15 +13,16 @@ from palaestra.rewards.terms.spurious import advantage_bound, mislabelled_mean, 
 Maker = Callable[..., Episode]
 
 
-def test_the_mislabel_model_agrees_with_all_sixteen_labelings_of_four():
-    group, correct = 4, 3
+@pytest.mark.parametrize(("correct", "mean", "variance"), [(3, 0.75, 0.1875), (2, 1.0, 0.25), (1, 0.75, 0.1875)])
+def test_the_mislabel_model_agrees_with_all_sixteen_labelings_of_four(correct: int, mean: float, variance: float):
+    group = 4
     ideal = correct * (1 - correct / group)
     losses = [
         ideal - sum(label - np.mean(labels) for label in labels[:correct])
         for labels in itertools.product((0.0, 1.0), repeat=group)
     ]
-    assert np.mean(losses) == pytest.approx(0.75) == mislabelled_mean(correct, group)
-    assert np.var(losses) == pytest.approx(0.1875) == mislabelled_variance(correct, group)
+    assert np.mean(losses) == pytest.approx(mean) == mislabelled_mean(correct, group)
+    assert np.var(losses) == pytest.approx(variance) == mislabelled_variance(correct, group)
 
 
 def test_one_success_of_sixteen_has_the_largest_advantage():

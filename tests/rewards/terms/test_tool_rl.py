@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, make
-from palaestra.rewards.terms.tool_rl import DYNAMIC_FORMAT, TWO_STAGE, correctness_of
+from palaestra.rewards.terms.tool_rl import DYNAMIC_FORMAT, TWO_STAGE, correctness_of, thought_length
 
 Maker = Callable[..., Episode]
 
@@ -56,6 +56,11 @@ def test_the_two_stages_switch_at_update_30_and_the_format_shrinks_over_150(epis
     assert reward(right).terms["correctness"] == 1.0
     reward.advance(30, 200)
     assert reward(right).terms == {"format": pytest.approx(1.8), "correctness": 3.0}
+
+
+def test_only_words_of_thought_are_counted():
+    assert thought_length("x <think>a b</think> y") == 2
+    assert thought_length("a b") == thought_length("<think>a</think><think>b</think>") == 0
 
 
 def test_length_pays_by_the_words_of_thought(episode: Maker):

@@ -24,4 +24,6 @@ def test_without_tools_and_answer_it_costs_one_and_a_half(episode: Maker):
 def test_more_answers_than_one_cost_their_excess_per_turn(episode: Maker):
     twice = episode(text=["call", "<answer>4</answer><answer>5</answer>"], observations=["q", "4"])
     assert make("trajectory-quality")(twice).reward == -0.5
+    assert make("trajectory-quality")(episode(text="<answer>4</answer>" * 2)).reward == -1.5  # 0.5 for no tool
+    assert make("trajectory-quality")(episode(text="<answer>4</answer>" * 9)).reward == -1.5
     assert make("trajectory-quality")(episode(text="<answer>4</answer><answer>")).reward == -1.5
