@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import string
@@ -119,7 +120,7 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
     unit = rng.uniform(0, 1, count).tolist()
     memory = float(rng.integers(0, 2000))
     ends = np.cumsum([1, *(step.tokens for step in steps)]).tolist()
-    turns = tuple(zip(ends[:-1], ends[1:], strict=True))
+    turns = tuple(itertools.pairwise(ends))
     scores = ("judge_score", "process_score", "thinking_score", "confidence", "reward", "rm_score", "model_score")
     return {
         **{name: float(rng.uniform(0, 1)) for name in scores},
