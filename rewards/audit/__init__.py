@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import sheet
 from .attack import AuditReport, Finding, attack
 from .exploits import FAMILIES, Canary, Case
 from .ladder import RUNGS, LadderReport, Rung, ladder
@@ -50,6 +51,7 @@ __all__ = [
     "optimal_policy",
     "policy_values",
     "potential_shaping",
+    "sheet",
     "starc_distance",
     "ties_score",
 ]

@@ -18,7 +18,8 @@ from .registry import CORRECT, VERIFIERS, rejected
 MAX_LENGTH = 50_000
 Grid = Sequence[Sequence[int]]
 _SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
-_CELL = re.compile(r"-?[0-9]{1,9}")
+# Without leading zeros: 00 is a row written without blanks, which could be one number or two.
+_CELL = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
 
 
 class GridError(ValueError):

@@ -1,0 +1,230 @@
+r"""The measured sheet: pairs of answer and reference that people labelled right or wrong, for every verifier.
+
+The labels are mathematics (or the definition of the format), written by hand in ``sheet/KIND.jsonl`` and never taken
+from the output of a program. A line is
+
+    {"kind": "math", "answer": "500 cm", "reference": "5 m", "label": true, "family": "unit"}
+
+with optional "options" of the verifier and a "note". A long answer is written ``{"repeat": ["9", 1000000]}``, with
+optional "before" and "after". `measure` runs any grader over rows and says what it got wrong and how long it took.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+
+from ...errors import unknown_name
+from ..verifiers import verify
+
+
+@dataclass(frozen=True)
+class Row:
+    """One labelled pair.
+
+    Args:
+        kind: the verifier.
+        given: the answer, or how to write it.
+        reference: as the verifier takes it.
+        label: whether the answer is right.
+        family: what the row is about ("unit", "injection", …).
+        options: of the verifier.
+        note: why the row is there.
+    """
+
+    kind: str
+    given: str | Mapping[str, Any]
+    reference: Any
+    label: bool
+    family: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+    @cached_property
+    def answer(self) -> str:
+        """The answer, written out."""
+        if isinstance(self.given, str):
+            return self.given
+        text, times = self.given["repeat"]
+        return self.given.get("before", "") + text * times + self.given.get("after", "")
+
+    def __str__(self) -> str:
+        answer = self.answer if len(self.answer) <= 60 else f"{self.answer[:40]}… ({len(self.answer):,} characters)"
+        return f"{self.kind}, {self.family}: {answer!r} for {self.reference!r:.80}"
+
+
+# Whether the answer is right, or None where the grader did not decide.
+Grader = Callable[[Row], "bool | None"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a grader made of the rows.
+
+    Args:
+        seconds: wall time of each row, in the order of the rows.
+        deadline: seconds that a row may take, or None.
+        false_positives: wrong answers that it accepted.
+        false_negatives: right answers that it refused.
+        undecided: rows on which it gave no verdict.
+        errors: rows on which it raised, with the error.
+        over_deadline: rows that took more than 1.1 times the deadline.
+        right: number of rows labelled right.
+    """
+
+    seconds: tuple[float, ...]
+    deadline: float | None
+    false_positives: tuple[Row, ...]
+    false_negatives: tuple[Row, ...]
+    undecided: tuple[Row, ...]
+    errors: tuple[tuple[Row, str], ...]
+    over_deadline: tuple[Row, ...]
+    right: int
+
+    @property
+    def rows(self) -> int:
+        return len(self.seconds)
+
+    def __add__(self, other: Result) -> Result:
+        """Both together: the rows of this one, then the other's."""
+        return Result(
+            self.seconds + other.seconds,
+            self.deadline,
+            self.false_positives + other.false_positives,
+            self.false_negatives + other.false_negatives,
+            self.undecided + other.undecided,
+            self.errors + other.errors,
+            self.over_deadline + other.over_deadline,
+            self.right + other.right,
+        )
+
+    @property
+    def failures(self) -> tuple[Row, ...]:
+        """Every row without the right verdict."""
+        return (*self.false_positives, *self.false_negatives, *self.undecided, *(row for row, _ in self.errors))
+
+    @property
+    def false_positive_share(self) -> float:
+        """False positives over rows labelled wrong."""
+        return len(self.false_positives) / max(1, self.rows - self.right)
+
+    @property
+    def missed_share(self) -> float:
+        """Right answers that were not accepted, for whatever reason, over rows labelled right."""
+        undecided = sum(row.label for row in self.undecided) + sum(row.label for row, _ in self.errors)
+        return (len(self.false_negatives) + undecided) / max(1, self.right)
+
+    def quantile(self, share: float) -> float:
+        """Seconds that this share of the rows did not exceed (nearest rank)."""
+        ordered = sorted(self.seconds)
+        return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+
+    @property
+    def p50(self) -> float:
+        return self.quantile(0.5)
+
+    @property
+    def p99(self) -> float:
+        return self.quantile(0.99)
+
+    @property
+    def worst(self) -> float:
+        return max(self.seconds, default=0.0)
+
+
+def kinds() -> list[str]:
+    """The verifiers that have a sheet."""
+    return sorted(entry.name.removesuffix(".jsonl") for entry in _folder().iterdir() if entry.name.endswith(".jsonl"))
+
+
+def load(kind: str | None = None) -> list[Row]:
+    """The rows of one verifier, or of all.
+
+    Raises:
+        InputError: there is no sheet of that name.
+    """
+    known = kinds()
+    if kind is not None and kind not in known:
+        raise unknown_name("sheet", kind, known)
+    return [row for name in known if kind in (None, name) for row in _read(name)]
+
+
+def grade(row: Row) -> bool | None:
+    """Our own verdict on a row: the grader that the tests measure."""
+    verdict = verify(row.kind, row.answer, row.reference, **row.options)
+    return verdict.success if verdict.valid else None
+
+
+def measure(
+    grader: Grader,
+    rows: Iterable[Row],
+    *,
+    deadline: float | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+    after: Callable[[Row], object] | None = None,
+) -> Result:
+    """Run ``grader`` over ``rows``.
+
+    Args:
+        grader: True, False, or None where it did not decide. `TimeoutError` counts as not decided; whatever else it
+            raises is an error and is noted, not passed on.
+        rows: labelled pairs.
+        deadline: seconds after which a row counts as over its deadline, with a margin of a tenth.
+        clock: seconds that only grow.
+        after: called with each row when it is done (to show progress).
+    """
+    seconds: list[float] = []
+    positives: list[Row] = []
+    negatives: list[Row] = []
+    undecided: list[Row] = []
+    errors: list[tuple[Row, str]] = []
+    late: list[Row] = []
+    right = 0
+    for row in rows:
+        row.answer  # noqa: B018 -- writing out a long answer is not the grader's time
+        right += row.label
+        start = clock()
+        try:
+            accepted = grader(row)
+        except TimeoutError:
+            accepted = None
+        except Exception as error:
+            accepted = row.label
+            errors.append((row, f"{type(error).__name__}: {error}"[:200]))
+        seconds.append(clock() - start)
+        if accepted is None:
+            undecided.append(row)
+        elif accepted and not row.label:
+            positives.append(row)
+        elif row.label and not accepted:
+            negatives.append(row)
+        if deadline is not None and seconds[-1] > 1.1 * deadline:
+            late.append(row)
+        if after is not None:
+            after(row)
+    wrong = (tuple(positives), tuple(negatives), tuple(undecided), tuple(errors))
+    return Result(tuple(seconds), deadline, *wrong, tuple(late), right)
+
+
+def _folder() -> Any:
+    return files(str(__package__)) / "sheet"
+
+
+def _read(kind: str) -> Iterator[Row]:
+    for line in (_folder() / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines():
+        data = json.loads(line)
+        yield Row(
+            data["kind"],
+            data["answer"],
+            data["reference"],
+            data["label"],
+            data["family"],
+            data.get("options", {}),
+            data.get("note", ""),
+        )

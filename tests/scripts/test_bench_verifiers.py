@@ -1,0 +1,130 @@
+"""``palaestra bench verifiers``: what it prints and writes, and that a peer that hangs, dies or writes is survived."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from palaestra.rewards.audit.sheet import Row
+from palaestra.scripts import bench_peers, bench_verifiers
+from palaestra.scripts.bench_verifiers import Peer
+from palaestra.scripts.cli import main
+
+# Answers as a peer's process does; what it does depends on the answer it is asked about.
+UNRULY = """
+    import json, os, sys, time
+    print(json.dumps({"ready": "unruly"}), flush=True)
+    for line in sys.stdin:
+        answer = json.loads(line)["answer"]
+        if answer == "hang":
+            time.sleep(600)
+        if answer == "die":
+            os._exit(1)
+        if answer == "write":
+            open("canary", "w").close()
+        error = "ValueError: x" if answer == "raise" else None
+        print(json.dumps({"accepted": answer == "yes", "error": error, "seconds": 0.0}), flush=True)
+"""
+
+
+def row(answer: str) -> Row:
+    return Row("math", answer, "1", False, "made up")
+
+
+@pytest.fixture
+def unruly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    script = tmp_path / "unruly.py"
+    script.write_text(textwrap.dedent(UNRULY))
+    monkeypatch.setattr(bench_peers, "__file__", str(script))
+    peer = Peer("unruly", Path(sys.executable), 0.5)
+    yield peer
+    peer.close()
+
+
+def test_a_peer_that_hangs_or_dies_is_started_again(unruly: Peer):
+    assert unruly(row("yes")) is True
+    assert unruly(row("hang")) is None
+    assert unruly(row("yes")) is True
+    assert unruly(row("die")) is None
+    assert unruly(row("no")) is False
+
+
+def test_what_a_peer_raises_is_an_error_of_the_row(unruly: Peer):
+    with pytest.raises(RuntimeError, match="ValueError: x"):
+        unruly(row("raise"))
+    assert unruly(row("yes")) is True
+
+
+def test_files_that_a_peer_leaves_are_counted_and_removed(unruly: Peer):
+    for answer in ("yes", "write", "yes", "write"):
+        unruly(row(answer))
+    assert unruly.wrote == 2
+
+
+def test_installed_graders_are_listed_with_their_version():
+    assert bench_peers.installed().keys() <= bench_peers.GRADERS.keys()
+    assert bench_peers.installed().get("math-verify", "0")[0].isdigit()
+
+
+def report(tmp_path: Path, *argv: str) -> list[dict[str, Any]]:
+    path = tmp_path / "figures.json"
+    assert main(["bench", "verifiers", "--no-peers", "--json", str(path), *argv]) == 0
+    return json.loads(path.read_text())["graders"]
+
+
+def test_figures_are_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    graders = report(tmp_path, "--kinds", "integer", "choice", "--failures")
+    assert [line["rows"] for line in graders] == ["shared", "integer", "choice", "all"]
+    assert graders[-1]["n"] == graders[1]["n"] + graders[2]["n"]
+    assert all(line["false_positives"] == line["false_negatives"] == 0 for line in graders)
+    assert "palaestra" in capsys.readouterr().out
+
+
+def test_failures_are_listed_in_plain_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bench_verifiers.sheet, "grade", lambda row: True)
+    graders = report(tmp_path, "--kinds", "verdict", "--failures")
+    assert graders[-1]["false_positives"] == len(graders[-1]["failures"]) > 0
+    out = capsys.readouterr().out
+    assert "accepted though wrong" in out
+    assert "\\u0410" in out
+    assert "\u0410" not in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["verifier"], "did you mean 'verifiers'"),
+        (["verifiers", "--kinds", "intger"], "did you mean 'integer'"),
+        (["verifiers", "--deadline", "0"], "--deadline must be positive"),
+        (["verifiers", "--kinds", "integer", "--peer-python", "/no/such/python"], "--peer-python"),
+    ],
+)
+def test_what_the_user_can_mend_is_one_sentence(argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["bench", *argv]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+def test_help_names_the_benchmarks(capsys: pytest.CaptureFixture[str]):
+    assert main(["bench"]) == 0
+    assert "verifiers" in capsys.readouterr().out
+
+
+@pytest.mark.skipif("math-verify" not in bench_peers.installed(), reason="math-verify is not installed")
+def test_a_peer_is_measured_beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rows = [row("1"), row("2"), row("__import__('os').system('touch canary')")]
+    monkeypatch.setattr(bench_verifiers.sheet, "load", lambda kind=None: rows)
+    monkeypatch.setattr(bench_verifiers.sheet, "grade", lambda row: row.answer == "1")
+    path = tmp_path / "figures.json"
+    assert main(["bench", "verifiers", "--kinds", "integer", "--json", str(path)]) == 0
+    graders = {line["grader"]: line for line in json.loads(path.read_text())["graders"]}
+    peer = next(line for name, line in graders.items() if name.startswith("math-verify"))
+    # the first row, labelled wrong here, equals its reference
+    assert (peer["n"], peer["false_positives"], peer["undecided"]) == (3, 1, 0)
