@@ -35,8 +35,8 @@ MAY_IMPORT = {
 }
 OUTSIDE = {
     "rewards": {
-        *("gymnasium", "numpy", "jsonschema", "latex2sympy2_extended", "math_verify", "mpmath", "openai", "safetensors"),
-        *("scipy", "sqlglot", "sympy", "torch"),
+        *("gymnasium", "numpy", "jsonschema", "latex2sympy2_extended", "math_verify", "mpmath", "openai", "scipy"),
+        *("referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
     "envs": {"gymnasium", "numpy", "minigrid"},
     "teachers": {"gymnasium", "numpy"},
