@@ -1,0 +1,438 @@
+"""Structure first: whether two values are the same thing, in three-valued logic.
+
+Brackets, order, open ends, units and names of variables are compared and not stripped. At the leaves two scalars are
+compared exactly in this process where that is possible; those that are not decided here are collected, so that all of
+them go to a worker at once, and the comparison runs a second time with its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, TypeAlias
+
+from .normal import Ring, TooBig
+from .tree import (
+    Apply,
+    Choice,
+    Group,
+    Malformed,
+    Matrix,
+    Num,
+    Quantity,
+    Relation,
+    Scalar,
+    Sym,
+    Unit,
+    Value,
+    Words,
+    difference,
+    is_scalar,
+    multiply,
+    negate,
+    number,
+    occurrences,
+    symbols,
+    to_json,
+)
+
+# True, False, or None for what is not decided (yet).
+Truth: TypeAlias = "bool | None"
+
+MAX_QUESTIONS = 400
+UNORDERED = frozenset(("{}", "or", "and", "∪", "∩"))
+_LISTS = frozenset(("{}", "or", "and", ",", "±"))
+_MIRRORED = {">": "<", "≥": "≤"}
+_REALS = Sym("\\mathbb{R}")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How two values are compared; see `verifier.verify_math`."""
+
+    units: str = "required"
+    assignment: bool = True
+    ordered: bool = True
+    tolerance: Fraction | None = None
+    absolute_tolerance: Fraction | None = None
+    decimals: int | None = None
+    log_base: Fraction | str | None = None
+
+    @property
+    def inexact(self) -> bool:
+        return not (self.tolerance is None and self.absolute_tolerance is None and self.decimals is None)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """One comparison; ``answers`` holds what a worker has said, ``questions`` what it should be asked.
+
+    Attributes:
+        reason: "" or the kind of difference that was met first at the top: "form" or "unit".
+    """
+
+    options: Options
+    answers: dict[str, Any] = field(default_factory=dict)
+    questions: dict[str, list[Any]] = field(default_factory=dict)
+    reason: str = ""
+
+    def same(self, answer: Value, reference: Value) -> Truth:
+        """Whether an answer is the reference.
+
+        Raises:
+            Malformed: one of the two has no value, as 1/0.
+        """
+        answer, reference = canonical(answer), canonical(reference)
+        if self.options.assignment:
+            answer, reference = _without_name(answer, reference)
+        if _family(answer) != _family(reference):
+            self.reason = "form"
+        return self.equal(answer, reference)
+
+    def equal(self, a: Value, b: Value) -> Truth:
+        """Whether two values are equal."""
+        if is_scalar(a) and is_scalar(b):
+            return self._scalars(a, b)  # type: ignore[arg-type]
+        if isinstance(a, Quantity) or isinstance(b, Quantity):
+            return self._quantities(a, b)
+        if isinstance(a, Words) or isinstance(b, Words):
+            return a == b
+        links, others = _links(a), _links(b)
+        if links is not None and others is not None:
+            return self._matched(links, others, self._link)
+        if _has_choice(a) or _has_choice(b):
+            return self._choices(a, b)
+        if isinstance(a, Group) and isinstance(b, Group):
+            return self._groups(a, b)
+        if isinstance(a, Matrix) and isinstance(b, Matrix):
+            if len(a.rows) != len(b.rows) or len(a.rows[0]) != len(b.rows[0]):
+                return False
+            return self._all([*zip(sum(a.rows, ()), sum(b.rows, ()))])
+        return False
+
+    # Groups.
+
+    def _choices(self, a: Value, b: Value) -> Truth:
+        """± beside a list: both values, in any order and whatever joins them."""
+        if isinstance(a, Group) and isinstance(b, Group) and a.kind != b.kind and "±" not in (a.kind, b.kind):
+            return False
+        listed, others = _listed(a), _listed(b)
+        return False if listed is None or others is None else self._covered(listed, others)
+
+    def _groups(self, a: Group, b: Group) -> Truth:
+        if a.kind != b.kind:
+            return False
+        if a.kind == "{}":
+            return self._covered(_spread(a.items), _spread(b.items))
+        if a.kind in UNORDERED or (a.kind == "," and not self.options.ordered):
+            return self._matched(a.items, b.items, self.equal)
+        return self._all([*zip(a.items, b.items)]) if len(a.items) == len(b.items) else False
+
+    def _all(self, pairs: Iterable[tuple[Value, Value]]) -> Truth:
+        result: Truth = True
+        for a, b in pairs:
+            truth = self.equal(a, b)
+            if truth is False:
+                return False
+            result = truth if truth is None else result
+        return result
+
+    def _covered(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
+        """Whether two sets are equal: each element of the one is in the other."""
+        table = [[self.equal(x, y) for y in b] for x in a]
+        lines = [*table, *map(list, zip(*table))] if a and b else [[]] * (len(a) + len(b))
+        if any(all(truth is False for truth in line) for line in lines):
+            return False
+        return True if all(True in line for line in lines) else None
+
+    def _matched(self, a: Sequence[Any], b: Sequence[Any], equal: Any) -> Truth:
+        """Whether two lists are equal but for their order."""
+        if len(a) != len(b):
+            return False
+        left, open_ = list(b), []
+        for x in a:
+            truths = [equal(x, y) for y in left]
+            if True in truths:
+                left.pop(truths.index(True))
+            elif None in truths:
+                open_.append(x)
+            else:
+                return False
+        return None if open_ else True
+
+    # Relations.
+
+    def _link(self, a: _Link, b: _Link) -> Truth:
+        if a.operator != b.operator:
+            return False
+        direct = self._all([(a.left, b.left), (a.right, b.right)])
+        if direct or a.operator == "∈":
+            return direct
+        scalars = all(map(is_scalar, (a.left, a.right, b.left, b.right)))
+        symmetric = a.operator in "=≠"
+        if scalars and not any(occurrences(side, "oo") for side in (a.left, a.right, b.left, b.right)):  # type: ignore[arg-type]
+            first, second = difference(a.left, a.right), difference(b.left, b.right)  # type: ignore[arg-type]
+            if symbols(first) or symbols(second):
+                return self._proportional(first, second, positive=not symmetric)
+        swapped = self._all([(a.left, b.right), (a.right, b.left)]) if symmetric else False
+        return True if swapped else None if None in (direct, swapped) else False
+
+    def _proportional(self, a: Scalar, b: Scalar, positive: bool) -> Truth:
+        ring = Ring()
+        try:
+            first, second = ring.form(a), ring.form(b)
+            factor = ring.ratio(first, second)
+            if isinstance(factor, Fraction):
+                return factor > 0 or not positive
+            if factor and not positive:
+                return True
+            if ring.giant or (ring.certain and factor is None):
+                return False
+        except TooBig:
+            if ring.giant:
+                return False
+        return self._ask(["ratio", to_json(a), to_json(b), positive])
+
+    # Quantities.
+
+    def _quantities(self, a: Value, b: Value) -> Truth:
+        if isinstance(a, Quantity) and isinstance(b, Quantity):
+            if a.unit.dimensions != b.unit.dimensions:
+                self.reason = self.reason or "unit"
+                return False
+            if (a.unit.factor, a.unit.pi) == (b.unit.factor, b.unit.pi):
+                return self._scalars(a.value, b.value)
+            return self._scalars(_in_base_units(a.value, a.unit), _in_base_units(b.value, b.unit))
+        quantity, other = (a, b) if isinstance(a, Quantity) else (b, a)
+        if not isinstance(quantity, Quantity) or not is_scalar(other):
+            return False
+        if quantity.plain is not None and symbols(other):  # type: ignore[arg-type]
+            return self._scalars(multiply(quantity.value, quantity.plain), other)  # type: ignore[arg-type]
+        if quantity.unit.sign or self.options.units == "optional":
+            return self._scalars(quantity.value, other)  # type: ignore[arg-type]
+        self.reason = self.reason if self.reason == "unit" else "unit"
+        return False
+
+    # Scalars.
+
+    def _scalars(self, a: Scalar, b: Scalar) -> Truth:
+        if isinstance(a, Num) and isinstance(b, Num):
+            return self._near(a.value, b.value) if self.options.inexact else a.value == b.value
+        infinite = infinity(a), infinity(b)
+        if any(infinite):
+            return infinite[0] == infinite[1]
+        ring = Ring()
+        try:
+            first, second = ring.form(a), ring.form(b)
+            if ring.equal(first, second):
+                return True
+            if self.options.inexact and not symbols(a) and not symbols(b):
+                return self._approximately(a, b, first.rational, second.rational)
+            if ring.giant or ring.certain:
+                return False
+        except TooBig:
+            if a == b:
+                return True
+            if ring.giant:
+                return False
+        return self._ask(["equal", to_json(a), to_json(b)])
+
+    def _ask(self, question: list[Any]) -> Any:
+        key = repr(question)
+        if key in self.answers:
+            return self.answers[key]
+        if len(self.questions) < MAX_QUESTIONS:
+            self.questions[key] = question
+        return None
+
+    def _approximately(self, a: Scalar, b: Scalar, first: Fraction | None, second: Fraction | None) -> Truth:
+        values = []
+        for tree, known in ((a, first), (b, second)):
+            if known is None:
+                found = self._ask(["value", to_json(tree)])
+                if found is None:
+                    return None
+                real, imaginary, _ = map(Fraction, found)
+                if abs(imaginary) > Fraction(1, 10**30) * (1 + abs(real)):
+                    return self._ask(["equal", to_json(a), to_json(b)])
+                known = real
+            values.append(known)
+        return self._near(values[0], values[1])
+
+    def _near(self, a: Fraction, b: Fraction) -> bool:
+        options = self.options
+        if a == b:
+            return True
+        if options.tolerance is not None and abs(a - b) <= options.tolerance * abs(b):
+            return True
+        if options.absolute_tolerance is not None and abs(a - b) <= options.absolute_tolerance:
+            return True
+        return options.decimals is not None and bool(rounded(a, options.decimals) & rounded(b, options.decimals))
+
+
+def rounded(value: Fraction, places: int) -> set[int]:
+    """``value`` in units of the last place, rounded to the nearest; both neighbours where it lies halfway."""
+    scaled = value * 10**places
+    return {floor(scaled + Fraction(1, 2)), ceil(scaled - Fraction(1, 2))}
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """One relation between two values, with ``>`` and ``≥`` turned round."""
+
+    operator: str
+    left: Value
+    right: Value
+
+
+def _links(value: Value) -> list[_Link] | None:
+    """The relations that all have to hold; None for what is not made of relations."""
+    if isinstance(value, Relation):
+        links = []
+        for operator, left, right in zip(value.operators, value.sides, value.sides[1:]):
+            if operator in _MIRRORED:
+                operator, left, right = _MIRRORED[operator], right, left
+            links.append(_Link(operator, left, right))
+        return links
+    if isinstance(value, Group) and value.kind in (",", "and"):
+        parts = [_links(item) for item in value.items]
+        if None not in parts:
+            return [link for part in parts for link in part or ()]
+    return None
+
+
+def canonical(value: Value) -> Value:
+    """The few things that are written in two ways without any doubt."""
+    if isinstance(value, Group):
+        items = tuple(map(canonical, value.items))
+        if value.kind == "()" and len(items) == 2 and [_sign(item) for item in items] == [-1, 1]:
+            return _REALS
+        return Group(value.kind, items)
+    if isinstance(value, Relation) and value.operators == ("=",):
+        left, right = value.sides
+        if isinstance(left, Choice) != isinstance(right, Choice):
+            side, choice = (left, right) if isinstance(right, Choice) else (right, left)
+            assert isinstance(choice, Choice)
+            return Group("±", tuple(Relation(("=",), (side, item)) for item in (choice.plus, choice.minus)))
+    return value
+
+
+def _listed(value: Value) -> list[Value] | None:
+    """The values of ±, or of a list that may stand beside it."""
+    if isinstance(value, Choice):
+        return [value.plus, value.minus]
+    return _spread(value.items) if isinstance(value, Group) and value.kind in _LISTS else None
+
+
+def _has_choice(value: Value) -> bool:
+    if isinstance(value, Group) and value.kind in _LISTS:
+        return value.kind == "±" or any(isinstance(item, Choice) for item in value.items)
+    return isinstance(value, Choice)
+
+
+def _spread(items: Iterable[Value]) -> list[Value]:
+    spread: list[Value] = []
+    for item in items:
+        spread += (item.plus, item.minus) if isinstance(item, Choice) else (item,)
+    return spread
+
+
+def _kind(value: Value) -> str:
+    return value.kind if isinstance(value, Group) else type(value).__name__
+
+
+def _family(value: Value) -> str:
+    return "scalar" if is_scalar(value) or isinstance(value, Quantity) else _kind(value)
+
+
+def _without_name(a: Value, b: Value) -> tuple[Value, Value]:
+    """``x = 5`` beside a value that is no relation: the 5."""
+    if isinstance(b, Relation) and not isinstance(a, (Relation, Words)):
+        return a, assigned(b)
+    if isinstance(a, Relation) and not isinstance(b, (Relation, Words)):
+        return assigned(a), b
+    return a, b
+
+
+def assigned(value: Relation) -> Value:
+    """What a single variable is said to be, where the value has no variables itself; else ``value``."""
+    if len(value.sides) == 2 and value.operators[0] in "=∈":
+        for name, content in (value.sides, value.sides[::-1]):
+            if isinstance(name, Sym) and not free(content) and not (value.operators == ("∈",) and is_scalar(content)):
+                return content
+            if value.operators == ("∈",):
+                break
+    return value
+
+
+def free(value: Value) -> bool:
+    """Whether a value contains variables."""
+    if is_scalar(value):
+        return any(not name.startswith("\\") for name in symbols(value))  # type: ignore[arg-type]
+    if isinstance(value, Quantity):
+        return free(value.value)
+    if isinstance(value, Choice):
+        return free(value.plus) or free(value.minus)
+    if isinstance(value, Group):
+        return any(map(free, value.items))
+    if isinstance(value, Matrix):
+        return any(free(item) for row in value.rows for item in row)
+    return True
+
+
+def infinity(value: Scalar) -> int:
+    """1 or -1 for ∞ and -∞, 0 for what is finite.
+
+    Raises:
+        Malformed: infinity inside an expression.
+    """
+    if not occurrences(value, "oo"):
+        return 0
+    sign = _sign(value)
+    if not sign:
+        raise Malformed("Infinity cannot be part of an expression.")
+    return sign
+
+
+def _sign(value: Value) -> int:
+    if value == Apply("oo"):
+        return 1
+    return -1 if value == negate(Apply("oo")) else 0
+
+
+def _in_base_units(value: Scalar, unit: Unit) -> Scalar:
+    factors = [value, number(unit.factor)]
+    if unit.pi:
+        factors.append(Apply("^", (Apply("pi"), number(unit.pi))))
+    if isinstance(value, Num) and not unit.pi:
+        return Num(value.value * unit.factor)
+    return multiply(*factors)
+
+
+def giant(value: Value) -> bool:
+    """Whether some part of a value is a number too large to be computed.
+
+    Raises:
+        Malformed: some part of it has no value at all, as 1/0.
+    """
+    if is_scalar(value):
+        ring = Ring()
+        if not infinity(value):  # type: ignore[arg-type]
+            with suppress(TooBig):
+                ring.form(value)  # type: ignore[arg-type]
+        return ring.giant
+    parts: Iterable[Value] = ()
+    if isinstance(value, Quantity):
+        parts = (value.value,)
+    elif isinstance(value, Choice):
+        parts = (value.plus, value.minus)
+    elif isinstance(value, Group):
+        parts = value.items
+    elif isinstance(value, Relation):
+        parts = value.sides
+    elif isinstance(value, Matrix):
+        parts = sum(value.rows, ())
+    return any([giant(part) for part in parts])

@@ -1,0 +1,210 @@
+"""Numbers for trees, in a worker: principal values at given points, to digits that a second precision confirms.
+
+Variables stand for real numbers. A root of odd degree of a real number, and a power with a literal exponent p/q with
+odd q, is the real one (the cube root of -8 is -2); everything else takes its principal value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+from mpmath import mp
+
+from .tree import Apply, Num, Scalar, Sym
+
+DIGITS = (30, 55)
+# Beyond this many binary digits before the point nothing is computed.
+MAX_LOG = 10**6
+UNKNOWN_BASE = "\\log"
+
+
+class Undefined(ArithmeticError):
+    """There is no value here: a pole, an argument outside the domain, or a number too large to compute."""
+
+
+class Unclear(ArithmeticError):
+    """The value hangs on digits that are not there, such as the floor of what may be a whole number."""
+
+
+def literal(tree: Scalar) -> Fraction | None:
+    """The rational number that a tree of numbers, sums, products and inverses writes; None for all else."""
+    if isinstance(tree, Num):
+        return tree.value
+    if isinstance(tree, Sym) or tree.op not in ("+", "*", "^"):
+        return None
+    values = [literal(arg) for arg in tree.args]
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    if tree.op == "+":
+        return sum(known, Fraction(0))
+    if tree.op == "^":
+        return 1 / known[0] if known[1] == -1 and known[0] else None
+    result = Fraction(1)
+    for value in known:
+        result *= value
+    return result
+
+
+def approximate(tree: Scalar, point: Mapping[str, Fraction]) -> tuple[Any, Any]:
+    """The value at a point and a bound on its error, estimated from two precisions.
+
+    Raises:
+        Undefined: there is no value.
+        Unclear: there may be one that more digits would show.
+    """
+    values = []
+    for digits in DIGITS:
+        with mp.workdps(digits):
+            values.append(_value(tree, point))
+    with mp.workdps(DIGITS[1]):
+        error = 1000 * abs(values[1] - values[0]) * mp.mpf(10) ** (DIGITS[0] - DIGITS[1])
+        floor = max(abs(values[1]), 1) * mp.mpf(10) ** (5 - DIGITS[1])
+        if abs(values[1] - values[0]) > max(abs(values[1]), 1) * mp.mpf(10) ** -8:
+            raise Unclear
+        return values[1], max(error, floor)
+
+
+def _value(tree: Scalar, point: Mapping[str, Fraction]) -> Any:
+    if isinstance(tree, Num):
+        return mp.mpf(tree.value.numerator) / tree.value.denominator
+    if isinstance(tree, Sym):
+        value = point[tree.name]
+        return mp.mpf(value.numerator) / value.denominator
+    op = tree.op
+    if not tree.args:
+        return {"pi": mp.pi, "e": mp.e, "i": mp.mpc(0, 1)}[op] * 1
+    if op in ("^", "root"):
+        exponent = literal(tree.args[1])
+        if op == "root" and exponent is not None:
+            exponent = 1 / exponent if exponent else None
+        return _power(_value(tree.args[0], point), exponent, tree, point)
+    args = [_value(arg, point) for arg in tree.args]
+    if op == "+":
+        return mp.fsum(args) if all(isinstance(arg, mp.mpf) for arg in args) else sum(args[1:], args[0])
+    if op == "*":
+        result = args[0]
+        for arg in args[1:]:
+            result = result * arg
+        return result
+    if op == "log":
+        if len(args) == 1:
+            args.append(_value(Sym(UNKNOWN_BASE), point))
+        return _log(args[0]) / _nonzero(_log(args[1]))
+    if op == "binomial":
+        if max(abs(arg) for arg in args) > 10**4:
+            raise Undefined
+        return mp.binomial(*args)
+    return _FUNCTIONS[op](args[0])
+
+
+def _power(base: Any, exponent: Fraction | None, tree: Apply, point: Mapping[str, Fraction]) -> Any:
+    if exponent is None:
+        power = _value(tree.args[1], point)
+        if tree.op == "root":
+            power = 1 / _nonzero(power)
+    else:
+        power = mp.mpf(exponent.numerator) / exponent.denominator
+    if base == 0:
+        if mp.re(power) <= 0:
+            raise Undefined
+        return base
+    if abs(power) * (abs(mp.log(abs(base))) + 4) > MAX_LOG:
+        raise Undefined
+    if exponent is not None and exponent.denominator == 1:
+        return base ** int(exponent)
+    if exponent is not None and exponent.denominator % 2 and mp.im(base) == 0 and mp.re(base) < 0:
+        return (-1) ** exponent.numerator * (-mp.re(base)) ** power
+    return mp.power(base, power)
+
+
+def _nonzero(value: Any) -> Any:
+    if abs(value) < mp.mpf(10) ** (5 - mp.dps):
+        raise Undefined
+    return value
+
+
+def _log(value: Any) -> Any:
+    if value == 0:
+        raise Undefined
+    return mp.log(value)
+
+
+def _whole(value: Any, up: bool) -> Any:
+    if abs(mp.im(value)) > mp.mpf(10) ** (10 - mp.dps):
+        raise Undefined
+    value = mp.re(value)
+    if abs(value) > 10**12:
+        raise Unclear
+    if abs(value - mp.nint(value)) < mp.mpf(10) ** -20:
+        raise Unclear
+    return mp.ceil(value) if up else mp.floor(value)
+
+
+def _factorial(value: Any) -> Any:
+    if abs(value) > 10**4:
+        raise Undefined
+    return mp.gamma(value + 1)
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "ln": _log,
+    "sin": mp.sin,
+    "cos": mp.cos,
+    "tan": lambda x: mp.sin(x) / _nonzero(mp.cos(x)),
+    "cot": lambda x: mp.cos(x) / _nonzero(mp.sin(x)),
+    "sec": lambda x: 1 / _nonzero(mp.cos(x)),
+    "csc": lambda x: 1 / _nonzero(mp.sin(x)),
+    "sinh": lambda x: mp.sinh(_small(x)),
+    "cosh": lambda x: mp.cosh(_small(x)),
+    "tanh": lambda x: mp.tanh(_small(x)),
+    "arcsin": mp.asin,
+    "arccos": mp.acos,
+    "arctan": mp.atan,
+    "arccot": lambda x: mp.atan(1 / _nonzero(x)),
+    "arcsec": lambda x: mp.acos(1 / _nonzero(x)),
+    "arccsc": lambda x: mp.asin(1 / _nonzero(x)),
+    "arcsinh": mp.asinh,
+    "arccosh": mp.acosh,
+    "arctanh": mp.atanh,
+    "abs": abs,
+    "floor": lambda x: _whole(x, up=False),
+    "ceil": lambda x: _whole(x, up=True),
+    "factorial": _factorial,
+}
+
+
+def _small(value: Any) -> Any:
+    if abs(value) > MAX_LOG:
+        raise Undefined
+    return value
+
+
+def guarded(tree: Scalar, point: Mapping[str, Fraction]) -> tuple[Any, Any] | None:
+    """`approximate`, with None where there is no value. `Unclear` passes."""
+    try:
+        value, error = approximate(tree, point)
+    except Unclear:
+        raise
+    except (ArithmeticError, ValueError, mpmath.libmp.NoConvergence):
+        return None
+    return (value, error) if mp.isfinite(value) else None
+
+
+def points(names: list[str]) -> list[dict[str, Fraction]]:
+    """Where expressions in these variables are compared: eight fixed points without small relations; all variables are
+    positive in three of them, negative in one, and of mixed sign in the rest."""
+    state, rows = 20_011, []
+    for row in range(8):
+        point = {}
+        for name in names:
+            # A linear congruential generator: the same points for the same names, whatever came before.
+            state = (1_103_515_245 * state + 12_345) % 2**31
+            size = Fraction(state >> 8, 2**21) + Fraction(1, 7)
+            negative = row == 3 or (row > 3 and state >> 20 & 1)
+            point[name] = size + 1 if name == UNKNOWN_BASE else -size if negative else size
+        rows.append(point)
+    return rows

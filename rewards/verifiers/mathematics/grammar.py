@@ -1,0 +1,314 @@
+r"""The grammar of values: lists, tuples, sets, intervals, matrices, relations, quantities, words.
+
+    value    = relation (("," | ";" | "or" | "and") relation)*
+    relation = union (("=" | "≠" | "<" | "≤" | ">" | "≥" | "∈") union)*
+    union    = quantity (("∪" | "∩" | "∖") quantity)*
+    quantity = sum [unit] | currency product
+
+Brackets, order and open ends are kept as they are written.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+from functools import lru_cache
+
+from . import units
+from .expressions import END, Expressions, operand, radians, scalar
+from .lexer import CONNECTIVES, CONSTANTS, FUNCTIONS, SHORT_WORDS, SPELLED_GREEK, Token, tokens, unwrap
+from .tree import (
+    ZERO,
+    Apply,
+    Choice,
+    Group,
+    Malformed,
+    Matrix,
+    Quantity,
+    Relation,
+    Scalar,
+    Value,
+    Words,
+    negate,
+    occurrences,
+)
+
+MAX_ITEMS = 200
+MAX_REMEMBERED = 300  # characters
+_RELATIONS = frozenset("=≠<≤>≥∈")
+_SET_OPERATIONS = frozenset("∪∩∖")
+_CLOSING = {"(": (")", "]"), "[": ("]", ")"), "\\{": ("\\}",), "⟨": ("⟩",), "{": ("}",), "]": ("[",)}
+_MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "smallmatrix", "array"))
+# Letters of any script in words joined by spaces, hyphens and apostrophes.
+_WORDS = re.compile(r"[^\W\d_]+(?:[ '’-]{1,3}[^\W\d_]+)*")
+
+
+def read(text: str) -> Value:
+    """The value that a text writes.
+
+    Raises:
+        Malformed: the text is outside the grammar.
+    """
+    return _remembered(text) if len(text) <= MAX_REMEMBERED else _read(text)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str) -> Value:
+    # Reading is a pure function of the text; this saves references from being read for each answer.
+    return _read(text)
+
+
+def _read(text: str) -> Value:
+    core, in_text = unwrap(text)
+    if words := _words(core, in_text):
+        return words
+    grammar = Grammar(tokens(core), braces_group="\\" in core)
+    return grammar.value()
+
+
+def _words(text: str, in_text: bool) -> Words | None:
+    """Plain words, as opposed to names of variables, functions and constants."""
+    text = " ".join(unicodedata.normalize("NFC", text).split())
+    if not _WORDS.fullmatch(text):
+        return None
+    parts = [part for part in re.split(r"[ '’-]+", text) if part not in CONNECTIVES]
+    if any(_wordy(part) for part in parts) or (in_text and any(len(part) > 1 for part in parts)) or not parts:
+        return Words(text.casefold())
+    return None
+
+
+def _wordy(part: str) -> bool:
+    if not part.isascii():
+        return len(part) > 1 and not all("\u0391" <= character <= "\u03ff" for character in part)
+    if part in CONSTANTS or part in FUNCTIONS or part in SPELLED_GREEK:
+        return False
+    return len(part) > 3 or part.lower() in SHORT_WORDS
+
+
+class Grammar(Expressions):
+    """One text; `value` reads all of it."""
+
+    def __init__(self, tokens: list[Token], braces_group: bool):
+        super().__init__(tokens)
+        self._braces_group = braces_group
+
+    def value(self) -> Value:
+        value = self._list()
+        if self._token is not END:
+            raise Malformed(f"There is an unexpected {self._token.text[:30]!r}.")
+        return _chosen(value) if self.choices else value
+
+    def _list(self) -> Value:
+        items, separators = [self._item()], set()
+        while True:
+            separator = self._separator()
+            if not separator:
+                break
+            separators |= separator
+            items.append(self._item())
+            if len(items) > MAX_ITEMS:
+                raise Malformed(f"There are more than {MAX_ITEMS} values.")
+        if len(items) == 1:
+            return items[0]
+        connectives = separators & CONNECTIVES
+        if len(connectives) > 1 or len(separators - CONNECTIVES) > 1:
+            raise Malformed("The values are separated in different ways.")
+        return Group(next(iter(connectives)) if connectives else ",", tuple(items))
+
+    def _separator(self) -> set[str]:
+        found = set()
+        if self._token.kind in (",", ";"):
+            found.add(self._token.kind)
+            self._at += 1
+        if self._token.kind in CONNECTIVES:
+            found.add(self._token.kind)
+            self._at += 1
+        return found
+
+    def _item(self) -> Value:
+        self._deeper()
+        sides, operators = [self._union()], []
+        while True:
+            kind = "∈" if self._token.text == "in" else self._token.kind
+            if kind not in _RELATIONS:
+                break
+            self._at += 1
+            operators.append(kind)
+            sides.append(self._union())
+        self._depth -= 1
+        if self._take(":"):
+            items = [*sides, self._union()]
+            while self._take(":"):
+                items.append(self._union())
+            if operators:
+                raise Malformed("A ratio cannot stand in a relation.")
+            return Group(":", tuple(items))
+        return Relation(tuple(operators), tuple(sides)) if operators else sides[0]
+
+    def _union(self) -> Value:
+        items, operator = [self._quantity()], ""
+        while True:
+            kind = "∪" if self._token[:2] == ("letters", "U") and isinstance(items[-1], Group) else self._token.kind
+            if kind not in _SET_OPERATIONS:
+                break
+            if operator not in ("", kind) or operator == "∖":
+                raise Malformed("Different operations on sets need brackets.")
+            operator = kind
+            self._at += 1
+            items.append(self._quantity())
+        return Group(operator, tuple(items)) if operator else items[0]
+
+    def _quantity(self) -> Value:
+        start = self._at
+        negative = self._take("-")
+        if self._token.kind in units.CURRENCY_SIGNS:
+            sign = self._token.kind
+            self._at += 1
+            amount = scalar(self._signed_product())
+            amount = negate(amount) if negative else amount
+            return Quantity(amount, units.UNITS[sign])
+        self._at = start
+        value = self._additive()
+        if not operand(value):
+            return value
+        if self._token.kind in units.CURRENCY_SIGNS or self._token.kind == "¢":
+            unit = units.UNITS[self._token.kind]
+            self._at += 1
+            return Quantity(scalar(value), unit)
+        if self._token.kind in ("letters", "word", "°", "func"):
+            found = self._unit([value])
+            if found is None:
+                raise Malformed(f"There is an unexpected {self._token.text[:30]!r}.")
+            return Quantity(scalar(value), *found)
+        return value
+
+    # Brackets.
+
+    def _bracket(self) -> Value:
+        token = self._token
+        opening = token.kind
+        self._at += 1
+        if opening == "∅":
+            return Group("{}", ())
+        bars, self._bars = self._bars, 0
+        items, closing = self._inside(opening)
+        self._bars = bars
+        braces = opening in ("{", "\\{")
+        if braces:
+            if opening == "{" and self._braces_group and len(items) == 1:
+                return items[0]
+            return Group("{}", items)
+        if opening == "⟨":
+            return Group("<>", items)
+        if opening == "]":
+            opening, closing = "(", ")"
+        if len(items) == 1 and (opening, closing) == ("(", ")"):
+            item = items[0]
+            return radians(item) if self._in_function else item
+        kind = opening + closing
+        if kind in ("(]", "[)") and len(items) != 2:
+            raise Malformed("An interval has two ends.")
+        if kind == "()" and not items:
+            raise Malformed("There is nothing in the brackets.")
+        return _matrix_or(Group(kind, items))
+
+    def _inside(self, opening: str) -> tuple[tuple[Value, ...], str]:
+        closers = _CLOSING[opening]
+        if self._token.kind in closers:
+            self._at += 1
+            return (), self._tokens[self._at - 1].kind
+        in_function, self._in_function = self._in_function, self._in_function if opening == "(" else 0
+        value = self._list()
+        self._in_function = in_function
+        if self._token.kind not in closers:
+            raise Malformed("A bracket is not closed.")
+        closing = self._token.kind
+        self._at += 1
+        items = value.items if isinstance(value, Group) and value.kind == "," else (value,)
+        return items, closing
+
+    def _environment(self) -> Value:
+        name = self._token.text
+        self._at += 1
+        if name not in _MATRICES:
+            raise Malformed(f"The environment {name[:30]!r} does not belong to a value.")
+        rows: list[tuple[Value, ...]] = []
+        row: list[Value] = []
+        while True:
+            row.append(self._union())
+            if self._take("&"):
+                continue
+            rows.append(tuple(row))
+            row = []
+            if self._take("\\\\") and self._token.kind != "end":
+                continue
+            break
+        if self._token[:2] != ("end", name):
+            raise Malformed(f"The environment {name!r} is not closed.")
+        self._at += 1
+        if len({len(row) for row in rows}) != 1 or len(rows) * len(rows[0]) > MAX_ITEMS:
+            raise Malformed("The rows of a matrix must have the same length.")
+        return Matrix(tuple(rows))
+
+
+def _matrix_or(group: Group) -> Value:
+    """A list of lists of one length is a matrix."""
+    rows = [item.items for item in group.items if isinstance(item, Group) and item.kind == "[]"]
+    if group.kind == "[]" and rows and len(rows) == len(group.items) and len({len(row) for row in rows}) == 1:
+        return Matrix(tuple(rows)) if rows[0] else group
+    return group
+
+
+def _chosen(value: Value) -> Value:
+    """Every scalar that contains ± as the two values that it stands for."""
+    if isinstance(value, Apply):
+        count = occurrences(value, "pm")
+        if count > 1:
+            raise Malformed("It is unclear which signs belong together; write the values one by one.")
+        if not count:
+            return value
+        plus, minus = _resolved(value, True), _resolved(value, False)
+        return Choice(plus, minus)
+    if isinstance(value, Group):
+        return Group(value.kind, tuple(map(_chosen, value.items)))
+    if isinstance(value, Relation):
+        return Relation(value.operators, tuple(map(_chosen, value.sides)))
+    if isinstance(value, Matrix):
+        return Matrix(tuple(tuple(map(_chosen, row)) for row in value.rows))
+    if isinstance(value, Quantity) and occurrences(value.value, "pm"):
+        raise Malformed("A value with ± cannot have a unit; write both values.")
+    return value
+
+
+def _resolved(value: Scalar, plus: bool) -> Scalar:
+    if not isinstance(value, Apply):
+        return value
+    args = tuple(_resolved(arg, plus) for arg in value.args)
+    if value.op == "pm":
+        left, right = args
+        right = right if plus else negate(right)
+        return right if left == ZERO else Apply("+", (left, right))
+    return Apply(value.op, args)
+
+
+def plain_number(text: str) -> Fraction | None:
+    """The number that a short text writes as digits, a decimal or a fraction of digits; None for all else."""
+    match = _PLAIN.fullmatch(text)
+    if match is None:
+        return None
+    sign, whole, places, below = match.groups()
+    if below is not None:
+        if places is not None or not int(below):
+            return None
+        value = Fraction(int(whole), int(below))
+    elif places:
+        value = Fraction(int(whole + places), 10 ** len(places))
+    else:
+        value = Fraction(int(whole))
+    return -value if sign else value
+
+
+_PLAIN = re.compile(r"\s{0,9}(-?)([0-9]{1,40})(?:\.([0-9]{0,40}))?(?:/([0-9]{1,40}))?\s{0,9}")
+
+__all__ = ["Grammar", "plain_number", "read"]

@@ -1,0 +1,221 @@
+"""What a worker does: decide whether two trees are equal, by numbers where they differ and by sympy where they do not.
+
+Trees come as JSON that the grammar has made; they are put together with sympy's constructors, and no text is parsed.
+Sampled numbers can only refute. An equality that sympy cannot prove stays undecided, however many digits agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import sympy
+from mpmath import mp
+from sympy.core.cache import clear_cache
+
+from .evaluate import UNKNOWN_BASE, Unclear, guarded, literal, points
+from .tree import Num, Scalar, Sym, difference, from_json, symbols
+
+MAX_BITS = 1 << 17
+
+
+class TooLarge(Exception):
+    """A number that is not worth building."""
+
+
+def answer(problems: list[list[Any]]) -> list[Any]:
+    """Answer each problem: ``["equal", a, b]`` and ``["ratio", a, b, positive]`` by True, False or None, and
+    ``["value", a]`` by ``[real, imaginary, error]`` as decimal strings, or None."""
+    replies = []
+    for kind, *data in problems:
+        try:
+            replies.append(_KINDS[kind](*data))
+        except (Unclear, TooLarge):
+            replies.append(None)
+    # Nothing of this call may change what the next one finds.
+    clear_cache()
+    return replies
+
+
+def equal(a: list[Any], b: list[Any]) -> bool | None:
+    """Whether two trees are equal at every real point where both are defined."""
+    left, right = from_json(a), from_json(b)
+    agreed = lonely = 0
+    for point in _points(left, right):
+        first, second = _both(left, right, point)
+        if first is None or second is None:
+            lonely += first is not second
+            continue
+        (x, x_error), (y, y_error) = first, second
+        with mp.workdps(55):
+            if abs(x - y) > x_error + y_error:
+                return False
+        agreed += 1
+    if not agreed:
+        # Where the one has a value the other never does.
+        return False if lonely else None
+    return True if _vanishes(build(difference(left, right))) else None
+
+
+def ratio(a: list[Any], b: list[Any], positive: bool) -> bool | None:
+    """Whether the first tree is a constant times the second; not zero, and positive where asked."""
+    left, right = from_json(a), from_json(b)
+    found: tuple[Any, Any] | None = None
+    for point in _points(left, right):
+        first, second = _both(left, right, point)
+        if first is None or second is None:
+            continue
+        (x, x_error), (y, y_error) = first, second
+        with mp.workdps(55):
+            if abs(y) <= y_error or abs(x) <= x_error:
+                if abs(y) > y_error or abs(x) > x_error:
+                    return False
+                continue
+            quotient = x / y
+            error = 2 * abs(quotient) * (x_error / abs(x) + y_error / abs(y))
+            if positive and (mp.re(quotient) < -error or abs(mp.im(quotient)) > error):
+                return False
+            if found is not None and abs(found[0] - quotient) > found[1] + error:
+                return False
+            found = quotient, error
+    if found is None:
+        return None
+    quotient = sympy.cancel(sympy.expand(build(left)) / sympy.expand(build(right)))
+    if quotient.free_symbols:
+        quotient = sympy.simplify(quotient)
+    return True if not quotient.free_symbols and quotient.is_finite and not quotient.is_zero else None
+
+
+def value(a: list[Any]) -> list[str] | None:
+    """Real and imaginary part of a tree without variables, and a bound on the error."""
+    found = guarded(from_json(a), {UNKNOWN_BASE: next(iter(points([UNKNOWN_BASE])))[UNKNOWN_BASE]})
+    if found is None or (found[0] and not -4000 < mp.log10(abs(found[0])) < 4000):
+        return None
+    number, error = found
+    with mp.workdps(60):
+        return [mp.nstr(part, 58, strip_zeros=False) for part in (mp.re(number), mp.im(number), error)]
+
+
+_KINDS: dict[str, Callable[..., Any]] = {"equal": equal, "ratio": ratio, "value": value}
+
+
+def _points(left: Scalar, right: Scalar) -> Iterator[dict[str, Any]]:
+    names = sorted(symbols(left) | symbols(right) | ({UNKNOWN_BASE} if _open_log(left) or _open_log(right) else set()))
+    everywhere = points(names)
+    yield from everywhere if names else everywhere[:1]
+
+
+def _open_log(tree: Scalar) -> bool:
+    if isinstance(tree, (Num, Sym)):
+        return False
+    return (tree.op == "log" and len(tree.args) == 1) or any(map(_open_log, tree.args))
+
+
+def _both(left: Scalar, right: Scalar, point: dict[str, Any]) -> tuple[Any, Any]:
+    return guarded(left, point), guarded(right, point)
+
+
+def build(tree: Scalar) -> Any:
+    """The sympy expression of a tree; variables are real."""
+    if isinstance(tree, Num):
+        return sympy.Rational(tree.value.numerator, tree.value.denominator)
+    if isinstance(tree, Sym):
+        return sympy.Symbol(tree.name, real=True)
+    if not tree.args:
+        return {"pi": sympy.pi, "e": sympy.E, "i": sympy.I}[tree.op]
+    args = [build(arg) for arg in tree.args]
+    if tree.op == "+":
+        return sympy.Add(*args)
+    if tree.op == "*":
+        return sympy.Mul(*args)
+    if tree.op in ("^", "root"):
+        exponent = literal(tree.args[1])
+        if tree.op == "root":
+            return _power(args[0], 1 / args[1], 1 / exponent if exponent else None)
+        return _power(args[0], args[1], exponent)
+    if tree.op == "log":
+        base = args[1] if len(args) == 2 else sympy.Symbol(UNKNOWN_BASE, positive=True)
+        return sympy.log(args[0]) / sympy.log(base)
+    return _FUNCTIONS[tree.op](*args)
+
+
+def _power(base: Any, exponent: Any, written: Any) -> Any:
+    if base.is_Rational and exponent.is_Integer:
+        bits = max(int(base.p).bit_length(), int(base.q).bit_length())
+        if bits * abs(int(exponent)) > MAX_BITS:
+            raise TooLarge
+    if written is not None and written.denominator % 2 and written.denominator > 1 and base.is_extended_real:
+        if base.is_nonnegative:
+            return sympy.Pow(base, exponent)
+        size = sympy.Pow(sympy.Abs(base), exponent)
+        return size if written.numerator % 2 == 0 else sympy.sign(base) * size
+    return sympy.Pow(base, exponent)
+
+
+def _factorial(n: Any) -> Any:
+    if n.is_Integer and n > 2000:
+        raise TooLarge
+    return sympy.factorial(n)
+
+
+def _binomial(n: Any, k: Any) -> Any:
+    if any(arg.is_number and abs(arg) > 2000 for arg in (n, k)):
+        raise TooLarge
+    return sympy.binomial(n, k)
+
+
+_FUNCTIONS: dict[str, Any] = {
+    **{name: getattr(sympy, name) for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]},
+    **{
+        f"arc{name}": getattr(sympy, f"a{name}")
+        for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]
+    },
+    "ln": sympy.log,
+    "abs": sympy.Abs,
+    "floor": sympy.floor,
+    "ceil": sympy.ceiling,
+    "factorial": _factorial,
+    "binomial": _binomial,
+}
+
+
+def _vanishes(expression: Any) -> bool:
+    """Whether sympy can prove that an expression is zero; the cheap ways come first."""
+    return expression == 0 or any(_reduced(expression, step) for step in _STEPS)
+
+
+def _reduced(expression: Any, step: Callable[[Any], Any]) -> bool:
+    try:
+        return step(expression) == 0
+    except (NotImplementedError, sympy.polys.polyerrors.BasePolynomialError, ValueError, TypeError, ZeroDivisionError):
+        return False
+
+
+def _algebraic(expression: Any) -> Any:
+    if expression.is_number and expression.is_algebraic:
+        x = sympy.Dummy("x")
+        return 0 if sympy.minimal_polynomial(expression, x) == x else 1
+    return 1
+
+
+def _factored_roots(expression: Any) -> Any:
+    """Every radicand factored, so that the roots of squares become absolute values."""
+    return expression.replace(
+        lambda node: node.is_Pow and node.exp.is_Rational and not node.exp.is_Integer,
+        lambda node: sympy.Pow(sympy.factor(node.base), node.exp),
+    )
+
+
+_STEPS: tuple[Callable[[Any], Any], ...] = (
+    sympy.expand,
+    lambda e: sympy.expand(sympy.expand_log(e, factor=True)),
+    lambda e: sympy.trigsimp(sympy.expand_trig(e)) if e.has(sympy.sin, sympy.cos, sympy.tan) else 1,
+    lambda e: sympy.cancel(sympy.together(e)),
+    lambda e: sympy.radsimp(sympy.sqrtdenest(e)),
+    _algebraic,
+    lambda e: sympy.expand(_factored_roots(e)),
+    lambda e: sympy.expand(e.rewrite(sympy.asin)) if e.has(sympy.acos) else 1,
+    sympy.simplify,
+    lambda e: sympy.simplify(e.rewrite(sympy.exp)),
+    lambda e: sympy.gammasimp(sympy.combsimp(e)),
+)

@@ -1,0 +1,173 @@
+"""What the grammar reads: small frozen trees, which are all that the rest of the verifier ever sees of a text.
+
+A *scalar* is one number or expression: `Num`, `Sym` or `Apply`. A *value* is a scalar, or something built of scalars:
+a `Quantity` with a unit, a `Group` (tuple, set, interval, list ...), a `Matrix`, a `Relation`, a `Choice` made by ±, or
+`Words`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+
+class Malformed(ValueError):
+    """The text is outside the grammar; the message is one sentence for whoever wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Num:
+    """An exact rational number."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Sym:
+    """A variable; case counts, and a subscript is part of the name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An operation or function; constants have no arguments.
+
+    ``+`` and ``*`` take any number of arguments, ``^`` base and exponent, ``root`` radicand and degree, ``log``
+    argument and base (or the argument alone: a logarithm whose base the text leaves open), ``pm`` what is left and
+    right of ±, all others one.
+    """
+
+    op: str
+    args: tuple[Scalar, ...] = ()
+
+
+Scalar: TypeAlias = "Num | Sym | Apply"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit as base dimensions with exponents, and the factor ``factor * pi**pi`` that leads to base units."""
+
+    dimensions: tuple[tuple[str, int], ...]
+    factor: Fraction = Fraction(1)
+    pi: int = 0
+    sign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A scalar with a unit. ``plain`` is the other reading of letters that also name variables (``5m``), if any."""
+
+    value: Scalar
+    unit: Unit
+    plain: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Several values. ``kind`` is a pair of brackets (``()``, ``[)``, ``{}``, ``<>`` ...) or what stands between the
+    values: ``,``, ``or``, ``and``, ``:``, ``∪``, ``∩``, ``∖``."""
+
+    kind: str
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Rows of equal length."""
+
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Values joined by ``=``, ``≠``, ``<``, ``≤``, ``>``, ``≥`` or ``∈``; one operator fewer than values."""
+
+    operators: tuple[str, ...]
+    sides: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The two values of an expression with ±, as a set."""
+
+    plus: Scalar
+    minus: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Plain words, folded to lower case with single spaces."""
+
+    text: str
+
+
+Value: TypeAlias = "Num | Sym | Apply | Quantity | Group | Matrix | Relation | Choice | Words"
+
+ZERO, ONE = Num(Fraction(0)), Num(Fraction(1))
+MINUS_ONE = Num(Fraction(-1))
+HALF = Num(Fraction(1, 2))
+
+
+def number(value: int | Fraction) -> Num:
+    return Num(Fraction(value))
+
+
+def add(*terms: Scalar) -> Scalar:
+    return terms[0] if len(terms) == 1 else Apply("+", terms)
+
+
+def multiply(*factors: Scalar) -> Scalar:
+    return factors[0] if len(factors) == 1 else Apply("*", factors)
+
+
+def negate(value: Scalar) -> Scalar:
+    return Num(-value.value) if isinstance(value, Num) else Apply("*", (MINUS_ONE, value))
+
+
+def invert(value: Scalar) -> Scalar:
+    return Apply("^", (value, MINUS_ONE))
+
+
+def difference(left: Scalar, right: Scalar) -> Scalar:
+    return Apply("+", (left, negate(right)))
+
+
+def is_scalar(value: Value) -> bool:
+    return isinstance(value, (Num, Sym, Apply))
+
+
+def symbols(value: Scalar) -> frozenset[str]:
+    """Names of the variables in a scalar."""
+    if isinstance(value, Sym):
+        return frozenset((value.name,))
+    if isinstance(value, Apply):
+        return frozenset().union(*map(symbols, value.args)) if value.args else frozenset()
+    return frozenset()
+
+
+def occurrences(value: Scalar, op: str) -> int:
+    """How often the operation occurs in a scalar."""
+    if not isinstance(value, Apply):
+        return 0
+    return (value.op == op) + sum(occurrences(arg, op) for arg in value.args)
+
+
+def to_json(value: Scalar) -> list[Any]:
+    """A scalar as nested lists; integers in base 16, which Python converts in linear time and without a limit."""
+    if isinstance(value, Num):
+        return ["#", hex(value.value.numerator), hex(value.value.denominator)]
+    if isinstance(value, Sym):
+        return ["$", value.name]
+    return [value.op, *map(to_json, value.args)]
+
+
+def from_json(data: list[Any]) -> Scalar:
+    """The scalar that `to_json` wrote."""
+    if data[0] == "#":
+        return Num(Fraction(int(data[1], 16), int(data[2], 16)))
+    if data[0] == "$":
+        return Sym(data[1])
+    return Apply(data[0], tuple(map(from_json, data[1:])))

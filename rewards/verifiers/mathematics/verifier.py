@@ -1,0 +1,200 @@
+r"""The verifier "math": values and expressions in closed form, compared as what they are.
+
+An answer is read by the grammar of this package and by nothing else; it is never evaluated, and a worker process sees
+only the tree. Where equality is neither proved nor refuted within the deadline the verdict is ``valid=False``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from fractions import Fraction
+from typing import Any
+
+from ....errors import InputError, MissingExtra
+from ...verdict import Verdict
+from ..registry import CORRECT, VERIFIERS, WRONG, rejected
+from ..workers import WorkerFailure, WorkerPool
+from .compare import Comparison, Options, giant
+from .grammar import plain_number, read
+from .tree import Apply, Choice, Group, Malformed, Matrix, Num, Quantity, Relation, Scalar, Value, Words, number
+
+POOL = WorkerPool(f"{__package__}.symbolic:answer", workers=2)
+
+_OTHER_FORM = Verdict(0.0, False, feedback="The answer is not of the form that is asked for.")
+_OTHER_UNIT = Verdict(0.0, False, feedback="The answer's unit is missing, superfluous or of another kind.")
+_UNDECIDED = Verdict(0.0, False, valid=False, feedback="It could not be decided whether the answer is correct.")
+_FAILURES = {
+    "deadline": "The comparison took too long; the answer is not judged.",
+    "memory": "The comparison took too much memory; the answer is not judged.",
+}
+
+
+@VERIFIERS.register("math")
+def verify_math(
+    answer: str,
+    reference: str | int | Fraction,
+    *,
+    units: str = "required",
+    assignment: bool = True,
+    ordered: bool = True,
+    tolerance: float | Fraction | None = None,
+    absolute_tolerance: float | Fraction | None = None,
+    decimals: int | None = None,
+    log_base: int | str | None = None,
+    deadline: float = 2.0,
+) -> Verdict:
+    r"""Whether ``answer`` is mathematically the same as ``reference``.
+
+    Read are LaTeX and plain text: integers, decimals, fractions, mixed numbers, scientific notation, thousands
+    separators, percent, units and currency, intervals, sets, tuples, matrices, equations, inequalities, expressions with
+    variables, elementary functions, π, e, i, ∞, ±, and plain words where the reference is words. Around the whole,
+    ``\boxed{}``, dollar signs, ``**``, ``####`` and a full stop are allowed; other text is not.
+
+    What is compared: 50% is 0.5 and not 50; 500 cm is 5 m and not 5; tuples, bare lists and brackets keep order and
+    kind, sets and lists joined by "or" and "and" have no order; equations are equal up to exchange of sides and a
+    constant factor other than zero, inequalities up to a positive one; variables are told apart by name and case.
+    Several answers are never right for one. Numbers are exact: 0.3333 is not 1/3.
+
+    Variables are real and functions take principal values (odd roots the real one), so that ``sqrt(x^2)`` is ``|x|`` and
+    not ``x``, and ``ln(x^2)`` is not ``2 ln(x)``; expressions are equal when they are at every real point where both are
+    defined, so that ``(x^2-1)/(x-1)`` is ``x+1``. ``log`` without a base stands for any base unless ``log_base`` says
+    which.
+
+    Documented zeros: numbers too large to compute (``9^9^9``) are equal only to what has the same normal form;
+    an answer without a value where the reference has one is wrong.
+
+    Args:
+        answer: at most 10,000 characters.
+        reference: text in the same grammar, or an exact number.
+        units: "required": a unit on one side only is wrong, but for a currency sign; "optional": it is ignored.
+        assignment: whether ``x = 5`` is accepted beside ``5`` (and 5 beside ``x = 5``).
+        ordered: whether the order of a bare list ``1, 2`` counts.
+        tolerance: relative to the reference, for numbers; finite and positive.
+        absolute_tolerance: likewise, absolute.
+        decimals: numbers are equal when they agree after rounding to so many places, 0 to 100.
+        log_base: what ``log`` means: a number above 1, or "e".
+        deadline: seconds that symbolic work may take, waiting for a free worker not counted; up to 600.
+
+    Raises:
+        InputError: an option out of range, or a reference outside the grammar.
+        MissingExtra: sympy is needed and not installed.
+    """
+    if type(reference) is str and tolerance is absolute_tolerance is decimals is None:
+        # Most answers are plain numbers; for them none of the other options matters.
+        given, gold = plain_number(answer), plain_number(reference)
+        if given is not None and gold is not None:
+            return CORRECT if given == gold else WRONG
+    options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base)
+    if not 0.0 < deadline <= 600.0:
+        raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
+    gold_value, gold_is_giant = _reference(reference, options)
+    try:
+        value = read(answer)
+        if isinstance(value, Words) and not isinstance(gold_value, Words):
+            return rejected("The answer must be a mathematical value, not words.")
+        value = with_log_base(value, options.log_base)
+        if giant(value) and not gold_is_giant:
+            return rejected("The answer holds a number that is too large to be computed.")
+        return _compared(value, gold_value, options, deadline)
+    except Malformed as error:
+        return rejected(str(error))
+    except RecursionError:
+        return rejected("The expression is nested too deeply.")
+
+
+def _compared(value: Value, gold: Value, options: Options, deadline: float) -> Verdict:
+    comparison = Comparison(options)
+    same = comparison.same(value, gold)
+    # A number within a tolerance takes two rounds: its value is asked for first.
+    for _ in range(2):
+        if same is not None or not comparison.questions:
+            break
+        questions = comparison.questions
+        try:
+            replies = _ask(list(questions.values()), deadline)
+        except WorkerFailure as failure:
+            return Verdict(0.0, False, valid=False, feedback=_FAILURES.get(failure.reason, _UNDECIDED.feedback))
+        comparison = Comparison(options, comparison.answers | dict(zip(questions, replies)))
+        same = comparison.same(value, gold)
+    if same is None:
+        return _UNDECIDED
+    if same:
+        return CORRECT
+    return {"form": _OTHER_FORM, "unit": _OTHER_UNIT}.get(comparison.reason, WRONG)
+
+
+def _ask(questions: list[list[Any]], deadline: float) -> list[Any]:
+    if importlib.util.find_spec("sympy") is None:
+        raise MissingExtra("symbolic equivalence", "math")
+    return POOL.run(questions, deadline)
+
+
+def _reference(reference: Any, options: Options) -> tuple[Value, bool]:
+    """The reference as a value, and whether it holds a number too large to be computed."""
+    if isinstance(reference, (int, Fraction)) and not isinstance(reference, bool):
+        return number(reference), False
+    if not isinstance(reference, str):
+        raise InputError(f"the math verifier needs text, an int or a Fraction as reference, not {reference!r}.")
+    try:
+        value = with_log_base(read(reference), options.log_base)
+        return value, giant(value)
+    except (Malformed, RecursionError) as error:
+        raise InputError(
+            f"the math verifier cannot read the reference {reference[:100]!r} ({error}); write it in closed form."
+        ) from None
+
+
+def _options(
+    units: str,
+    assignment: bool,
+    ordered: bool,
+    tolerance: float | Fraction | None,
+    absolute_tolerance: float | Fraction | None,
+    decimals: int | None,
+    log_base: int | str | None,
+) -> Options:
+    if units not in ("required", "optional"):
+        raise InputError(f'units must be "required" or "optional", not {units!r}.')
+    for name, value in (("tolerance", tolerance), ("absolute_tolerance", absolute_tolerance)):
+        if value is not None and (isinstance(value, bool) or not (math.isfinite(value) and value > 0)):
+            raise InputError(f"{name} must be finite and positive, not {value!r}.")
+    if decimals is not None and (isinstance(decimals, bool) or decimals not in range(101)):
+        raise InputError(f"decimals must be a whole number from 0 to 100, not {decimals!r}.")
+    if log_base is not None and log_base != "e" and (not isinstance(log_base, int) or log_base < 2):
+        raise InputError(f'log_base must be "e" or a whole number above 1, not {log_base!r}.')
+    return Options(
+        units=units,
+        assignment=assignment,
+        ordered=ordered,
+        tolerance=None if tolerance is None else Fraction(tolerance),
+        absolute_tolerance=None if absolute_tolerance is None else Fraction(absolute_tolerance),
+        decimals=decimals,
+        log_base=log_base if log_base is None or log_base == "e" else Fraction(log_base),
+    )
+
+
+def with_log_base(value: Value, base: Fraction | str | None) -> Value:
+    """``value`` with every logarithm that leaves its base open taken to ``base``."""
+    if base is None:
+        return value
+    if isinstance(value, Group):
+        return Group(value.kind, tuple(with_log_base(item, base) for item in value.items))
+    if isinstance(value, Relation):
+        return Relation(value.operators, tuple(with_log_base(side, base) for side in value.sides))
+    if isinstance(value, Matrix):
+        return Matrix(tuple(tuple(with_log_base(item, base) for item in row) for row in value.rows))
+    if isinstance(value, Choice):
+        return Choice(_based(value.plus, base), _based(value.minus, base))
+    if isinstance(value, Quantity):
+        return Quantity(_based(value.value, base), value.unit, value.plain)
+    return value if isinstance(value, Words) else _based(value, base)
+
+
+def _based(value: Scalar, base: Fraction | str) -> Scalar:
+    if not isinstance(value, Apply) or not value.args:
+        return value
+    args = tuple(_based(arg, base) for arg in value.args)
+    if value.op == "log" and len(args) == 1:
+        return Apply("ln", args) if base == "e" else Apply("log", (args[0], Num(Fraction(base))))
+    return Apply(value.op, args)
