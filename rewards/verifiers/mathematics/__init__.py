@@ -1,7 +1,10 @@
-"""The verifier "math": a grammar of its own, structural comparison, exact arithmetic, and workers for the rest."""
+"""The verifier "math": a grammar of its own, structural comparison, exact arithmetic, and workers for the rest.
+
+It is loaded when it is first used.
+"""
 
 from __future__ import annotations
 
-from .verifier import POOL, verify_math
+from ..registry import VERIFIERS
 
-__all__ = ["POOL", "verify_math"]
+VERIFIERS.add("math", f"{__name__}.verifier:verify_math")

@@ -8,31 +8,27 @@ them go to a worker at once, and the comparison runs a second time with its answ
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any, TypeAlias
 
+from .canonical import canonical, has_choice, infinity, listed, spread, without_name
 from .normal import Ring, TooBig
 from .tree import (
     Apply,
-    Choice,
     Group,
-    Malformed,
     Matrix,
     Num,
     Quantity,
     Relation,
     Scalar,
-    Sym,
     Unit,
     Value,
     Words,
     difference,
     is_scalar,
     multiply,
-    negate,
     number,
     occurrences,
     symbols,
@@ -44,9 +40,7 @@ Truth: TypeAlias = "bool | None"
 
 MAX_QUESTIONS = 400
 UNORDERED = frozenset(("{}", "or", "and", "∪", "∩"))
-_LISTS = frozenset(("{}", "or", "and", ",", "±"))
 _MIRRORED = {">": "<", "≥": "≤"}
-_REALS = Sym("\\mathbb{R}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,7 @@ class Comparison:
         """
         answer, reference = canonical(answer), canonical(reference)
         if self.options.assignment:
-            answer, reference = _without_name(answer, reference)
+            answer, reference = without_name(answer, reference)
         if _family(answer) != _family(reference):
             self.reason = "form"
         return self.equal(answer, reference)
@@ -103,7 +97,7 @@ class Comparison:
         links, others = _links(a), _links(b)
         if links is not None and others is not None:
             return self._matched(links, others, self._link)
-        if _has_choice(a) or _has_choice(b):
+        if has_choice(a) or has_choice(b):
             return self._choices(a, b)
         if isinstance(a, Group) and isinstance(b, Group):
             return self._groups(a, b)
@@ -119,14 +113,14 @@ class Comparison:
         """± beside a list: both values, in any order and whatever joins them."""
         if isinstance(a, Group) and isinstance(b, Group) and a.kind != b.kind and "±" not in (a.kind, b.kind):
             return False
-        listed, others = _listed(a), _listed(b)
-        return False if listed is None or others is None else self._covered(listed, others)
+        values, others = listed(a), listed(b)
+        return False if values is None or others is None else self._covered(values, others)
 
     def _groups(self, a: Group, b: Group) -> Truth:
         if a.kind != b.kind:
             return False
         if a.kind == "{}":
-            return self._covered(_spread(a.items), _spread(b.items))
+            return self._covered(spread(a.items), spread(b.items))
         if a.kind in UNORDERED or (a.kind == "," and not self.options.ordered):
             return self._matched(a.items, b.items, self.equal)
         return self._all([*zip(a.items, b.items)]) if len(a.items) == len(b.items) else False
@@ -304,105 +298,6 @@ def _links(value: Value) -> list[_Link] | None:
     return None
 
 
-def canonical(value: Value) -> Value:
-    """The few things that are written in two ways without any doubt."""
-    if isinstance(value, Group):
-        items = tuple(map(canonical, value.items))
-        if value.kind == "()" and len(items) == 2 and [_sign(item) for item in items] == [-1, 1]:
-            return _REALS
-        return Group(value.kind, items)
-    if isinstance(value, Relation) and value.operators == ("=",):
-        left, right = value.sides
-        if isinstance(left, Choice) != isinstance(right, Choice):
-            side, choice = (left, right) if isinstance(right, Choice) else (right, left)
-            assert isinstance(choice, Choice)
-            return Group("±", tuple(Relation(("=",), (side, item)) for item in (choice.plus, choice.minus)))
-    return value
-
-
-def _listed(value: Value) -> list[Value] | None:
-    """The values of ±, or of a list that may stand beside it."""
-    if isinstance(value, Choice):
-        return [value.plus, value.minus]
-    return _spread(value.items) if isinstance(value, Group) and value.kind in _LISTS else None
-
-
-def _has_choice(value: Value) -> bool:
-    if isinstance(value, Group) and value.kind in _LISTS:
-        return value.kind == "±" or any(isinstance(item, Choice) for item in value.items)
-    return isinstance(value, Choice)
-
-
-def _spread(items: Iterable[Value]) -> list[Value]:
-    spread: list[Value] = []
-    for item in items:
-        spread += (item.plus, item.minus) if isinstance(item, Choice) else (item,)
-    return spread
-
-
-def _kind(value: Value) -> str:
-    return value.kind if isinstance(value, Group) else type(value).__name__
-
-
-def _family(value: Value) -> str:
-    return "scalar" if is_scalar(value) or isinstance(value, Quantity) else _kind(value)
-
-
-def _without_name(a: Value, b: Value) -> tuple[Value, Value]:
-    """``x = 5`` beside a value that is no relation: the 5."""
-    if isinstance(b, Relation) and not isinstance(a, (Relation, Words)):
-        return a, assigned(b)
-    if isinstance(a, Relation) and not isinstance(b, (Relation, Words)):
-        return assigned(a), b
-    return a, b
-
-
-def assigned(value: Relation) -> Value:
-    """What a single variable is said to be, where the value has no variables itself; else ``value``."""
-    if len(value.sides) == 2 and value.operators[0] in "=∈":
-        for name, content in (value.sides, value.sides[::-1]):
-            if isinstance(name, Sym) and not free(content) and not (value.operators == ("∈",) and is_scalar(content)):
-                return content
-            if value.operators == ("∈",):
-                break
-    return value
-
-
-def free(value: Value) -> bool:
-    """Whether a value contains variables."""
-    if is_scalar(value):
-        return any(not name.startswith("\\") for name in symbols(value))  # type: ignore[arg-type]
-    if isinstance(value, Quantity):
-        return free(value.value)
-    if isinstance(value, Choice):
-        return free(value.plus) or free(value.minus)
-    if isinstance(value, Group):
-        return any(map(free, value.items))
-    if isinstance(value, Matrix):
-        return any(free(item) for row in value.rows for item in row)
-    return True
-
-
-def infinity(value: Scalar) -> int:
-    """1 or -1 for ∞ and -∞, 0 for what is finite.
-
-    Raises:
-        Malformed: infinity inside an expression.
-    """
-    if not occurrences(value, "oo"):
-        return 0
-    sign = _sign(value)
-    if not sign:
-        raise Malformed("Infinity cannot be part of an expression.")
-    return sign
-
-
-def _sign(value: Value) -> int:
-    if value == Apply("oo"):
-        return 1
-    return -1 if value == negate(Apply("oo")) else 0
-
-
 def _in_base_units(value: Scalar, unit: Unit) -> Scalar:
     factors = [value, number(unit.factor)]
     if unit.pi:
@@ -410,29 +305,3 @@ def _in_base_units(value: Scalar, unit: Unit) -> Scalar:
     if isinstance(value, Num) and not unit.pi:
         return Num(value.value * unit.factor)
     return multiply(*factors)
-
-
-def giant(value: Value) -> bool:
-    """Whether some part of a value is a number too large to be computed.
-
-    Raises:
-        Malformed: some part of it has no value at all, as 1/0.
-    """
-    if is_scalar(value):
-        ring = Ring()
-        if not infinity(value):  # type: ignore[arg-type]
-            with suppress(TooBig):
-                ring.form(value)  # type: ignore[arg-type]
-        return ring.giant
-    parts: Iterable[Value] = ()
-    if isinstance(value, Quantity):
-        parts = (value.value,)
-    elif isinstance(value, Choice):
-        parts = (value.plus, value.minus)
-    elif isinstance(value, Group):
-        parts = value.items
-    elif isinstance(value, Relation):
-        parts = value.sides
-    elif isinstance(value, Matrix):
-        parts = sum(value.rows, ())
-    return any([giant(part) for part in parts])

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-import mpmath
 from mpmath import mp
+from mpmath.libmp import NoConvergence
 
 from .tree import Apply, Num, Scalar, Sym
 
@@ -189,7 +189,7 @@ def guarded(tree: Scalar, point: Mapping[str, Fraction]) -> tuple[Any, Any] | No
         value, error = approximate(tree, point)
     except Unclear:
         raise
-    except (ArithmeticError, ValueError, mpmath.libmp.NoConvergence):
+    except (ArithmeticError, ValueError, NoConvergence):
         return None
     return (value, error) if mp.isfinite(value) else None
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from . import units
-from .lexer import SHORT_WORDS, Token
+from .build import applied, inverse, mixed, operand, power, product, radians, scalar
+from .lexer import Token
+from .measures import Measures
 from .tree import (
     MINUS_ONE,
     ZERO,
@@ -17,64 +18,24 @@ from .tree import (
     Group,
     Malformed,
     Num,
-    Quantity,
     Scalar,
     Sym,
-    Unit,
     Value,
     add,
-    invert,
-    is_scalar,
-    multiply,
     negate,
     number,
 )
+from .vocabulary import HYPERBOLIC_AND_CIRCULAR, SHORT_WORDS
 
-MAX_DEPTH = 75  # three for each pair of brackets
-END = Token("end")
-_INVERSES = {name: "arc" + name for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]}
-_CLOSERS = frozenset(("end", ",", ";", ")", "]", "}", "\\}", "⟩", "|", "=", "≠", "<", "≤", ">", "≥", "or", "and", "&"))
+_INVERSES = {name: "arc" + name for name in HYPERBOLIC_AND_CIRCULAR}
 _BEGINS_FACTOR = frozenset(("sym", "const", "func", "letters", "word", "(", "{", "[", "√", "∛", "∜", "⌊", "⌈", "cmd"))
 # Functions that need brackets: without them it is unclear where the argument ends.
 _BRACKETED = frozenset(("abs", "floor", "ceil", "factorial", "binomial", "cbrt"))
 _SIMPLE = {"√": 2, "∛": 3, "∜": 4}
 
 
-class Expressions:
+class Expressions(Measures):
     """Recursive descent over tokens; `grammar.Grammar` adds what is made of scalars."""
-
-    def __init__(self, tokens: list[Token]):
-        self._tokens = tokens
-        self._at = 0
-        self._depth = 0
-        self._bars = 0
-        self._in_function = 0
-        self.choices = 0
-
-    # Tokens.
-
-    @property
-    def _token(self) -> Token:
-        return self._tokens[self._at] if self._at < len(self._tokens) else END
-
-    def _peek(self, ahead: int = 1) -> Token:
-        return self._tokens[self._at + ahead] if self._at + ahead < len(self._tokens) else END
-
-    def _take(self, kind: str) -> bool:
-        if self._token.kind == kind:
-            self._at += 1
-            return True
-        return False
-
-    def _expect(self, kind: str) -> None:
-        if not self._take(kind):
-            found = self._token.text or "the end"
-            raise Malformed(f"There should be {kind.lstrip(chr(92))!r} instead of {found[:30]!r}.")
-
-    def _deeper(self) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise Malformed("The expression is nested too deeply.")
 
     # Sums and products.
 
@@ -394,173 +355,3 @@ class Expressions:
             raise Malformed(f"It is unclear where the argument of {name} ends; write brackets.")
         value = product(factors)
         return [negate(value) if sign else value]
-
-    # Units.
-
-    def _at_unit(self, left: list[Value] | list[Scalar]) -> bool:
-        """Whether what follows is a unit and not a factor."""
-        token = self._token
-        if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec"):
-            return False
-        if self._in_function and token.kind != "°":
-            return False
-        start = self._at
-        found = self._unit(left)
-        self._at = start
-        return found is not None
-
-    def _unit(self, left: list[Value] | list[Scalar]) -> tuple[Unit, Scalar | None] | None:
-        """The unit that begins here and ends the value, with its reading as a product of variables; or None."""
-        parts: list[tuple[Unit, int]] = []
-        plain: list[Scalar] | None = []
-        sign = 1
-        numeric = not any(_has_symbol(value) for value in left)
-        while True:
-            found = self._unit_factor(numeric, alone=not parts)
-            if found is None:
-                return None
-            unit, exponent, letters = found
-            parts.append((unit, sign * exponent))
-            if letters is None:
-                plain = None
-            elif plain is not None:
-                plain += [power(letter, number(sign * exponent)) for letter in letters]
-            if self._token.kind in _CLOSERS:
-                break
-            if self._token.kind == "/" or self._token.text == "per":
-                self._at += 1
-                sign = -1
-            else:
-                self._take("*")
-        return units.combine(parts), product(plain) if plain else None
-
-    def _unit_factor(self, numeric: bool, alone: bool) -> tuple[Unit, int, list[Scalar] | None] | None:
-        prefix = units.PREFIX_POWERS.get(self._token.text)
-        if prefix:
-            self._at += 1
-        token = self._token
-        name, in_text = token.text, token.kind == "word"
-        if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec"):
-            return None
-        self._at += 1
-        if token.kind == "°" and self._token.text in ("C", "F"):
-            name += self._token.text
-            self._at += 1
-        unit = units.unit_named(name, in_text)
-        if unit is None:
-            noun = numeric and alone and name.isalpha() and (len(name) > 3 or (in_text and len(name) > 1))
-            if not noun or name.lower() in SHORT_WORDS:
-                return None
-            unit = units.named_anew(name)
-        elif len(name) == 1 and not in_text and name in units.SINGLE_LETTERS and not numeric:
-            return None
-        letters: list[Scalar] | None = None
-        if not in_text and not prefix and name.isascii() and name.isalpha() and len(name) <= 3:
-            letters = [Sym(character) if character not in "ei" else Apply(character) for character in name]
-        exponent = prefix or 1
-        if self._token.kind == "^":
-            self._at += 1
-            exponent = self._unit_exponent()
-            if exponent is None:
-                return None
-        elif self._token.text in units.SUFFIX_POWERS:
-            exponent = units.SUFFIX_POWERS[self._token.text]
-            letters = None
-            self._at += 1
-        if letters and exponent != 1:
-            # In "cm^2" the exponent stands at the last letter when it is read as a product.
-            *others, last = letters
-            letters = None if others else [last]
-        return unit, exponent, letters
-
-    def _unit_exponent(self) -> int | None:
-        braces = self._take("{")
-        sign = -1 if self._take("-") else 1
-        token = self._token
-        if token.kind != "num" or not token.text.isdigit() or not 1 <= int(token.text[:3]) <= units.MAX_EXPONENT:
-            return None
-        self._at += 1
-        if braces and not self._take("}"):
-            return None
-        return sign * int(token.text[:3])
-
-
-def _has_symbol(value: Value) -> bool:
-    if isinstance(value, Sym):
-        return True
-    return isinstance(value, Apply) and any(map(_has_symbol, value.args))
-
-
-def operand(value: Value) -> bool:
-    """Whether `scalar` accepts the value."""
-    if isinstance(value, Group) and value.kind == "[]" and len(value.items) == 1:
-        return operand(value.items[0])
-    return is_scalar(value)
-
-
-def scalar(value: Value) -> Scalar:
-    """``value``, which must be a single number or expression; square brackets around one only group it."""
-    if isinstance(value, Group) and value.kind == "[]" and len(value.items) == 1:
-        return scalar(value.items[0])
-    if isinstance(value, (Num, Sym, Apply)):
-        return value
-    raise Malformed("Only single numbers and expressions can be combined by arithmetic.")
-
-
-def radians(value: Value) -> Scalar:
-    """The argument of a function: an angle with its unit becomes a plain number."""
-    if isinstance(value, Quantity) and value.unit.dimensions == (("angle", 1),):
-        return product([value.value, Num(value.unit.factor), *[Apply("pi")] * value.unit.pi])
-    if isinstance(value, Quantity) and value.plain is not None:
-        return product([value.value, value.plain])
-    return scalar(value)
-
-
-def product(factors: list[Scalar]) -> Scalar:
-    """The product, with plain numbers at its beginning multiplied out."""
-    if len(factors) == 2 and isinstance(factors[0], Num) and isinstance(factors[1], Num):
-        return Num(factors[0].value * factors[1].value)
-    flat: list[Scalar] = []
-    for factor in factors:
-        flat.extend(factor.args if isinstance(factor, Apply) and factor.op == "*" else (factor,))
-    return multiply(*flat)
-
-
-def inverse(value: Scalar) -> Scalar:
-    """One over ``value``."""
-    if isinstance(value, Num):
-        if not value.value:
-            raise Malformed("The expression divides by zero.")
-        return Num(1 / value.value)
-    return invert(value)
-
-
-def power(base: Scalar, exponent: Scalar) -> Scalar:
-    """``base`` to the ``exponent``, whole exponents of products of powers kept as they are."""
-    return base if exponent == number(1) else Apply("^", (base, exponent))
-
-
-def mixed(whole: Num, numerator: Num, denominator: Num) -> Num:
-    """A mixed number such as 3 1/2."""
-    fraction = numerator.value / denominator.value if denominator.value else Fraction(0)
-    if not 0 < fraction < 1 or numerator.value.denominator != 1 or denominator.value.denominator != 1:
-        raise Malformed("A mixed number needs a fraction between 0 and 1 of whole numbers; write a sign otherwise.")
-    return Num(whole.value + fraction)
-
-
-def applied(name: str, arguments: list[Scalar], base: Scalar | None, degree: Scalar | None) -> Scalar:
-    """A function of its arguments, in the few forms that the rest of the verifier knows."""
-    if len(arguments) != (2 if name == "binomial" else 1):
-        raise Malformed(f"The function {name} does not take {len(arguments)} arguments.")
-    argument = arguments[0]
-    if name == "exp":
-        return Apply("^", (Apply("e"), argument))
-    if name == "sqrt":
-        return Apply("root", (argument, degree or number(2)))
-    if name == "cbrt":
-        return Apply("root", (argument, number(3)))
-    if name == "lg":
-        return Apply("log", (argument, number(10)))
-    if name == "log" and base is not None:
-        return Apply("ln", (argument,)) if base == Apply("e") else Apply("log", (argument, base))
-    return Apply(name, tuple(arguments))

@@ -16,8 +16,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 from . import units
-from .expressions import END, Expressions, operand, radians, scalar
-from .lexer import CONNECTIVES, CONSTANTS, FUNCTIONS, SHORT_WORDS, SPELLED_GREEK, Token, tokens, unwrap
+from .build import operand, radians, scalar
+from .expressions import Expressions
+from .lexer import Token, tokens, unwrap
+from .measures import END
 from .tree import (
     ZERO,
     Apply,
@@ -33,6 +35,7 @@ from .tree import (
     negate,
     occurrences,
 )
+from .vocabulary import CONNECTIVES, CONSTANTS, FUNCTIONS, SHORT_WORDS, SPELLED_GREEK
 
 MAX_ITEMS = 200
 MAX_REMEMBERED = 300  # characters
@@ -310,5 +313,3 @@ def plain_number(text: str) -> Fraction | None:
 
 
 _PLAIN = re.compile(r"\s{0,9}(-?)([0-9]{1,40})(?:\.([0-9]{0,40}))?(?:/([0-9]{1,40}))?\s{0,9}")
-
-__all__ = ["Grammar", "plain_number", "read"]

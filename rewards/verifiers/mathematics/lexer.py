@@ -1,7 +1,7 @@
 r"""From text to tokens: a subset of LaTeX and plain mathematics, in one linear pass.
 
-`unwrap` takes off what may stand around a whole answer (``\boxed{}``, ``$...$``, ``**...**``, ``\text{}``, a full stop);
-`tokens` cuts the rest. What is not in the tables below is refused: there is no guessing at unknown commands or
+`unwrap` takes off what may stand around a whole answer (``\boxed{}``, ``$...$``, ``**...**``, ``\text{}``, a full
+stop); `tokens` cuts the rest. What is not in the tables below is refused: there is no guessing at unknown commands or
 characters, and digits are the ten ASCII ones.
 """
 
@@ -12,6 +12,23 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from .tree import Malformed
+from .vocabulary import (
+    COMMANDS,
+    CONNECTIVES,
+    CONSTANTS,
+    ESCAPED,
+    FUNCTIONS,
+    GREEK,
+    IGNORED,
+    PUNCTUATION,
+    SPELLED_GREEK,
+    STYLE,
+    SUBSCRIPTS,
+    SUPERSCRIPTS,
+    TEXT,
+    UNICODE,
+    VULGAR,
+)
 
 MAX_LENGTH = 10_000
 MAX_DIGITS = 4_000
@@ -20,290 +37,16 @@ MAX_WRAPPERS = 12
 
 
 class Token(NamedTuple):
-    """``kind`` is the character itself for punctuation; ``space`` says whether white space stood before it. ``value`` is
-    that of a number, and not None for a function written with a backslash."""
+    """``kind`` is the character itself for punctuation; ``space`` says whether white space stood before it.
+
+    ``value`` is that of a number, and not None for a function written with a backslash.
+    """
 
     kind: str
     text: str = ""
     space: bool = False
     value: Fraction | None = None
 
-
-FUNCTIONS = {
-    name: name
-    for name in [
-        "sin",
-        "cos",
-        "tan",
-        "cot",
-        "sec",
-        "csc",
-        "sinh",
-        "cosh",
-        "tanh",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "arccot",
-        "arcsec",
-        "arccsc",
-        "ln",
-        "log",
-        "exp",
-        "sqrt",
-    ]
-} | {
-    **{"asin": "arcsin", "acos": "arccos", "atan": "arctan", "arsinh": "arcsinh", "arcosh": "arccosh"},
-    **{"artanh": "arctanh", "arcsinh": "arcsinh", "arccosh": "arccosh", "arctanh": "arctanh", "asinh": "arcsinh"},
-    **{"acosh": "arccosh", "atanh": "arctanh", "lg": "lg", "abs": "abs", "floor": "floor", "ceil": "ceil"},
-    **{"ceiling": "ceil", "cbrt": "cbrt", "factorial": "factorial", "binomial": "binomial", "binom": "binomial"},
-}
-CONSTANTS = {"pi": "pi", "infinity": "oo", "inf": "oo", "oo": "oo", "infty": "oo"}
-GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "varepsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "vartheta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "rho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "varphi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Pi",
-        "Sigma",
-        "Upsilon",
-        "Phi",
-        "Psi",
-        "Omega",
-        "ell",
-        "hbar",
-    ]
-)
-# Spelled out without a backslash, only those that are neither products of variables nor words of a language.
-SPELLED_GREEK = frozenset(["alpha", "beta", "gamma", "delta", "epsilon", "theta", "sigma", "omega", "phi"])
-CONNECTIVES = frozenset(("or", "and"))
-# Words of up to three letters, which would otherwise read as products of variables.
-SHORT_WORDS = frozenset(
-    [
-        "is",
-        "it",
-        "of",
-        "on",
-        "no",
-        "yes",
-        "to",
-        "by",
-        "as",
-        "at",
-        "be",
-        "if",
-        "so",
-        "an",
-        "we",
-        "he",
-        "do",
-        "go",
-        "up",
-        "us",
-        "me",
-        "my",
-        "am",
-        "pm",
-        "the",
-        "for",
-        "not",
-        "but",
-        "all",
-        "any",
-        "one",
-        "two",
-        "six",
-        "ten",
-        "are",
-        "was",
-        "has",
-        "had",
-        "can",
-        "may",
-        "let",
-        "get",
-        "set",
-        "sum",
-        "max",
-        "min",
-        "gcd",
-        "lcm",
-        "mod",
-        "int",
-        "del",
-        "def",
-        "try",
-        "out",
-        "odd",
-        "day",
-        "mon",
-        "tue",
-        "wed",
-        "thu",
-        "fri",
-        "sat",
-        "sun",
-        "jan",
-        "feb",
-        "mar",
-        "apr",
-        "jun",
-        "jul",
-        "aug",
-        "sep",
-        "oct",
-        "nov",
-        "dec",
-        "dne",
-        "der",
-        "dim",
-        "det",
-        "ker",
-        "arg",
-        "sgn",
-        "sup",
-        "her",
-        "his",
-        "she",
-        "him",
-        "you",
-        "our",
-        "its",
-        "new",
-        "old",
-        "big",
-        "low",
-        "few",
-        "top",
-        "end",
-        "red",
-        "far",
-        "cat",
-        "dog",
-        "man",
-        "use",
-        "via",
-        "per",
-        "var",
-        "lim",
-        "dif",
-        "ans",
-        "and",
-        "or",
-        "in",
-        "nan",
-        "nor",
-        "nil",
-        "eval",
-        "exec",
-    ]
-)
-
-_IGNORED = frozenset(
-    [
-        "left",
-        "right",
-        "big",
-        "Big",
-        "bigg",
-        "Bigg",
-        "bigl",
-        "bigr",
-        "Bigl",
-        "Bigr",
-        "biggl",
-        "biggr",
-        "Biggl",
-        "Biggr",
-        "middle",
-        "displaystyle",
-        "textstyle",
-        "scriptstyle",
-        "limits",
-        "nolimits",
-        "quad",
-        "qquad",
-        "thinspace",
-        "enspace",
-        "medspace",
-        "thickspace",
-        "negthinspace",
-        "mathstrut",
-        "strut",
-    ]
-)
-_PUNCTUATION = {
-    **{"cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "±", "mp": "∓", "le": "≤", "leq": "≤", "leqslant": "≤"},
-    **{"ge": "≥", "geq": "≥", "geqslant": "≥", "ne": "≠", "neq": "≠", "lt": "<", "gt": ">", "in": "∈", "cup": "∪"},
-    **{"cap": "∩", "setminus": "∖", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "langle": "⟨"},
-    **{"rangle": "⟩", "vert": "|", "lvert": "|", "rvert": "|", "lbrace": "\\{", "rbrace": "\\}", "lbrack": "["},
-    **{"rbrack": "]", "lparen": "(", "rparen": ")", "colon": ":", "degree": "°", "emptyset": "∅", "varnothing": "∅"},
-    **{"land": "and", "wedge": "and", "lor": "or", "vee": "or", "percent": "%", "pounds": "£", "euro": "€"},
-}
-_COMMANDS = {
-    **{name: "frac" for name in ("frac", "dfrac", "tfrac", "cfrac")},
-    **{name: "binom" for name in ("binom", "dbinom", "tbinom")},
-    "mathbb": "mathbb",
-}
-_TEXT = frozenset(["text", "textbf", "textit", "textrm", "textnormal", "textsf", "mbox", "mathrm", "operatorname"])
-_STYLE = frozenset(["mathbf", "mathit", "mathsf", "boldsymbol", "bm", "mathcal"])
-_ESCAPED = {"{": "\\{", "}": "\\}", "%": "%", "$": "$", "\\": "\\\\", "|": None, "&": None, "#": None, "_": None}
-
-_UNICODE = str.maketrans(
-    {
-        **dict.fromkeys("\u2212\u2013\u2010\u2011\ufe63", "-"),
-        **dict.fromkeys("\u00b7\u22c5\u2219\u2217\u00d7", "*"),
-        **dict.fromkeys("\u00f7\u2215\u2044", "/"),
-        **dict.fromkeys("\u00a0\u2003\u2002\u2005\n\t\r", " "),
-        **dict.fromkeys("\u2009\u202f", "\\,"),
-        **dict.fromkeys("\u2264\u2a7d", "≤"),
-        **dict.fromkeys("\u2265\u2a7e", "≥"),
-        **{
-            chr(0x3B1 + k): f"\\{name} "
-            for k, name in enumerate(["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"])
-        },
-        **{chr(0x3B9 + k): f"\\{name} " for k, name in enumerate(["iota", "kappa", "lambda", "mu", "nu", "xi"])},
-        **{chr(0x3C0): "\\pi ", chr(0x3C1): "\\rho ", chr(0x3C3): "\\sigma ", chr(0x3C4): "\\tau "},
-        **{chr(0x3C5 + k): f"\\{name} " for k, name in enumerate(["upsilon", "phi", "chi", "psi", "omega"])},
-        **{"Δ": "\\Delta ", "Γ": "\\Gamma ", "Θ": "\\Theta ", "Φ": "\\Phi ", "Ω": "\\Omega ", "Ψ": "\\Psi "},
-        **{"∞": "\\infty ", "ℝ": "\\mathbb{R}", "ℚ": "\\mathbb{Q}", "ℤ": "\\mathbb{Z}", "ℕ": "\\mathbb{N}"},
-        **{"ℂ": "\\mathbb{C}", "∧": "\\land ", "∨": "\\lor ", "µ": "\\mu "},
-    }
-)
-_SUPERSCRIPTS = {**{character: str(k) for k, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "-", "⁺": "+", "ⁿ": "n"}
-_SUBSCRIPTS = {character: str(k) for k, character in enumerate("₀₁₂₃₄₅₆₇₈₉")}
-_VULGAR = {
-    **{"½": Fraction(1, 2), "⅓": Fraction(1, 3), "⅔": Fraction(2, 3), "¼": Fraction(1, 4), "¾": Fraction(3, 4)},
-    **{"⅕": Fraction(1, 5), "⅖": Fraction(2, 5), "⅗": Fraction(3, 5), "⅘": Fraction(4, 5), "⅙": Fraction(1, 6)},
-    **{"⅚": Fraction(5, 6), "⅛": Fraction(1, 8), "⅜": Fraction(3, 8), "⅝": Fraction(5, 8), "⅞": Fraction(7, 8)},
-}
 
 # Separators of thousands that cannot be taken for anything else, and the comma, which in brackets is taken for itself.
 _EXPLICIT = re.compile(r"[0-9]{1,3}(?:(?:\{,\}|,\\!|\\!,\\!|\\,|\\ )[0-9]{3})+(?![0-9])(?:\.[0-9]+)?")
@@ -313,11 +56,12 @@ _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,6})(?![0-9A-Za-z.])")
 _REPEATING = re.compile(r"\\overline\{([0-9]{1,50})\}|\\overline([0-9])(?![0-9])|\\dot\{([0-9])\}")
 _SPACES = re.compile(r"(?: |~|\\[,;:!> ]|\\quad(?![A-Za-z])|\\qquad(?![A-Za-z]))+")
 _DEGREE = re.compile(r"\^ *(?:\\circ(?![A-Za-z])|\{ *\\circ *\})")
+_MICRO = re.compile("[\u00b5\u03bc](?=m(?![A-Za-z]))")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _COMMAND = re.compile(r"\\([A-Za-z]+)|\\(.)")
 _ENVIRONMENT = re.compile(r"\{([A-Za-z]+\*?)\}(?:\{[lcr| ]{1,20}\})?")
 _LOG_DIGITS = re.compile(r"([0-9]+)(?= ?\()")
-_PLAIN_PUNCTUATION = frozenset("+-*/^_()[]{}|,;:=<>≤≥≠!%°±∓∪∩∖∈∅⟨⟩⌊⌋⌈⌉&√∛∜$€£¥₹¢")
+_CHARACTERS = frozenset("+-*/^_()[]{}|,;:=<>≤≥≠!%°±∓∪∩∖∈∅⟨⟩⌊⌋⌈⌉&√∛∜$€£¥₹¢")
 
 
 def unwrap(text: str) -> tuple[str, bool]:
@@ -354,10 +98,10 @@ def unwrap(text: str) -> tuple[str, bool]:
 def _unwrapped_command(text: str) -> tuple[str, bool]:
     match = _COMMAND.match(text)
     name = match[1] if match else None
-    if name in ("boxed", "fbox") or name in _TEXT or name in _STYLE:
+    if name in ("boxed", "fbox") or name in TEXT or name in STYLE:
         start = match.end()  # type: ignore[union-attr]
         if text[start : start + 1] == "{" and text.endswith("}") and closing_brace(text, start) == len(text) - 1:
-            return text[start + 1 : -1], name in _TEXT
+            return text[start + 1 : -1], name in TEXT
     return text, False
 
 
@@ -386,7 +130,8 @@ def tokens(text: str) -> list[Token]:
         Malformed: a character, command or number that is not in the grammar.
     """
     out: list[Token] = []
-    _cut(text.translate(_UNICODE), out, in_text=False, nesting=0)
+    text = _MICRO.sub("u", text)
+    _cut(text.translate(UNICODE), out, in_text=False, nesting=0)
     return out
 
 
@@ -409,12 +154,12 @@ def _cut(text: str, out: list[Token], in_text: bool, nesting: int) -> None:
             position = match.end()
         elif character == "\\":
             position = _command(text, position, space, out, listing, nesting)
-        elif character in _SUPERSCRIPTS or character in _SUBSCRIPTS:
+        elif character in SUPERSCRIPTS or character in SUBSCRIPTS:
             position = _raised(text, position, out)
-        elif character in _VULGAR:
-            out.append(Token("vulgar", character, space, _VULGAR[character]))
+        elif character in VULGAR:
+            out.append(Token("vulgar", character, space, VULGAR[character]))
             position += 1
-        elif character in _PLAIN_PUNCTUATION:
+        elif character in _CHARACTERS:
             position = _punctuation(text, position, space, out, listing)
         else:
             raise Malformed(f"The character {character!r} does not belong to a mathematical value.")
@@ -478,27 +223,27 @@ def _command(text: str, position: int, space: bool, out: list[Token], listing: l
     name, escaped = match.groups()
     end = match.end()
     if escaped is not None:
-        kind = _ESCAPED.get(escaped)
+        kind = ESCAPED.get(escaped)
         if kind is None:
             raise Malformed(f"The command {match[0]!r} does not belong to a mathematical value.")
         _track(kind, listing, is_set=True)
         out.append(Token(kind, kind, space))
-    elif name in _IGNORED:
+    elif name in IGNORED:
         return end
-    elif name in _PUNCTUATION:
-        kind = _PUNCTUATION[name]
+    elif name in PUNCTUATION:
+        kind = PUNCTUATION[name]
         _track(kind, listing, is_set=True)
         out.append(Token(kind, kind, space))
-    elif name in _COMMANDS:
-        out.append(Token("cmd", _COMMANDS[name], space))
+    elif name in COMMANDS:
+        out.append(Token("cmd", COMMANDS[name], space))
     elif name in CONSTANTS:
         out.append(Token("const", CONSTANTS[name], space))
     elif name in FUNCTIONS and name not in ("abs", "floor", "ceil", "factorial", "binomial", "cbrt"):
         out.append(Token("func", FUNCTIONS[name], space, Fraction(1)))
     elif name in GREEK:
         out.append(Token("sym", name, space))
-    elif name in _TEXT or name in _STYLE:
-        return _styled(text, end, name in _TEXT, space, out, nesting)
+    elif name in TEXT or name in STYLE:
+        return _styled(text, end, name in TEXT, space, out, nesting)
     elif name in ("begin", "end"):
         environment = _ENVIRONMENT.match(text, end)
         if environment is None:
@@ -522,12 +267,12 @@ def _styled(text: str, start: int, is_text: bool, space: bool, out: list[Token],
 
 
 def _raised(text: str, position: int, out: list[Token]) -> int:
-    table = _SUPERSCRIPTS if text[position] in _SUPERSCRIPTS else _SUBSCRIPTS
+    table = SUPERSCRIPTS if text[position] in SUPERSCRIPTS else SUBSCRIPTS
     end = position
     while end < len(text) and text[end] in table:
         end += 1
     inner = "".join(table[character] for character in text[position:end])
-    out += (Token("^" if table is _SUPERSCRIPTS else "_"), Token("{", "{"))
+    out += (Token("^" if table is SUPERSCRIPTS else "_"), Token("{", "{"))
     _cut(inner, out, False, 0)
     out.append(Token("}", "}"))
     return end

@@ -15,6 +15,7 @@ from sympy.core.cache import clear_cache
 
 from .evaluate import UNKNOWN_BASE, Unclear, guarded, literal, points
 from .tree import Num, Scalar, Sym, difference, from_json, symbols
+from .vocabulary import HYPERBOLIC_AND_CIRCULAR
 
 MAX_BITS = 1 << 17
 
@@ -93,7 +94,7 @@ def value(a: list[Any]) -> list[str] | None:
         return None
     number, error = found
     with mp.workdps(60):
-        return [mp.nstr(part, 58, strip_zeros=False) for part in (mp.re(number), mp.im(number), error)]
+        return [str(mp.nstr(part, 58, strip_zeros=False)) for part in (mp.re(number), mp.im(number), error)]
 
 
 _KINDS: dict[str, Callable[..., Any]] = {"equal": equal, "ratio": ratio, "value": value}
@@ -165,7 +166,7 @@ def _binomial(n: Any, k: Any) -> Any:
 
 
 _FUNCTIONS: dict[str, Any] = {
-    **{name: getattr(sympy, name) for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]},
+    **{name: getattr(sympy, name) for name in HYPERBOLIC_AND_CIRCULAR},
     **{
         f"arc{name}": getattr(sympy, f"a{name}")
         for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]

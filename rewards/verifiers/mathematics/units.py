@@ -22,7 +22,7 @@ def _table() -> tuple[dict[str, Unit], frozenset[str]]:
     define("m meter meters metre metres", 1, length=1)
     for prefix, word, factor in (
         ("n", "nano", _F(1, 10**9)),
-        ("µ", "micro", _F(1, 10**6)),
+        ("u", "micro", _F(1, 10**6)),
         ("m", "milli", _F(1, 1000)),
         ("c", "centi", _F(1, 100)),
         ("d", "deci", _F(1, 10)),
@@ -81,7 +81,7 @@ def _table() -> tuple[dict[str, Unit], frozenset[str]]:
     define("MHz", 10**6, time=-1)
     define("A ampere amperes amp amps", 1, current=1)
     define("V volt volts", 1, mass=1, length=2, time=-3, current=-1)
-    define("ohm ohms Ω", 1, mass=1, length=2, time=-3, current=-2)
+    define("ohm ohms", 1, mass=1, length=2, time=-3, current=-2)
     define("mol mole moles", 1, amount=1)
     define("K kelvin kelvins", 1, temperature=1)
     # Scales with their own zero are compared among themselves only.

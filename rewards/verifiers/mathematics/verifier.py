@@ -13,9 +13,10 @@ from typing import Any
 
 from ....errors import InputError, MissingExtra
 from ...verdict import Verdict
-from ..registry import CORRECT, VERIFIERS, WRONG, rejected
+from ..registry import CORRECT, WRONG, rejected
 from ..workers import WorkerFailure, WorkerPool
-from .compare import Comparison, Options, giant
+from .canonical import giant
+from .compare import Comparison, Options
 from .grammar import plain_number, read
 from .tree import Apply, Choice, Group, Malformed, Matrix, Num, Quantity, Relation, Scalar, Value, Words, number
 
@@ -30,7 +31,6 @@ _FAILURES = {
 }
 
 
-@VERIFIERS.register("math")
 def verify_math(
     answer: str,
     reference: str | int | Fraction,
@@ -47,19 +47,19 @@ def verify_math(
     r"""Whether ``answer`` is mathematically the same as ``reference``.
 
     Read are LaTeX and plain text: integers, decimals, fractions, mixed numbers, scientific notation, thousands
-    separators, percent, units and currency, intervals, sets, tuples, matrices, equations, inequalities, expressions with
-    variables, elementary functions, π, e, i, ∞, ±, and plain words where the reference is words. Around the whole,
-    ``\boxed{}``, dollar signs, ``**``, ``####`` and a full stop are allowed; other text is not.
+    separators, percent, units and currency, intervals, sets, tuples, matrices, equations, inequalities, expressions
+    with variables, elementary functions, π, e, i, ∞, ±, and plain words where the reference is words. Around the
+    whole, ``\boxed{}``, dollar signs, ``**``, ``####`` and a full stop are allowed; other text is not.
 
     What is compared: 50% is 0.5 and not 50; 500 cm is 5 m and not 5; tuples, bare lists and brackets keep order and
     kind, sets and lists joined by "or" and "and" have no order; equations are equal up to exchange of sides and a
     constant factor other than zero, inequalities up to a positive one; variables are told apart by name and case.
     Several answers are never right for one. Numbers are exact: 0.3333 is not 1/3.
 
-    Variables are real and functions take principal values (odd roots the real one), so that ``sqrt(x^2)`` is ``|x|`` and
-    not ``x``, and ``ln(x^2)`` is not ``2 ln(x)``; expressions are equal when they are at every real point where both are
-    defined, so that ``(x^2-1)/(x-1)`` is ``x+1``. ``log`` without a base stands for any base unless ``log_base`` says
-    which.
+    Variables are real and functions take principal values (odd roots the real one), so that ``sqrt(x^2)`` is ``|x|``
+    and not ``x``, and ``ln(x^2)`` is not ``2 ln(x)``; expressions are equal when they are at every real point where
+    both are defined, so that ``(x^2-1)/(x-1)`` is ``x+1``. ``log`` without a base stands for any base unless
+    ``log_base`` says which.
 
     Documented zeros: numbers too large to compute (``9^9^9``) are equal only to what has the same normal form;
     an answer without a value where the reference has one is wrong.
@@ -170,7 +170,7 @@ def _options(
         tolerance=None if tolerance is None else Fraction(tolerance),
         absolute_tolerance=None if absolute_tolerance is None else Fraction(absolute_tolerance),
         decimals=decimals,
-        log_base=log_base if log_base is None or log_base == "e" else Fraction(log_base),
+        log_base=Fraction(log_base) if isinstance(log_base, int) else log_base,
     )
 
 

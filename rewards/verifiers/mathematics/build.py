@@ -1,0 +1,89 @@
+"""Small trees put together from smaller ones, with plain numbers worked out at once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from .tree import Apply, Group, Malformed, Num, Quantity, Scalar, Sym, Value, invert, is_scalar, multiply, number
+
+
+def has_symbol(value: Value) -> bool:
+    """Whether a scalar contains a variable."""
+    if isinstance(value, Sym):
+        return True
+    return isinstance(value, Apply) and any(map(has_symbol, value.args))
+
+
+def operand(value: Value) -> bool:
+    """Whether `scalar` accepts the value."""
+    if isinstance(value, Group) and value.kind == "[]" and len(value.items) == 1:
+        return operand(value.items[0])
+    return is_scalar(value)
+
+
+def scalar(value: Value) -> Scalar:
+    """``value``, which must be a single number or expression; square brackets around one only group it."""
+    if isinstance(value, Group) and value.kind == "[]" and len(value.items) == 1:
+        return scalar(value.items[0])
+    if isinstance(value, (Num, Sym, Apply)):
+        return value
+    raise Malformed("Only single numbers and expressions can be combined by arithmetic.")
+
+
+def radians(value: Value) -> Scalar:
+    """The argument of a function: an angle with its unit becomes a plain number."""
+    if isinstance(value, Quantity) and value.unit.dimensions == (("angle", 1),):
+        return product([value.value, Num(value.unit.factor), *[Apply("pi")] * value.unit.pi])
+    if isinstance(value, Quantity) and value.plain is not None:
+        return product([value.value, value.plain])
+    return scalar(value)
+
+
+def product(factors: list[Scalar]) -> Scalar:
+    """The product, with plain numbers at its beginning multiplied out."""
+    if len(factors) == 2 and isinstance(factors[0], Num) and isinstance(factors[1], Num):
+        return Num(factors[0].value * factors[1].value)
+    flat: list[Scalar] = []
+    for factor in factors:
+        flat.extend(factor.args if isinstance(factor, Apply) and factor.op == "*" else (factor,))
+    return multiply(*flat)
+
+
+def inverse(value: Scalar) -> Scalar:
+    """One over ``value``."""
+    if isinstance(value, Num):
+        if not value.value:
+            raise Malformed("The expression divides by zero.")
+        return Num(1 / value.value)
+    return invert(value)
+
+
+def power(base: Scalar, exponent: Scalar) -> Scalar:
+    """``base`` to the ``exponent``, whole exponents of products of powers kept as they are."""
+    return base if exponent == number(1) else Apply("^", (base, exponent))
+
+
+def mixed(whole: Num, numerator: Num, denominator: Num) -> Num:
+    """A mixed number such as 3 1/2."""
+    fraction = numerator.value / denominator.value if denominator.value else Fraction(0)
+    if not 0 < fraction < 1 or numerator.value.denominator != 1 or denominator.value.denominator != 1:
+        raise Malformed("A mixed number needs a fraction between 0 and 1 of whole numbers; write a sign otherwise.")
+    return Num(whole.value + fraction)
+
+
+def applied(name: str, arguments: list[Scalar], base: Scalar | None, degree: Scalar | None) -> Scalar:
+    """A function of its arguments, in the few forms that the rest of the verifier knows."""
+    if len(arguments) != (2 if name == "binomial" else 1):
+        raise Malformed(f"The function {name} does not take {len(arguments)} arguments.")
+    argument = arguments[0]
+    if name == "exp":
+        return Apply("^", (Apply("e"), argument))
+    if name == "sqrt":
+        return Apply("root", (argument, degree or number(2)))
+    if name == "cbrt":
+        return Apply("root", (argument, number(3)))
+    if name == "lg":
+        return Apply("log", (argument, number(10)))
+    if name == "log" and base is not None:
+        return Apply("ln", (argument,)) if base == Apply("e") else Apply("log", (argument, base))
+    return Apply(name, tuple(arguments))

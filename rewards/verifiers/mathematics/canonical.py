@@ -1,0 +1,153 @@
+"""What is written in two ways without any doubt, and questions about a value as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from .normal import Ring, TooBig
+from .tree import (
+    Apply,
+    Choice,
+    Group,
+    Malformed,
+    Matrix,
+    Quantity,
+    Relation,
+    Scalar,
+    Sym,
+    Value,
+    Words,
+    is_scalar,
+    negate,
+    occurrences,
+    symbols,
+)
+
+_LISTS = frozenset(("{}", "or", "and", ",", "±"))
+_REALS = Sym("\\mathbb{R}")
+
+
+def canonical(value: Value) -> Value:
+    """The few things that are written in two ways without any doubt."""
+    if isinstance(value, Group):
+        items = tuple(map(canonical, value.items))
+        if value.kind == "()" and len(items) == 2 and [_sign(item) for item in items] == [-1, 1]:
+            return _REALS
+        return Group(value.kind, items)
+    if isinstance(value, Relation) and value.operators == ("=",):
+        left, right = value.sides
+        if isinstance(left, Choice) != isinstance(right, Choice):
+            side, choice = (left, right) if isinstance(right, Choice) else (right, left)
+            assert isinstance(choice, Choice)
+            return Group("±", tuple(Relation(("=",), (side, item)) for item in (choice.plus, choice.minus)))
+    return value
+
+
+def listed(value: Value) -> list[Value] | None:
+    """The values of ±, or of a list that may stand beside it."""
+    if isinstance(value, Choice):
+        return [value.plus, value.minus]
+    return spread(value.items) if isinstance(value, Group) and value.kind in _LISTS else None
+
+
+def has_choice(value: Value) -> bool:
+    if isinstance(value, Group) and value.kind in _LISTS:
+        return value.kind == "±" or any(isinstance(item, Choice) for item in value.items)
+    return isinstance(value, Choice)
+
+
+def spread(items: Iterable[Value]) -> list[Value]:
+    spread: list[Value] = []
+    for item in items:
+        spread += (item.plus, item.minus) if isinstance(item, Choice) else (item,)
+    return spread
+
+
+def _kind(value: Value) -> str:
+    return value.kind if isinstance(value, Group) else type(value).__name__
+
+
+def _family(value: Value) -> str:
+    return "scalar" if is_scalar(value) or isinstance(value, Quantity) else _kind(value)
+
+
+def without_name(a: Value, b: Value) -> tuple[Value, Value]:
+    """``x = 5`` beside a value that is no relation: the 5."""
+    if isinstance(b, Relation) and not isinstance(a, (Relation, Words)):
+        return a, assigned(b)
+    if isinstance(a, Relation) and not isinstance(b, (Relation, Words)):
+        return assigned(a), b
+    return a, b
+
+
+def assigned(value: Relation) -> Value:
+    """What a single variable is said to be, where the value has no variables itself; else ``value``."""
+    if len(value.sides) == 2 and value.operators[0] in "=∈":
+        for name, content in (value.sides, value.sides[::-1]):
+            if isinstance(name, Sym) and not free(content) and not (value.operators == ("∈",) and is_scalar(content)):
+                return content
+            if value.operators == ("∈",):
+                break
+    return value
+
+
+def free(value: Value) -> bool:
+    """Whether a value contains variables."""
+    if is_scalar(value):
+        return any(not name.startswith("\\") for name in symbols(value))  # type: ignore[arg-type]
+    if isinstance(value, Quantity):
+        return free(value.value)
+    if isinstance(value, Choice):
+        return free(value.plus) or free(value.minus)
+    if isinstance(value, Group):
+        return any(map(free, value.items))
+    if isinstance(value, Matrix):
+        return any(free(item) for row in value.rows for item in row)
+    return True
+
+
+def infinity(value: Scalar) -> int:
+    """1 or -1 for ∞ and -∞, 0 for what is finite.
+
+    Raises:
+        Malformed: infinity inside an expression.
+    """
+    if not occurrences(value, "oo"):
+        return 0
+    sign = _sign(value)
+    if not sign:
+        raise Malformed("Infinity cannot be part of an expression.")
+    return sign
+
+
+def _sign(value: Value) -> int:
+    if value == Apply("oo"):
+        return 1
+    return -1 if value == negate(Apply("oo")) else 0
+
+
+def giant(value: Value) -> bool:
+    """Whether some part of a value is a number too large to be computed.
+
+    Raises:
+        Malformed: some part of it has no value at all, as 1/0.
+    """
+    if is_scalar(value):
+        ring = Ring()
+        if not infinity(value):  # type: ignore[arg-type]
+            with suppress(TooBig):
+                ring.form(value)  # type: ignore[arg-type]
+        return ring.giant
+    parts: Iterable[Value] = ()
+    if isinstance(value, Quantity):
+        parts = (value.value,)
+    elif isinstance(value, Choice):
+        parts = (value.plus, value.minus)
+    elif isinstance(value, Group):
+        parts = value.items
+    elif isinstance(value, Relation):
+        parts = value.sides
+    elif isinstance(value, Matrix):
+        parts = sum(value.rows, ())
+    return any([giant(part) for part in parts])

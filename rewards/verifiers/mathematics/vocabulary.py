@@ -1,0 +1,103 @@
+"""The words, commands and characters that the lexer knows, and what each is read as."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def _names(text: str) -> list[str]:
+    return text.split()
+
+
+FUNCTIONS = {
+    name: name
+    for name in _names(
+        """
+        sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc ln log exp sqrt
+        """
+    )
+} | {
+    **{"asin": "arcsin", "acos": "arccos", "atan": "arctan", "arsinh": "arcsinh", "arcosh": "arccosh"},
+    **{"artanh": "arctanh", "arcsinh": "arcsinh", "arccosh": "arccosh", "arctanh": "arctanh", "asinh": "arcsinh"},
+    **{"acosh": "arccosh", "atanh": "arctanh", "lg": "lg", "abs": "abs", "floor": "floor", "ceil": "ceil"},
+    **{"ceiling": "ceil", "cbrt": "cbrt", "factorial": "factorial", "binomial": "binomial", "binom": "binomial"},
+}
+CONSTANTS = {"pi": "pi", "infinity": "oo", "inf": "oo", "oo": "oo", "infty": "oo"}
+GREEK = frozenset(
+    _names(
+        """
+        alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau
+        upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar
+        """
+    )
+)
+# Spelled out without a backslash, only those that are neither products of variables nor words of a language.
+SPELLED_GREEK = frozenset(_names("alpha beta gamma delta epsilon theta sigma omega phi"))
+CONNECTIVES = frozenset(("or", "and"))
+# Words of up to three letters, which would otherwise read as products of variables.
+SHORT_WORDS = frozenset(
+    _names(
+        """
+        is it of on no yes to by as at be if so an we he do go up us me my am pm the for not but all any one two six
+        ten are was has had can may let get set sum max min gcd lcm mod int del def try out odd day mon tue wed thu
+        fri sat sun jan feb mar apr jun jul aug sep oct nov dec dne der dim det ker arg sgn sup her his she him you
+        our its new old big low few top end red far cat dog man use via per var lim dif ans and or in nan nor nil
+        eval exec
+        """
+    )
+)
+
+IGNORED = frozenset(
+    _names(
+        """
+        left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle displaystyle textstyle
+        scriptstyle limits nolimits quad qquad thinspace enspace medspace thickspace negthinspace mathstrut strut
+        """
+    )
+)
+PUNCTUATION = {
+    **{"cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "±", "mp": "∓", "le": "≤", "leq": "≤", "leqslant": "≤"},
+    **{"ge": "≥", "geq": "≥", "geqslant": "≥", "ne": "≠", "neq": "≠", "lt": "<", "gt": ">", "in": "∈", "cup": "∪"},
+    **{"cap": "∩", "setminus": "∖", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "langle": "⟨"},
+    **{"rangle": "⟩", "vert": "|", "lvert": "|", "rvert": "|", "lbrace": "\\{", "rbrace": "\\}", "lbrack": "["},
+    **{"rbrack": "]", "lparen": "(", "rparen": ")", "colon": ":", "degree": "°", "emptyset": "∅", "varnothing": "∅"},
+    **{"land": "and", "wedge": "and", "lor": "or", "vee": "or", "percent": "%", "pounds": "£", "euro": "€"},
+}
+COMMANDS = {
+    **{name: "frac" for name in ("frac", "dfrac", "tfrac", "cfrac")},
+    **{name: "binom" for name in ("binom", "dbinom", "tbinom")},
+    "mathbb": "mathbb",
+}
+TEXT = frozenset(_names("text textbf textit textrm textnormal textsf mbox mathrm operatorname"))
+STYLE = frozenset(_names("mathbf mathit mathsf boldsymbol bm mathcal"))
+ESCAPED = {"{": "\\{", "}": "\\}", "%": "%", "$": "$", "\\": "\\\\", "|": None, "&": None, "#": None, "_": None}
+
+UNICODE = str.maketrans(
+    {
+        **dict.fromkeys("\u2212\u2013\u2010\u2011\ufe63", "-"),
+        **dict.fromkeys("\u00b7\u22c5\u2219\u2217\u00d7", "*"),
+        **dict.fromkeys("\u00f7\u2215\u2044", "/"),
+        **dict.fromkeys("\u00a0\u2003\u2002\u2005\n\t\r", " "),
+        **dict.fromkeys("\u2009\u202f", "\\,"),
+        **dict.fromkeys("\u2264\u2a7d", "≤"),
+        **dict.fromkeys("\u2265\u2a7e", "≥"),
+        **{
+            chr(0x3B1 + k): f"\\{name} "
+            for k, name in enumerate(_names("alpha beta gamma delta epsilon zeta eta theta"))
+        },
+        **{chr(0x3B9 + k): f"\\{name} " for k, name in enumerate(_names("iota kappa lambda mu nu xi"))},
+        **{chr(0x3C0): "\\pi ", chr(0x3C1): "\\rho ", chr(0x3C3): "\\sigma ", chr(0x3C4): "\\tau "},
+        **{chr(0x3C5 + k): f"\\{name} " for k, name in enumerate(_names("upsilon phi chi psi omega"))},
+        **{"Δ": "\\Delta ", "Γ": "\\Gamma ", "Θ": "\\Theta ", "Φ": "\\Phi ", "Ω": "\\Omega ", "Ψ": "\\Psi "},
+        **{"∞": "\\infty ", "ℝ": "\\mathbb{R}", "ℚ": "\\mathbb{Q}", "ℤ": "\\mathbb{Z}", "ℕ": "\\mathbb{N}"},
+        **{"ℂ": "\\mathbb{C}", "∧": "\\land ", "∨": "\\lor ", "µ": "\\mu "},
+    }
+)
+SUPERSCRIPTS = {**{character: str(k) for k, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "-", "⁺": "+", "ⁿ": "n"}
+SUBSCRIPTS = {character: str(k) for k, character in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+VULGAR = {
+    **{"½": Fraction(1, 2), "⅓": Fraction(1, 3), "⅔": Fraction(2, 3), "¼": Fraction(1, 4), "¾": Fraction(3, 4)},
+    **{"⅕": Fraction(1, 5), "⅖": Fraction(2, 5), "⅗": Fraction(3, 5), "⅘": Fraction(4, 5), "⅙": Fraction(1, 6)},
+    **{"⅚": Fraction(5, 6), "⅛": Fraction(1, 8), "⅜": Fraction(3, 8), "⅝": Fraction(5, 8), "⅞": Fraction(7, 8)},
+}
+HYPERBOLIC_AND_CIRCULAR = tuple(_names("sin cos tan cot sec csc sinh cosh tanh"))
