@@ -68,7 +68,7 @@ def _kind(value: Value) -> str:
     return value.kind if isinstance(value, Group) else type(value).__name__
 
 
-def _family(value: Value) -> str:
+def family(value: Value) -> str:
     return "scalar" if is_scalar(value) or isinstance(value, Quantity) else _kind(value)
 
 

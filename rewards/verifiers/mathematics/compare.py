@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, TypeAlias
 
-from .canonical import canonical, has_choice, infinity, listed, spread, without_name
+from .canonical import canonical, family, has_choice, infinity, listed, spread, without_name
 from .normal import Ring, TooBig
 from .tree import (
     Apply,
@@ -82,7 +82,7 @@ class Comparison:
         answer, reference = canonical(answer), canonical(reference)
         if self.options.assignment:
             answer, reference = without_name(answer, reference)
-        if _family(answer) != _family(reference):
+        if family(answer) != family(reference):
             self.reason = "form"
         return self.equal(answer, reference)
 
