@@ -15,9 +15,12 @@ def checked_number(name: str, value: Any, low: float = -math.inf, high: float = 
     Raises:
         InputError: it is not.
     """
-    finite = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if finite and low <= value <= high:
-        return float(value)
+    try:
+        number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        raise InputError(f"{name} must be a finite number, not a whole number beyond every float.") from None
+    if math.isfinite(number) and low <= number <= high:
+        return number
     if math.isinf(low) and math.isinf(high):
         wanted = "a finite number"
     elif math.isinf(high):

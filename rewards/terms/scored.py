@@ -54,10 +54,14 @@ def score_in(value: Any, name: str, low: float = -math.inf, high: float = math.i
     """
     if value is None:
         return None
-    try:
-        number = float(value) if not isinstance(value, (str, bytes)) else None
-    except (TypeError, ValueError, OverflowError):
-        number = None
+    number = None
+    if not isinstance(value, (str, bytes)):
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number beyond any float
+            number = math.inf if value > 0 else -math.inf
+        except (TypeError, ValueError):
+            pass
     if number is None:
         raise InputError(f"the score {name!r} must be a number, or None where there is none, not {value!r}.")
     number = min(max(number, low), high) if not math.isnan(number) else number

@@ -28,7 +28,15 @@ def test_an_extra_that_was_not_supplied_is_named(episode: Maker):
 
 @pytest.mark.parametrize(
     ("given", "read"),
-    [(None, None), (math.nan, None), (-3, 0.0), (3, 1.0), (math.inf, 1.0), (True, 1.0), (np.float32(0.5), 0.5)],
+    [
+        (None, None),
+        (math.nan, None),
+        (-3, 0.0),
+        (3, 1.0),
+        (math.inf, 1.0),
+        (True, 1.0),
+        (np.float32(0.5), 0.5),
+    ],
 )
 def test_scores_are_clipped_and_what_is_no_number_is_missing(given: Any, read: float | None):
     assert score_in(given, "s", 0.0, 1.0) == read
@@ -36,6 +44,11 @@ def test_scores_are_clipped_and_what_is_no_number_is_missing(given: Any, read: f
 
 def test_infinity_without_an_end_of_the_scale_is_missing():
     assert score_in(math.inf, "s") is None
+
+
+def test_a_whole_number_beyond_any_float_is_infinite():
+    assert score_in(-(10**5000), "s", 0.0, 1.0) == 0.0
+    assert score_in(10**5000, "s") is None
 
 
 @pytest.mark.parametrize("wrong", ["0.5", [0.5], object()])
