@@ -1,10 +1,10 @@
 """``palaestra bench verifiers``: how often verifiers are wrong, and how long they take, over the labelled sheet.
 
-Ours over all kinds; and over the rows that a peer can be asked (kinds math, number and integer, whose references are
-numbers or text) ours beside math-verify alone, GEM's grader and reasoning-gym's scorer, where they are installed here
-or in another environment. A peer runs in a process of its own, in a throw-away folder, with a time limit a row, since
-some of the rows make it hang or run code: a row over the limit is a timeout, and a file that appears in the folder is
-counted. Peers have no options, so rows that need one are ours alone.
+Ours over all kinds; and over the rows of the kind "math" that need no option, beside ours, math-verify alone, GEM's
+grader and reasoning-gym's scorer, where they are installed here or in another environment. The other kinds fix a
+grammar that peers do not know. A peer runs in a process of its own, in a throw-away folder, with a time limit a row,
+since some of the rows make it hang or run code: a row over the limit is undecided, and a file that appears in the
+folder is counted.
 
 examples:
   palaestra bench verifiers
@@ -39,14 +39,15 @@ from ..rewards import VERIFIERS, verify
 from ..rewards.audit import sheet
 from . import bench_peers
 
-SHARED_KINDS = ("math", "number", "integer")
+# The sheet that peers are asked about: other kinds fix a grammar, and a peer that is lenient there is not wrong.
+SHARED = "math"
 STARTUP_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
 class Config:
     kinds: tuple[str, ...] = ()
-    """Which verifiers; all by default. Peers are measured on those of math, number and integer among them."""
+    """Which verifiers; all by default. Peers are measured if math is among them."""
     peers: bool = True
     """Measure the peers that are installed."""
     peer_python: tuple[Path, ...] = ()
@@ -182,31 +183,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measured(config: Config, kinds: list[str]) -> Iterator[Measured]:
-    shared = [row for kind in kinds if kind in SHARED_KINDS for row in sheet.load(kind) if not row.options]
-    peers = _peers(config) if config.peers and shared else {}
-    jobs: list[tuple[str, str, list[sheet.Row]]] = []
-    if shared:
-        jobs += [(grader, "shared", shared) for grader in ("palaestra", *peers)]
-    jobs += [("palaestra", kind, sheet.load(kind)) for kind in kinds]
+    sheets = {kind: sheet.load(kind) for kind in kinds}
+    if SHARED in sheets:
+        # Peers have no options. Every row is measured once: a second time, much of it would be remembered.
+        sheets[f"{SHARED}, options"] = [row for row in sheets[SHARED] if row.options]
+        sheets[SHARED] = [row for row in sheets[SHARED] if not row.options]
+    peers = _peers(config) if config.peers and SHARED in sheets else {}
+    total = sum(map(len, sheets.values())) + len(peers) * len(sheets.get(SHARED, ()))
     own: list[sheet.Result] = []
-    with _progress(sum(len(rows) for _, _, rows in jobs)) as advance:
-        for grader, over, rows in jobs:
-            if grader == "palaestra":
-                # The first call starts the workers, which is not the first row's time.
-                sheet.grade(rows[0])
-                result = sheet.measure(sheet.grade, rows, deadline=config.deadline, after=advance)
-                yield Measured(grader, over, result)
-                if rows is not shared:
-                    own.append(result)
-                continue
-            python, version = peers[grader]
+    with _progress(total) as advance:
+        if SHARED in sheets:
+            # The first call that needs one starts the worker processes, which is no row's time.
+            verify("math", "(x+1)^2", "x^2+2x+1")
+        for name, rows in sheets.items():
+            own.append(sheet.measure(sheet.grade, rows, deadline=config.deadline, after=advance))
+            yield Measured("palaestra", name, own[-1])
+        yield Measured("palaestra", "all", functools.reduce(operator.add, own))
+        for grader, (python, version) in peers.items():
             peer = Peer(grader, python, config.peer_seconds)
             try:
-                result = sheet.measure(peer, rows, deadline=config.peer_seconds, after=advance)
-                yield Measured(f"{grader} {version}", over, result, peer.wrote)
+                result = sheet.measure(peer, sheets[SHARED], deadline=config.peer_seconds, after=advance)
+                yield Measured(f"{grader} {version}", SHARED, result, peer.wrote)
             finally:
                 peer.close()
-    yield Measured("palaestra", "all", functools.reduce(operator.add, own))
 
 
 def _peers(config: Config) -> dict[str, tuple[Path, str]]:
@@ -269,7 +268,7 @@ def _print(measured: Sequence[Measured], speeds: dict[str, float], failures: boo
 
     console = Console()
     verdicts, times = (Table(box=box.SIMPLE_HEAD, title_justify="left") for _ in range(2))
-    verdicts.title = "verdicts over the labelled sheet (shared: rows of math, number and integer that need no option)"
+    verdicts.title = "verdicts over the labelled sheet"
     times.title = "time of a row, rows over the limit, rows that left a file behind"
     for table, columns in (
         (verdicts, ("n", "false +", "false -", "undec.", "errors")),

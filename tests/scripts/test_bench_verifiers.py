@@ -78,8 +78,8 @@ def report(tmp_path: Path, *argv: str) -> list[dict[str, Any]]:
 
 def test_figures_are_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     graders = report(tmp_path, "--kinds", "integer", "choice", "--failures")
-    assert [line["rows"] for line in graders] == ["shared", "integer", "choice", "all"]
-    assert graders[-1]["n"] == graders[1]["n"] + graders[2]["n"]
+    assert [line["rows"] for line in graders] == ["integer", "choice", "all"]
+    assert graders[-1]["n"] == graders[0]["n"] + graders[1]["n"]
     assert all(line["false_positives"] == line["false_negatives"] == 0 for line in graders)
     assert "palaestra" in capsys.readouterr().out
 
@@ -102,7 +102,7 @@ def test_failures_are_listed_in_plain_characters(
         (["verifier"], "did you mean 'verifiers'"),
         (["verifiers", "--kinds", "intger"], "did you mean 'integer'"),
         (["verifiers", "--deadline", "0"], "--deadline must be positive"),
-        (["verifiers", "--kinds", "integer", "--peer-python", "/no/such/python"], "--peer-python"),
+        (["verifiers", "--kinds", "math", "--peer-python", "/no/such/python"], "--peer-python"),
     ],
 )
 def test_what_the_user_can_mend_is_one_sentence(argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]):
@@ -123,6 +123,8 @@ def test_a_peer_is_measured_beside_ours(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(bench_verifiers.sheet, "load", lambda kind=None: rows)
     monkeypatch.setattr(bench_verifiers.sheet, "grade", lambda row: row.answer == "1")
     path = tmp_path / "figures.json"
+    monkeypatch.setattr(bench_verifiers, "SHARED", "integer")
+    monkeypatch.setattr(bench_verifiers, "verify", lambda *arguments: None)
     assert main(["bench", "verifiers", "--kinds", "integer", "--json", str(path)]) == 0
     graders = {line["grader"]: line for line in json.loads(path.read_text())["graders"]}
     peer = next(line for name, line in graders.items() if name.startswith("math-verify"))
