@@ -141,6 +141,15 @@ def test_a_reply_that_is_not_of_the_form_is_no_judgement(content: str):
     assert judgement.scores == ()
 
 
+def test_a_reply_that_judges_one_response_twice_and_another_never_is_no_judgement():
+    def twice(request: dict[str, Any], number: int) -> dict[str, Any]:
+        first = {"id": chat.asked(request)["responses"][0]["id"], "reason": "", "score": 3}
+        return {"content": json.dumps({"judgements": [first, first]})}
+
+    with chat.serving(twice) as server, judging(server) as judge:
+        assert not judge.score("long", "p", ["a", "b"]).valid
+
+
 def test_a_reply_in_a_code_fence_is_read():
     def fenced(request: dict[str, Any], number: int) -> dict[str, Any]:
         return {"content": f"```json\n{chat.by_length(request)['content']}\n```"}

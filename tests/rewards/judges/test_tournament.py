@@ -96,6 +96,11 @@ def test_seeded_elimination_of_four_without_ties():
     assert values("seeded-elimination", graded(), [10, 40, 20, 30]) == pytest.approx([0, 1, 1 / 3, 2 / 3])
 
 
+def test_seeds_keep_the_strongest_apart_until_the_final():
+    # In the order of the list 40 would meet 30 at once, and 20 would come second.
+    assert values("seeded-elimination", graded(), [10, 40, 30, 20]) == pytest.approx([0, 1, 2 / 3, 1 / 3])
+
+
 @every_topology
 @pytest.mark.parametrize("count", range(1, 10))
 def test_a_judge_that_prefers_the_first_seat_gives_all_the_same(topology: str, count: int):
