@@ -4,8 +4,8 @@ examples:
   palaestra list
   palaestra list envs teachers
   palaestra list --format json
-  palaestra list envs teachers recipes --update-readme README.md
-  palaestra list envs teachers recipes --update-readme README.md --check
+  palaestra list envs teachers recipes verifiers rewards --update-readme README.md
+  palaestra list envs teachers recipes verifiers rewards --update-readme README.md --check
 """
 
 from __future__ import annotations

@@ -64,7 +64,11 @@ def test_the_two_scripts_come_first_and_exist():
 
 def test_the_tables_of_the_readme_are_up_to_date(tmp_path: Path):
     # In a process of its own: other tests register pieces in this one.
-    done = run(tmp_path, *shlex.split("palaestra list envs teachers recipes --check --update-readme"), str(README))
+    done = run(
+        tmp_path,
+        *shlex.split("palaestra list envs teachers recipes verifiers rewards --check --update-readme"),
+        str(README),
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -18,7 +18,9 @@ def bounded_power(objective: float, low: float, high: float, exponent: float = 3
 
 @register("bounded-power")
 class BoundedPower(Reward):
-    """The whole worth of a proposed solution. The objective decides, whatever the environment calls a success.
+    """The whole worth of a proposed solution: a power of its objective, or a step on a ladder of failures below 0.
+
+    The objective decides, whatever the environment calls a success.
 
     The extra "objective" is the score that an executable verifier measured; or, where it could measure none, the name
     of the failure: "no-diff" (no change proposed), "no-change" (the parent again), "error" (it did not run or took too

@@ -15,7 +15,9 @@ def posterior_reward(well_formed: bool, verified: bool, process: float) -> float
 
 @register("posterior")
 class Posterior(Reward):
-    """The whole worth of an episode. Among all-right siblings it still tells better reasoning from worse.
+    """The whole worth of an episode: format, outcome, and the quality of the reasoning only where the outcome is right.
+
+    Among all-right siblings it still tells better reasoning from worse.
 
     A failure needs no process score, so none is asked for.
 
