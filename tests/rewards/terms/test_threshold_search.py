@@ -24,7 +24,7 @@ def test_the_best_point_is_one_that_was_tried_and_none_was_better():
 
 
 def test_a_proxy_point_is_reached_within_five_percent():
-    assert reached({"a": 0.95, "b": -2.05}, {"a": 1.0, "b": -2.0})
+    assert reached({"a": 0.96, "b": -2.05}, {"a": 1.0, "b": -2.0})
     assert not reached({"a": 0.94, "b": -2.0}, {"a": 1.0, "b": -2.0})
 
 
