@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from .normal import Ring, TooBig
+from .normal import Budget, Ring, TooBig
 from .tree import (
     Apply,
     Choice,
@@ -127,14 +127,14 @@ def _sign(value: Value) -> int:
     return -1 if value == negate(Apply("oo")) else 0
 
 
-def giant(value: Value) -> bool:
+def giant(value: Value, budget: Budget) -> bool:
     """Whether some part of a value is a number too large to be computed.
 
     Raises:
         Malformed: some part of it has no value at all, as 1/0.
     """
     if is_scalar(value):
-        ring = Ring()
+        ring = Ring(budget)
         if not infinity(value):  # type: ignore[arg-type]
             with suppress(TooBig):
                 ring.form(value)  # type: ignore[arg-type]
@@ -150,4 +150,4 @@ def giant(value: Value) -> bool:
         parts = value.sides
     elif isinstance(value, Matrix):
         parts = sum(value.rows, ())
-    return any([giant(part) for part in parts])
+    return any([giant(part, budget) for part in parts])

@@ -14,7 +14,7 @@ from math import ceil, floor
 from typing import Any, TypeAlias
 
 from .canonical import canonical, family, has_choice, infinity, listed, spread, without_name
-from .normal import Ring, TooBig
+from .normal import Budget, Ring, TooBig
 from .tree import (
     Apply,
     Group,
@@ -70,6 +70,7 @@ class Comparison:
 
     options: Options
     answers: dict[str, Any] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
     questions: dict[str, list[Any]] = field(default_factory=dict)
     reason: str = ""
 
@@ -175,7 +176,7 @@ class Comparison:
         return True if swapped else None if None in (direct, swapped) else False
 
     def _proportional(self, a: Scalar, b: Scalar, positive: bool) -> Truth:
-        ring = Ring()
+        ring = Ring(self.budget)
         try:
             first, second = ring.form(a), ring.form(b)
             factor = ring.ratio(first, second)
@@ -218,7 +219,7 @@ class Comparison:
         infinite = infinity(a), infinity(b)
         if any(infinite):
             return infinite[0] == infinite[1]
-        ring = Ring()
+        ring = Ring(self.budget)
         try:
             first, second = ring.form(a), ring.form(b)
             if ring.equal(first, second):

@@ -15,7 +15,8 @@ from mpmath.libmp import NoConvergence
 
 from .tree import Apply, Num, Scalar, Sym
 
-DIGITS = (30, 55)
+# Two precisions that must agree, and two more for what loses digits on its way.
+DIGITS = ((30, 55), (400, 450))
 # Beyond this many binary digits before the point nothing is computed.
 MAX_LOG = 10**6
 UNKNOWN_BASE = "\\log"
@@ -56,16 +57,18 @@ def approximate(tree: Scalar, point: Mapping[str, Fraction]) -> tuple[Any, Any]:
         Undefined: there is no value.
         Unclear: there may be one that more digits would show.
     """
-    values = []
-    for digits in DIGITS:
-        with mp.workdps(digits):
-            values.append(_value(tree, point))
-    with mp.workdps(DIGITS[1]):
-        error = 1000 * abs(values[1] - values[0]) * mp.mpf(10) ** (DIGITS[0] - DIGITS[1])
-        floor = max(abs(values[1]), 1) * mp.mpf(10) ** (5 - DIGITS[1])
-        if abs(values[1] - values[0]) > max(abs(values[1]), 1) * mp.mpf(10) ** -8:
-            raise Unclear
-        return values[1], max(error, floor)
+    for low, high in DIGITS:
+        values = []
+        for digits in (low, high):
+            with mp.workdps(digits):
+                values.append(_value(tree, point))
+        with mp.workdps(high):
+            lost = abs(values[1] - values[0])
+            size = max(abs(values[1]), 1)
+            if lost <= size * mp.mpf(10) ** -8:
+                return values[1], max(1000 * lost * mp.mpf(10) ** (low - high), size * mp.mpf(10) ** (5 - high))
+    # It does not settle: a pole, or as good as one.
+    raise Undefined
 
 
 def _value(tree: Scalar, point: Mapping[str, Fraction]) -> Any:
@@ -139,7 +142,7 @@ def _whole(value: Any, up: bool) -> Any:
     value = mp.re(value)
     if abs(value) > 10**12:
         raise Unclear
-    if abs(value - mp.nint(value)) < mp.mpf(10) ** -20:
+    if abs(value - mp.nint(value)) < mp.mpf(10) ** (-mp.dps // 2):
         raise Unclear
     return mp.ceil(value) if up else mp.floor(value)
 

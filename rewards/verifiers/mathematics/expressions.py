@@ -235,6 +235,9 @@ class Expressions(Measures):
         value = Num(token.value or Fraction(0))
         following = self._token
         whole = token.text.isdigit()
+        if whole and self._take("_"):
+            # Digits in a stated base are a name of their own: they equal what has the same digits and base.
+            return Sym(f"\\base {token.text.lstrip('0')}_{self._subscript()}")
         if whole and following.kind == "vulgar":
             self._at += 1
             return Num(value.value + (following.value or 0))
@@ -244,13 +247,14 @@ class Expressions(Measures):
                 self._at += 3
                 return mixed(value, Num(numerator.value or Fraction(0)), Num(denominator.value or Fraction(0)))
         if whole and following == ("cmd", "frac", following.space, None):
-            start, kept = self._at, list(self._tokens)
             self._at += 1
             numerator, denominator = self._argument(), self._argument()
             if isinstance(numerator, Num) and isinstance(denominator, Num) and denominator.value:
                 return mixed(value, numerator, denominator)
-            # A product after all; the digits that the arguments took are put back.
-            self._at, self._tokens = start, kept
+            # A product after all.
+            if self._token.kind in ("!", "^", "%"):
+                raise Malformed("It is unclear what belongs to a fraction after a number; write brackets.")
+            return product([value, numerator, inverse(denominator)])
         if following.kind == "num":
             raise Malformed("Two numbers stand side by side.")
         return value

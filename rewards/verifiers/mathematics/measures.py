@@ -9,6 +9,7 @@ from .tree import Apply, Malformed, Scalar, Sym, Unit, Value, number
 from .vocabulary import SHORT_WORDS
 
 MAX_DEPTH = 75  # three for each pair of brackets
+MAX_UNITS = 6
 END = Token("end")
 _CLOSERS = frozenset(("end", ",", ";", ")", "]", "}", "\\}", "⟩", "|", "=", "≠", "<", "≤", ">", "≥", "or", "and", "&"))
 
@@ -71,7 +72,7 @@ class Measures:
         numeric = not any(has_symbol(value) for value in left)
         while True:
             found = self._unit_factor(numeric, alone=not parts)
-            if found is None:
+            if found is None or len(parts) >= MAX_UNITS:
                 return None
             unit, exponent, letters = found
             parts.append((unit, sign * exponent))

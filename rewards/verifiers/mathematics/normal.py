@@ -18,7 +18,8 @@ from .tree import Malformed, Num, Scalar, Sym
 Monomial = tuple[tuple[int, int], ...]
 Polynomial = dict[Monomial, Fraction]
 
-BUDGET = 30_000  # products of terms in one comparison; more goes to a worker
+ONE_BUDGET = 30_000  # products of terms in one comparison of two scalars; more goes to a worker
+WHOLE_BUDGET = 150_000  # in all comparisons that one answer needs
 MAX_BITS = 1 << 15  # of a number that is computed
 MAX_POWER = 64  # of a sum
 MAX_MONOMIAL_POWER = 10**6
@@ -29,6 +30,13 @@ TRIAL_PRIMES = tuple(p for p in range(2, 1000) if all(p % q for q in range(2, is
 
 class TooBig(Exception):
     """The budget is spent."""
+
+
+class Budget:
+    """What is left for all comparisons of one answer."""
+
+    def __init__(self, terms: int = WHOLE_BUDGET):
+        self.left = terms
 
 
 @dataclass(slots=True)
@@ -57,12 +65,13 @@ class Ring:
         giant: a number was met that is too large to be computed; it is an atom.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
         self._index: dict[tuple, int] = {}
         self._opaque: list[tuple[str, tuple[Form, ...], int]] = []
         self._squares: dict[int, Fraction] = {}
         self._constants: set[int] = set()
-        self._left = BUDGET
+        self._budget = budget
+        self._floor = max(budget.left - ONE_BUDGET, 0)
         self._exact = True
         self.giant = False
 
@@ -122,6 +131,7 @@ class Ring:
             return result
         if not tree.args:
             return self._constant(tree.op)
+        self._charge(1)
         args = tuple(map(self.form, tree.args))
         if tree.op == "^":
             return self._power(*args)
@@ -282,8 +292,8 @@ class Ring:
 
     def _charge(self, terms: int, *polynomials: Polynomial) -> None:
         bits = sum(max((_bits(c) for c in polynomial.values()), default=0) for polynomial in polynomials)
-        self._left -= terms * (1 + bits // 256)
-        if self._left < 0:
+        self._budget.left -= terms * (1 + bits // 256)
+        if self._budget.left < self._floor:
             raise TooBig
 
     def _add(self, left: Polynomial, right: Polynomial) -> Polynomial:

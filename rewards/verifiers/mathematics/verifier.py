@@ -18,6 +18,7 @@ from ..workers import WorkerFailure, WorkerPool
 from .canonical import giant
 from .compare import Comparison, Options
 from .grammar import plain_number, read
+from .normal import Budget
 from .tree import Apply, Choice, Group, Malformed, Matrix, Num, Quantity, Relation, Scalar, Value, Words, number
 
 POOL = WorkerPool(f"{__package__}.symbolic:answer", workers=2)
@@ -61,8 +62,9 @@ def verify_math(
     both are defined, so that ``(x^2-1)/(x-1)`` is ``x+1``. ``log`` without a base stands for any base unless
     ``log_base`` says which.
 
-    Documented zeros: numbers too large to compute (``9^9^9``) are equal only to what has the same normal form;
-    an answer without a value where the reference has one is wrong.
+    Documented zeros: what has another form than the reference (a list beside a set, an interval beside an inequality, a
+    number beside digits in a stated base); numbers too large to compute (``9^9^9``) beside anything but the same normal
+    form; an answer that has no value where the reference has one.
 
     Args:
         answer: at most 10,000 characters.
@@ -94,17 +96,18 @@ def verify_math(
         if isinstance(value, Words) and not isinstance(gold_value, Words):
             return rejected("The answer must be a mathematical value, not words.")
         value = with_log_base(value, options.log_base)
-        if giant(value) and not gold_is_giant:
+        budget = Budget()
+        if giant(value, budget) and not gold_is_giant:
             return rejected("The answer holds a number that is too large to be computed.")
-        return _compared(value, gold_value, options, deadline)
+        return _compared(value, gold_value, options, deadline, budget)
     except Malformed as error:
         return rejected(str(error))
     except RecursionError:
         return rejected("The expression is nested too deeply.")
 
 
-def _compared(value: Value, gold: Value, options: Options, deadline: float) -> Verdict:
-    comparison = Comparison(options)
+def _compared(value: Value, gold: Value, options: Options, deadline: float, budget: Budget) -> Verdict:
+    comparison = Comparison(options, budget=budget)
     same = comparison.same(value, gold)
     # A number within a tolerance takes two rounds: its value is asked for first.
     for _ in range(2):
@@ -115,7 +118,7 @@ def _compared(value: Value, gold: Value, options: Options, deadline: float) -> V
             replies = _ask(list(questions.values()), deadline)
         except WorkerFailure as failure:
             return Verdict(0.0, False, valid=False, feedback=_FAILURES.get(failure.reason, _UNDECIDED.feedback))
-        comparison = Comparison(options, comparison.answers | dict(zip(questions, replies)))
+        comparison = Comparison(options, comparison.answers | dict(zip(questions, replies)), Budget())
         same = comparison.same(value, gold)
     if same is None:
         return _UNDECIDED
@@ -138,7 +141,7 @@ def _reference(reference: Any, options: Options) -> tuple[Value, bool]:
         raise InputError(f"the math verifier needs text, an int or a Fraction as reference, not {reference!r}.")
     try:
         value = with_log_base(read(reference), options.log_base)
-        return value, giant(value)
+        return value, giant(value, Budget())
     except (Malformed, RecursionError) as error:
         raise InputError(
             f"the math verifier cannot read the reference {reference[:100]!r} ({error}); write it in closed form."
