@@ -24,7 +24,6 @@ from .tree import (
     symbols,
 )
 
-_LISTS = frozenset(("{}", "or", "and", ",", "±"))
 _REALS = Sym("\\mathbb{R}")
 
 
@@ -35,33 +34,7 @@ def canonical(value: Value) -> Value:
         if value.kind == "()" and len(items) == 2 and [_sign(item) for item in items] == [-1, 1]:
             return _REALS
         return Group(value.kind, items)
-    if isinstance(value, Relation) and value.operators == ("=",):
-        left, right = value.sides
-        if isinstance(left, Choice) != isinstance(right, Choice):
-            side, choice = (left, right) if isinstance(right, Choice) else (right, left)
-            assert isinstance(choice, Choice)
-            return Group("±", tuple(Relation(("=",), (side, item)) for item in (choice.plus, choice.minus)))
     return value
-
-
-def listed(value: Value) -> list[Value] | None:
-    """The values of ±, or of a list that may stand beside it."""
-    if isinstance(value, Choice):
-        return [value.plus, value.minus]
-    return spread(value.items) if isinstance(value, Group) and value.kind in _LISTS else None
-
-
-def has_choice(value: Value) -> bool:
-    if isinstance(value, Group) and value.kind in _LISTS:
-        return value.kind == "±" or any(isinstance(item, Choice) for item in value.items)
-    return isinstance(value, Choice)
-
-
-def spread(items: Iterable[Value]) -> list[Value]:
-    spread: list[Value] = []
-    for item in items:
-        spread += (item.plus, item.minus) if isinstance(item, Choice) else (item,)
-    return spread
 
 
 def _kind(value: Value) -> str:

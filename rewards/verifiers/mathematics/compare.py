@@ -13,15 +13,15 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, TypeAlias
 
-from .canonical import canonical, family, has_choice, infinity, listed, spread, without_name
+from .canonical import canonical, family, infinity, without_name
 from .normal import Budget, Ring, TooBig
+from .solutions import Link, Solutions, is_region, links, may_be_a_point, region, solutions, spread
 from .tree import (
     Apply,
     Group,
     Matrix,
     Num,
     Quantity,
-    Relation,
     Scalar,
     Unit,
     Value,
@@ -37,10 +37,10 @@ from .tree import (
 
 # True, False, or None for what is not decided (yet).
 Truth: TypeAlias = "bool | None"
+Region: TypeAlias = "tuple[str, Value] | None"
 
 MAX_QUESTIONS = 400
 UNORDERED = frozenset(("{}", "or", "and", "∪", "∩"))
-_MIRRORED = {">": "<", "≥": "≤"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +95,15 @@ class Comparison:
             return self._quantities(a, b)
         if isinstance(a, Words) or isinstance(b, Words):
             return a == b
-        links, others = _links(a), _links(b)
-        if links is not None and others is not None:
-            return self._matched(links, others, self._link)
-        if has_choice(a) or has_choice(b):
-            return self._choices(a, b)
+        listed, expected = solutions(a), solutions(b)
+        if listed and expected and (expected.unordered or listed.kind == "±" or not self.options.ordered):
+            return self._solutions(listed, expected)
+        given, required = links(a), links(b)
+        if given is not None and required is not None and "∈" not in {link.operator for link in given + required}:
+            return self._matched(given, required, self._link)
+        regions = region(a), region(b)
+        if any(regions):
+            return self._regions(a, b, *regions)
         if isinstance(a, Group) and isinstance(b, Group):
             return self._groups(a, b)
         if isinstance(a, Matrix) and isinstance(b, Matrix):
@@ -110,14 +114,31 @@ class Comparison:
 
     # Groups.
 
-    def _choices(self, a: Value, b: Value) -> Truth:
-        """± beside a list: both values, in any order and whatever joins them."""
-        if isinstance(a, Group) and isinstance(b, Group) and a.kind != b.kind and "±" not in (a.kind, b.kind):
+    def _solutions(self, a: Solutions, b: Solutions) -> Truth:
+        """Lists of values without order."""
+        if a.name != b.name and ((a.name and b.name) or not self.options.assignment):
             return False
-        values, others = listed(a), listed(b)
-        return False if values is None or others is None else self._covered(values, others)
+        if not a.stands_beside(b):
+            # Two sets are compared as such.
+            return self._covered(a.values, b.values) if a.kind == b.kind == "{}" else False
+        return (
+            self._covered(a.values, b.values)
+            if "±" in (a.kind, b.kind)
+            else self._matched(a.values, b.values, self.equal)
+        )
+
+    def _regions(self, a: Value, b: Value, given: Region, required: Region) -> Truth:
+        """An inequality or membership beside an interval or another of its kind."""
+        if given and required:
+            return given[0] == required[0] and self.equal(given[1], required[1])
+        place, bare = (given, b) if given else (required, a)
+        if place is None or not is_region(bare) or not self.options.assignment or (given and may_be_a_point(b)):
+            return False
+        return self.equal(given[1] if given else a, required[1] if required else b)
 
     def _groups(self, a: Group, b: Group) -> Truth:
+        if {":"} <= {a.kind, b.kind} <= {":", "clock"}:
+            return self._ratios(a.items, b.items)
         if a.kind != b.kind:
             return False
         if a.kind == "{}":
@@ -125,6 +146,15 @@ class Comparison:
         if a.kind in UNORDERED or (a.kind == "," and not self.options.ordered):
             return self._matched(a.items, b.items, self.equal)
         return self._all([*zip(a.items, b.items)]) if len(a.items) == len(b.items) else False
+
+    def _ratios(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
+        """Ratios may be scaled: a1 b2 = a2 b1 for all pairs of neighbours."""
+        if len(a) != len(b) or not all(map(is_scalar, [*a, *b])):
+            return False
+        if any(isinstance(term, Num) and term.value <= 0 for term in [*a, *b]):
+            return self._all([*zip(a, b)])
+        products = [(multiply(p, s), multiply(q, r)) for p, q, r, s in zip(a, a[1:], b, b[1:])]  # type: ignore[arg-type]
+        return self._all(products)
 
     def _all(self, pairs: Iterable[tuple[Value, Value]]) -> Truth:
         result: Truth = True
@@ -160,7 +190,7 @@ class Comparison:
 
     # Relations.
 
-    def _link(self, a: _Link, b: _Link) -> Truth:
+    def _link(self, a: Link, b: Link) -> Truth:
         if a.operator != b.operator:
             return False
         direct = self._all([(a.left, b.left), (a.right, b.right)])
@@ -272,31 +302,6 @@ def rounded(value: Fraction, places: int) -> set[int]:
     """``value`` in units of the last place, rounded to the nearest; both neighbours where it lies halfway."""
     scaled = value * 10**places
     return {floor(scaled + Fraction(1, 2)), ceil(scaled - Fraction(1, 2))}
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """One relation between two values, with ``>`` and ``≥`` turned round."""
-
-    operator: str
-    left: Value
-    right: Value
-
-
-def _links(value: Value) -> list[_Link] | None:
-    """The relations that all have to hold; None for what is not made of relations."""
-    if isinstance(value, Relation):
-        links = []
-        for operator, left, right in zip(value.operators, value.sides, value.sides[1:]):
-            if operator in _MIRRORED:
-                operator, left, right = _MIRRORED[operator], right, left
-            links.append(_Link(operator, left, right))
-        return links
-    if isinstance(value, Group) and value.kind in (",", "and"):
-        parts = [_links(item) for item in value.items]
-        if None not in parts:
-            return [link for part in parts for link in part or ()]
-    return None
 
 
 def _in_base_units(value: Scalar, unit: Unit) -> Scalar:

@@ -246,7 +246,7 @@ class Expressions(Measures):
             if denominator.kind == "num" and numerator.text.isdigit() and denominator.text.isdigit():
                 self._at += 3
                 return mixed(value, Num(numerator.value or Fraction(0)), Num(denominator.value or Fraction(0)))
-        if whole and following == ("cmd", "frac", following.space, None):
+        if whole and following[:2] == ("cmd", "frac") and self._peek(2).kind != "word":
             self._at += 1
             numerator, denominator = self._argument(), self._argument()
             if isinstance(numerator, Num) and isinstance(denominator, Num) and denominator.value:

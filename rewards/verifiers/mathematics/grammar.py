@@ -27,6 +27,7 @@ from .tree import (
     Group,
     Malformed,
     Matrix,
+    Num,
     Quantity,
     Relation,
     Scalar,
@@ -140,14 +141,20 @@ class Grammar(Expressions):
             operators.append(kind)
             sides.append(self._union())
         self._depth -= 1
-        if self._take(":"):
-            items = [*sides, self._union()]
-            while self._take(":"):
-                items.append(self._union())
+        if self._token.kind == ":":
             if operators:
                 raise Malformed("A ratio cannot stand in a relation.")
-            return Group(":", tuple(items))
+            return self._ratio(sides[0])
         return Relation(tuple(operators), tuple(sides)) if operators else sides[0]
+
+    def _ratio(self, first: Value) -> Value:
+        """A ratio, which may be scaled, or a time of day such as 6:30, which may not."""
+        items, clock = [first], isinstance(first, Num) and first.value.denominator == 1 and 0 <= first.value <= 24
+        while self._take(":"):
+            minutes = self._token.text
+            clock = clock and len(minutes) == 2 and minutes.isdigit() and minutes < "60"
+            items.append(self._union())
+        return Group("clock" if clock else ":", tuple(items))
 
     def _union(self) -> Value:
         items, operator = [self._quantity()], ""
@@ -179,7 +186,7 @@ class Grammar(Expressions):
             unit = units.UNITS[self._token.kind]
             self._at += 1
             return Quantity(scalar(value), unit)
-        if self._token.kind in ("letters", "word", "°", "func"):
+        if self._token.kind in ("letters", "word", "°", "func", "cmd"):
             found = self._unit([value])
             if found is None:
                 raise Malformed(f"There is an unexpected {self._token.text[:30]!r}.")

@@ -77,7 +77,8 @@ def unwrap(text: str) -> tuple[str, bool]:
             text = text[:-1].rstrip()
         for mark in ("**", "__", "$$", "`", "$"):
             inner = text[len(mark) : -len(mark)]
-            if text.startswith(mark) and text.endswith(mark) and len(text) > 2 * len(mark) and mark not in inner:
+            alone = mark not in inner.replace("\\$", "")
+            if text.startswith(mark) and text.endswith(mark) and len(text) > 2 * len(mark) and alone:
                 # An escaped dollar at the end is money.
                 if mark[0] == "$" and inner.endswith("\\"):
                     continue
@@ -92,6 +93,8 @@ def unwrap(text: str) -> tuple[str, bool]:
             text, in_text = inner, in_text or was_text
         if text == before:
             break
+    if text.startswith("~"):
+        raise Malformed("An approximate value is no answer.")
     return text, in_text
 
 

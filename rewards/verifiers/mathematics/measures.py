@@ -55,7 +55,8 @@ class Measures:
     def _at_unit(self, left: list[Value] | list[Scalar]) -> bool:
         """Whether what follows is a unit and not a factor."""
         token = self._token
-        if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec"):
+        written = token[:2] == ("cmd", "frac") and self._peek(2).kind == "word"
+        if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec") and not written:
             return False
         if self._in_function and token.kind != "°":
             return False
@@ -66,6 +67,8 @@ class Measures:
 
     def _unit(self, left: list[Value] | list[Scalar]) -> tuple[Unit, Scalar | None] | None:
         """The unit that begins here and ends the value, with its reading as a product of variables; or None."""
+        if self._token[:2] == ("cmd", "frac"):
+            return self._unit_fraction()
         parts: list[tuple[Unit, int]] = []
         plain: list[Scalar] | None = []
         sign = 1
@@ -88,6 +91,21 @@ class Measures:
             else:
                 self._take("*")
         return units.combine(parts), product(plain) if plain else None
+
+    def _unit_fraction(self) -> tuple[Unit, None] | None:
+        r"""``\frac{\text{km}}{\text{h}}``."""
+        self._at += 1
+        parts: list[tuple[Unit, int]] = []
+        for sign in (1, -1):
+            if not self._take("{"):
+                return None
+            while not self._take("}"):
+                found = self._unit_factor(numeric=True, alone=False)
+                if found is None or len(parts) >= MAX_UNITS:
+                    return None
+                parts.append((found[0], sign * found[1]))
+                self._take("*")
+        return (units.combine(parts), None) if self._token.kind in _CLOSERS else None
 
     def _unit_factor(self, numeric: bool, alone: bool) -> tuple[Unit, int, list[Scalar] | None] | None:
         prefix = units.PREFIX_POWERS.get(self._token.text)

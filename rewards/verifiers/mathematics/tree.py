@@ -68,7 +68,7 @@ class Quantity:
 @dataclass(frozen=True, slots=True)
 class Group:
     """Several values. ``kind`` is a pair of brackets (``()``, ``[)``, ``{}``, ``<>`` ...) or what stands between the
-    values: ``,``, ``or``, ``and``, ``:``, ``∪``, ``∩``, ``∖``."""
+    values: ``,``, ``or``, ``and``, ``:``, ``∪``, ``∩``, ``∖``; ``clock`` is a ratio that may be a time of day."""
 
     kind: str
     items: tuple[Value, ...]

@@ -53,18 +53,19 @@ def verify_math(
     whole, ``\boxed{}``, dollar signs, ``**``, ``####`` and a full stop are allowed; other text is not.
 
     What is compared: 50% is 0.5 and not 50; 500 cm is 5 m and not 5; tuples, bare lists and brackets keep order and
-    kind, sets and lists joined by "or" and "and" have no order; equations are equal up to exchange of sides and a
-    constant factor other than zero, inequalities up to a positive one; variables are told apart by name and case.
-    Several answers are never right for one. Numbers are exact: 0.3333 is not 1/3.
+    kind; sets, ± and lists joined by "or" and "and" have no order, and where the reference has none a comma may join
+    the answer's; equations are equal up to exchange of sides and a constant factor other than zero, inequalities up to
+    a positive one; an inequality of one variable is its interval; ratios may be scaled; variables are told apart by name
+    and case. Several answers are never right for one. Numbers are exact: 0.3333 is not 1/3.
 
     Variables are real and functions take principal values (odd roots the real one), so that ``sqrt(x^2)`` is ``|x|``
     and not ``x``, and ``ln(x^2)`` is not ``2 ln(x)``; expressions are equal when they are at every real point where
     both are defined, so that ``(x^2-1)/(x-1)`` is ``x+1``. ``log`` without a base stands for any base unless
     ``log_base`` says which.
 
-    Documented zeros: what has another form than the reference (a list beside a set, an interval beside an inequality, a
-    number beside digits in a stated base); numbers too large to compute (``9^9^9``) beside anything but the same normal
-    form; an answer that has no value where the reference has one.
+    Documented zeros: what has another form than the reference (a list beside a set, ``2 < x < 5`` beside the possible
+    point ``(2, 5)``, a number beside digits in a stated base); numbers too large to compute (``9^9^9``) beside anything
+    but the same normal form; an answer that has no value where the reference has one.
 
     Args:
         answer: at most 10,000 characters.

@@ -199,11 +199,27 @@ SHEET: list[tuple[str, list[str], list[str], list[str]]] = [
     ("10^{10^{10}}", ["10^{10^{10}}"], [], []),
     ("2^{100000}", ["2^{100000}"], [], []),
     ("2^{2024}", ["4^{1012}"], [], []),
-    ("2,3", [], ["2 and 3"], []),
     ("2, 3", ["2,3"], ["3, 2"], []),
     ("3 or 4", ["4 or 3"], [], []),
     ("x=1, y=2", ["y=2, x=1"], [], []),
-    ("3:4", ["3 : 4"], ["4:3", "3/4"], []),
+    ("3:4", ["3 : 4", "6:8", "9:12", "0.75:1"], ["4:3", "3/4", "-3:4", "3:4:5"], []),
+    ("1:2:3", ["2:4:6"], ["2:4:5", "1:2"], []),
+    (
+        "x=2 or x=-3",
+        ["x = 2, x = -3", "x = 2, -3", "-3 or 2"],
+        ["x=2", "2", "y=2 or y=-3", "2, 3"],
+        [],
+    ),
+    ("x = 2 or x = -3", [r"x = -\frac{1}{2} \pm \frac{5}{2}"], ["x=2 or x=-3 or x=0", "x=2 or y=-3", "2 and -3"], []),
+    ("[0,1)", [r"0 \le x < 1", r"x \in [0,1)"], ["0 < x < 1", r"0 \le x \le 1", "x < 1", "0 <= x < y"], []),
+    (
+        "x > 3",
+        [r"(3, \infty)", "3 < x", r"x \in (3, \infty)"],
+        [r"[3, \infty)", r"(-\infty, 3)", "(3, 5)", "x > 3y"],
+        [],
+    ),
+    (r"x < 0 or x > 2", [r"(-\infty,0) \cup (2,\infty)", "x > 2 or x < 0"], [r"(-\infty,2)", "x < 0 or y > 2"], []),
+    (r"36 \text{ km/h}", [r"36 \frac{\text{km}}{\text{h}}", "10 m/s"], [r"36 \frac{\text{km}}{\text{min}}", "36"], []),
     ("3.1416", [], [r"\pi"], []),
     ("x_1+x_2", ["x_2 + x_{1}"], [], []),
     ("x² + 1", ["x^2+1"], [], []),
@@ -286,7 +302,7 @@ SHEET: list[tuple[str, list[str], list[str], list[str]]] = [
     (r"2k\pi", [r"2\pi k"], [], []),
     (r"\{x_1, x_2\}", [r"\{x_2,x_1\}"], [], []),
     (r"5\frac{3}{4}\text{ in}", ["5.75 inches"], [], []),
-    ("6:30", ["6:30"], ["12:60"], []),
+    ("6:30", ["6:30"], ["13:00", "3:15", "6:31"], []),
     ("1011_2", ["1011_{2}"], ["1011", "1011_3", "11"], []),
     (r"3\frac{x}{2}", ["3x/2"], [], []),
     ("5 um", ["5 µm"], [], []),
@@ -402,6 +418,19 @@ def test_an_option_out_of_range_is_the_callers_error(options: dict[str, Any]):
 def test_a_reference_that_cannot_be_read_is_the_callers_error(reference: Any):
     with pytest.raises(InputError, match="reference"):
         verify("math", "5", reference)
+
+
+def test_the_reference_says_whether_order_counts():
+    assert judged("2, 3", "2 and 3").success
+    assert judged("3, 2", "2 and 3").success
+    assert judged("-3, 2", "x=2 or x=-3").success
+    assert not judged("2 and 3", "2, 3").success
+    assert not judged("2 and 3", "2 or 3").success
+
+
+def test_what_may_be_a_point_is_no_inequality():
+    assert not judged("2 < x < 5", "(2, 5)").success
+    assert judged("(2, 5)", "2 < x < 5").success
 
 
 def test_a_reference_may_be_an_exact_number():

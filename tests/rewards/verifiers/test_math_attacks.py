@@ -377,7 +377,7 @@ simple = st.sampled_from(
         "x^2+2x+1",
         r"\sin x",
         r"\cos x",
-        "1 and 2",
+        "2 and 3",
         "y<2",
         "2>x",
     ]
