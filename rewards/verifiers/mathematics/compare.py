@@ -7,7 +7,7 @@ them go to a worker at once, and the comparison runs a second time with its answ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
@@ -39,7 +39,12 @@ from .tree import (
 Truth: TypeAlias = "bool | None"
 Region: TypeAlias = "tuple[str, Value] | None"
 
+# The truth, or what a worker has to be asked.
+_Decision: TypeAlias = "Truth | list[list[Any]]"
+_Key: TypeAlias = "tuple[Any, ...]"
+
 MAX_QUESTIONS = 400
+NOTHING = Fraction(1, 10**30)  # what is left of an imaginary part that is zero
 UNORDERED = frozenset(("{}", "or", "and", "∪", "∩"))
 
 
@@ -62,7 +67,8 @@ class Options:
 
 @dataclass(slots=True)
 class Comparison:
-    """One comparison; ``answers`` holds what a worker has said, ``questions`` what it should be asked.
+    """One comparison; ``answers`` holds what a worker has said, ``questions`` what it should be asked, ``decided`` what
+    was found out here.
 
     Attributes:
         reason: "" or the kind of difference that was met first at the top: "form" or "unit".
@@ -72,6 +78,7 @@ class Comparison:
     answers: dict[str, Any] = field(default_factory=dict)
     budget: Budget = field(default_factory=Budget)
     questions: dict[str, list[Any]] = field(default_factory=dict)
+    decided: dict[_Key, _Decision] = field(default_factory=dict)
     reason: str = ""
 
     def same(self, answer: Value, reference: Value) -> Truth:
@@ -201,11 +208,11 @@ class Comparison:
         if scalars and not any(occurrences(side, "oo") for side in (a.left, a.right, b.left, b.right)):  # type: ignore[arg-type]
             first, second = difference(a.left, a.right), difference(b.left, b.right)  # type: ignore[arg-type]
             if symbols(first) or symbols(second):
-                return self._proportional(first, second, positive=not symmetric)
+                return self._once(("ratio", first, second, not symmetric), self._proportional)
         swapped = self._all([(a.left, b.right), (a.right, b.left)]) if symmetric else False
         return True if swapped else None if None in (direct, swapped) else False
 
-    def _proportional(self, a: Scalar, b: Scalar, positive: bool) -> Truth:
+    def _proportional(self, a: Scalar, b: Scalar, positive: bool) -> _Decision:
         ring = Ring(self.budget)
         try:
             first, second = ring.form(a), ring.form(b)
@@ -219,7 +226,7 @@ class Comparison:
         except TooBig:
             if ring.giant:
                 return False
-        return self._ask(["ratio", to_json(a), to_json(b), positive])
+        return [["ratio", to_json(a), to_json(b), positive]]
 
     # Quantities.
 
@@ -246,6 +253,21 @@ class Comparison:
     def _scalars(self, a: Scalar, b: Scalar) -> Truth:
         if isinstance(a, Num) and isinstance(b, Num):
             return self._near(a.value, b.value) if self.options.inexact else a.value == b.value
+        return self._once(("equal", a, b), self._exactly)
+
+    def _once(self, key: _Key, decide: Callable[..., _Decision]) -> Truth:
+        """What ``decide`` says, found out once: either the truth or what has to be asked for."""
+        if key not in self.decided:
+            self.decided[key] = decide(*key[1:])
+        decision = self.decided[key]
+        if not isinstance(decision, list):
+            return decision
+        replies = [self._ask(question) for question in decision]
+        if decision[0][0] == "value":
+            return self._approximately(replies)
+        return replies[0]
+
+    def _exactly(self, a: Scalar, b: Scalar) -> _Decision:
         infinite = infinity(a), infinity(b)
         if any(infinite):
             return infinite[0] == infinite[1]
@@ -255,7 +277,9 @@ class Comparison:
             if ring.equal(first, second):
                 return True
             if self.options.inexact and not symbols(a) and not symbols(b):
-                return self._approximately(a, b, first.rational, second.rational)
+                if first.rational is not None and second.rational is not None:
+                    return self._near(first.rational, second.rational)
+                return [["value", to_json(a)], ["value", to_json(b)]]
             if ring.giant or ring.certain:
                 return False
         except TooBig:
@@ -263,7 +287,7 @@ class Comparison:
                 return True
             if ring.giant:
                 return False
-        return self._ask(["equal", to_json(a), to_json(b)])
+        return [["equal", to_json(a), to_json(b)]]
 
     def _ask(self, question: list[Any]) -> Any:
         key = repr(question)
@@ -273,19 +297,12 @@ class Comparison:
             self.questions[key] = question
         return None
 
-    def _approximately(self, a: Scalar, b: Scalar, first: Fraction | None, second: Fraction | None) -> Truth:
-        values = []
-        for tree, known in ((a, first), (b, second)):
-            if known is None:
-                found = self._ask(["value", to_json(tree)])
-                if found is None:
-                    return None
-                real, imaginary, _ = map(Fraction, found)
-                if abs(imaginary) > Fraction(1, 10**30) * (1 + abs(real)):
-                    return self._ask(["equal", to_json(a), to_json(b)])
-                known = real
-            values.append(known)
-        return self._near(values[0], values[1])
+    def _approximately(self, values: list[list[str] | None]) -> Truth:
+        """Whether two numbers are near; for complex ones, both of their parts."""
+        parts = [tuple(map(Fraction, value[:2])) for value in values if value is not None]
+        if len(parts) < 2:
+            return None
+        return all(self._near(x, y) or abs(x - y) < NOTHING for x, y in zip(*parts))
 
     def _near(self, a: Fraction, b: Fraction) -> bool:
         options = self.options

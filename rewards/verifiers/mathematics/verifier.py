@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -18,10 +19,14 @@ from ..workers import WorkerFailure, WorkerPool
 from .canonical import giant
 from .compare import Comparison, Options
 from .grammar import plain_number, read
-from .normal import Budget
+from .normal import WHOLE_BUDGET, Budget
 from .tree import Apply, Choice, Group, Malformed, Matrix, Num, Quantity, Relation, Scalar, Value, Words, number
 
 POOL = WorkerPool(f"{__package__}.symbolic:answer", workers=2)
+
+# Exact arithmetic in this process takes a quarter of the deadline at most; a worker has what is left.
+TERMS_PER_SECOND = 75_000
+MIN_SECONDS = 0.01
 
 _OTHER_FORM = Verdict(0.0, False, feedback="The answer is not of the form that is asked for.")
 _OTHER_UNIT = Verdict(0.0, False, feedback="The answer's unit is missing, superfluous or of another kind.")
@@ -55,8 +60,8 @@ def verify_math(
     What is compared: 50% is 0.5 and not 50; 500 cm is 5 m and not 5; tuples, bare lists and brackets keep order and
     kind; sets, ± and lists joined by "or" and "and" have no order, and where the reference has none a comma may join
     the answer's; equations are equal up to exchange of sides and a constant factor other than zero, inequalities up to
-    a positive one; an inequality of one variable is its interval; ratios may be scaled; variables are told apart by name
-    and case. Several answers are never right for one. Numbers are exact: 0.3333 is not 1/3.
+    a positive one; an inequality of one variable is its interval; ratios may be scaled; variables are told apart by
+    name and case. Several answers are never right for one. Numbers are exact: 0.3333 is not 1/3.
 
     Variables are real and functions take principal values (odd roots the real one), so that ``sqrt(x^2)`` is ``|x|``
     and not ``x``, and ``ln(x^2)`` is not ``2 ln(x)``; expressions are equal when they are at every real point where
@@ -92,34 +97,31 @@ def verify_math(
     if not 0.0 < deadline <= 600.0:
         raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
     gold_value, gold_is_giant = _reference(reference, options)
+    until = time.monotonic() + deadline
     try:
         value = read(answer)
         if isinstance(value, Words) and not isinstance(gold_value, Words):
             return rejected("The answer must be a mathematical value, not words.")
         value = with_log_base(value, options.log_base)
-        budget = Budget()
-        if giant(value, budget) and not gold_is_giant:
+        comparison = Comparison(options, budget=Budget(int(min(TERMS_PER_SECOND * deadline, WHOLE_BUDGET))))
+        if giant(value, comparison.budget) and not gold_is_giant:
             return rejected("The answer holds a number that is too large to be computed.")
-        return _compared(value, gold_value, options, deadline, budget)
+        return _compared(comparison, value, gold_value, until)
     except Malformed as error:
         return rejected(str(error))
     except RecursionError:
         return rejected("The expression is nested too deeply.")
 
 
-def _compared(value: Value, gold: Value, options: Options, deadline: float, budget: Budget) -> Verdict:
-    comparison = Comparison(options, budget=budget)
+def _compared(comparison: Comparison, value: Value, gold: Value, until: float) -> Verdict:
     same = comparison.same(value, gold)
-    # A number within a tolerance takes two rounds: its value is asked for first.
-    for _ in range(2):
-        if same is not None or not comparison.questions:
-            break
-        questions = comparison.questions
+    if same is None and comparison.questions:
+        questions, comparison.questions = comparison.questions, {}
         try:
-            replies = _ask(list(questions.values()), deadline)
+            replies = _ask(list(questions.values()), max(until - time.monotonic(), MIN_SECONDS))
         except WorkerFailure as failure:
             return Verdict(0.0, False, valid=False, feedback=_FAILURES.get(failure.reason, _UNDECIDED.feedback))
-        comparison = Comparison(options, comparison.answers | dict(zip(questions, replies)), Budget())
+        comparison.answers.update(zip(questions, replies))
         same = comparison.same(value, gold)
     if same is None:
         return _UNDECIDED
