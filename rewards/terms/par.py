@@ -31,8 +31,9 @@ def par(score: float, references: Sequence[float], k: float = 1.0) -> float:
 
 def standardised_score(score: float, references: Sequence[float]) -> float:
     """(score - mean) / standard deviation of the references (ddof 0); 0 deviation only centres."""
-    mean, spread = float(np.mean(references)), float(np.std(references))
-    return (score - mean) / (spread or 1.0)
+    # Equal numbers can have a deviation in the last bit, which would divide by nearly nothing.
+    spread = float(np.std(references)) if max(references) > min(references) else 0.0
+    return (score - float(np.mean(references))) / (spread or 1.0)
 
 
 def clipped_score(score: float, references: Sequence[float]) -> float:
@@ -114,7 +115,7 @@ class PAR(Reward):
         self.k = checked_number("k", k, low=1e-9)
         self.score = Score(scorer, key)
         self.most = checked_count("most", most, low=1, unit="reference scores")
-        self.references = None if references is None else _checked(references)
+        self.references = None if references is None else _given(references)
         self.needs = self.score.needs | (frozenset() if references is not None else {"reference_scores"})
 
     @property
@@ -137,4 +138,11 @@ def _checked(references: Any) -> list[float] | None:
     values = scores_in(references, "reference_scores")
     if values is not None and not values:
         raise InputError("reference_scores must hold at least one number, not none.")
+    return values
+
+
+def _given(references: Any) -> list[float]:
+    values = _checked(references)
+    if values is None:
+        raise InputError(f"references must be finite numbers, not {references!r}.")
     return values

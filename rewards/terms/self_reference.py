@@ -60,7 +60,8 @@ def progress_by_rank(distance: np.ndarray) -> np.ndarray:
 
 def progress_by_deviation(distance: np.ndarray) -> np.ndarray:
     """The paper: the distance in standard deviations, mapped to (0, 1) and falling (here by the logistic function)."""
-    spread = distance.std()
+    # Equal numbers can have a deviation in the last bit, hence no test of it alone.
+    spread = distance.std() if np.ptp(distance) > 0 else 0.0
     standard = (distance - distance.mean()) / spread if spread > 0 else np.zeros(len(distance))
     # Clipped so that even an outlier of a huge group stays below 1, the worth of a success.
     return 1.0 / (1.0 + np.exp(np.clip(standard, -20.0, 20.0)))

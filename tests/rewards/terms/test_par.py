@@ -61,3 +61,10 @@ def test_a_silent_model_makes_it_invalid_and_no_reference_is_refused(episode: Ma
     assert not make("par")(episode(reward_model_score=1.0, reference_scores=[None])).valid
     with pytest.raises(InputError, match="at least one"):
         make("par", references=[])
+    with pytest.raises(InputError, match="finite"):
+        make("par", references=[1.0, float("nan")])
+
+
+def test_equal_references_centre_and_do_not_scale():
+    # The mean of three times 0.1 is not 0.1 in floating point.
+    assert TRANSFORMS["standardise"][0](1.1, [0.1] * 3) == pytest.approx(1.0)

@@ -129,6 +129,11 @@ def test_progress_in_the_paper_is_one_half_at_the_mean():
     )
 
 
+def test_failures_equally_far_away_have_the_middle_of_the_papers_progress():
+    # The mean of three times 0.1 is not 0.1 in floating point.
+    assert progress_by_deviation(np.array([0.1] * 3)).tolist() == [0.5] * 3
+
+
 @pytest.mark.parametrize("form", ["code", "paper"])
 @untimed
 @given(st.lists(st.tuples(st.booleans(), st.lists(st.floats(-9, 9), min_size=2, max_size=2)), min_size=1, max_size=9))
