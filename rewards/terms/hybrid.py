@@ -8,7 +8,7 @@ from ...errors import InputError
 from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import GroupReward, register
-from .scored import Score, Scorer
+from .scored import Score, Scorer, score_in
 
 Rule = Callable[[Episode], tuple[float, float] | None]
 """Score and confidence of a rule, both in [0, 1]; None where no rule applies."""
@@ -17,7 +17,7 @@ Rule = Callable[[Episode], tuple[float, float] | None]
 def routed(rule: tuple[float, float] | None, model: Callable[[], float | None], confident: float) -> float | None:
     """The rule's score where its confidence reaches ``confident``; otherwise the model's, which is only then asked."""
     if rule is not None and rule[1] >= confident:
-        return min(max(rule[0], 0.0), 1.0)
+        return score_in(rule[0], "rule", 0.0, 1.0)
     return model()
 
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...errors import InputError
+from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import Reward, register
-from .scored import Score, Scorer
+from .scored import Score, Scorer, score_in
 
 
 def log_sigmoid(x: float) -> float:
@@ -58,9 +59,10 @@ class LSC(Reward):
             self.scores = {name: Score(scorer, name) for name, scorer in scorers.items()}
         if not self.scores:
             raise InputError("lsc needs at least one scorer, not none.")
-        self.references = dict(references or {})
-        if unknown := sorted(set(self.references) - set(self.scores)):
+        given = dict(references or {})
+        if unknown := sorted(set(given) - set(self.scores)):
             raise InputError(f"lsc has references for {unknown}, but scorers for {sorted(self.scores)} only.")
+        self.references = {name: checked_number(f"the reference of {name}", value) for name, value in given.items()}
         self.needs = frozenset().union(*(score.needs for score in self.scores.values()))
 
     @property
@@ -74,7 +76,8 @@ class LSC(Reward):
         parts = []
         for name, score in self.scores.items():
             value = score(episode)
-            if value is None:
+            reference = score_in(own.get(name, self.references.get(name, 0.0)), "references")
+            if value is None or reference is None:
                 return None
-            parts.append(lsc(value, float(own.get(name, self.references.get(name, 0.0)))))
+            parts.append(lsc(value, reference))
         return conjunction(parts)

@@ -24,11 +24,13 @@ def step_confidence(steps: Sequence[Any]) -> float:
     Args:
         steps: per reasoning step (the text between blank lines), the confidences of its tokens: minus the mean
             log-probability of the candidates at the place, nats, larger for a peakier distribution. A flat sequence of
-            numbers is one step. Steps without tokens are left out; without any, the confidence is 0.
+            numbers is one step. Steps without tokens are left out; without any, or with one that is missing (None, NaN)
+            or infinite, the confidence is 0, so that the episode's vote does not count.
     """
-    nested = [steps] if len(steps) and np.isscalar(steps[0]) else steps
-    means = [float(np.mean(step)) for step in nested if len(step)]
-    return float(np.mean(means)) if means else 0.0
+    nested = steps if len(steps) and isinstance(steps[0], (Sequence, np.ndarray)) else [steps]
+    means = [float(np.mean(np.asarray(step, dtype=np.float64))) for step in nested if len(step)]
+    confidence = float(np.mean(means)) if means else 0.0
+    return confidence if np.isfinite(confidence) else 0.0
 
 
 def token_confidence(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:

@@ -70,7 +70,9 @@ class SelfAligned(Reward):
         blind = scores_in(episode.extra("logps_without_prompt"), "logps_without_prompt")
         if blind is None:
             return None
-        known = episode.logps
+        known = scores_in(episode.logps, "logps")
+        if known is None:
+            return None
         if len(known) != len(blind):
             raise InputError(
                 f"logps_without_prompt has {len(blind)} entries for {len(known)} action tokens; it needs one for each."

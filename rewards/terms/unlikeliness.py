@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ..arguments import checked_number
@@ -29,7 +30,8 @@ def unlikeliness(successes: Sequence[bool], mean_logps: Sequence[float], beta: f
 class Unlikeliness(GroupReward):
     """The whole worth of an episode: a success less a share of ``beta`` by how likely it was among its siblings.
 
-    A group that is all right keeps teaching. An episode without tokens counts as certain.
+    A group that is all right keeps teaching. An episode without tokens counts as certain; one whose log-probabilities
+    are not finite is not judged and not ranked.
 
     Args:
         beta: what the most likely success can lose, in [0, 1]; 0 leaves plain success.
@@ -50,9 +52,13 @@ class Unlikeliness(GroupReward):
     def bounds(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def values(self, episodes: Sequence[Episode]) -> list[float]:
-        means = []
-        for episode in episodes:
-            logps = episode.logps
-            means.append(sum(logps) / len(logps) if logps else 0.0)
-        return unlikeliness([episode.success for episode in episodes], means, self.beta)
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        means = [_mean(episode.logps) for episode in episodes]
+        known = [(episode.success, mean) for episode, mean in zip(episodes, means, strict=True) if mean is not None]
+        values = iter(unlikeliness([success for success, _ in known], [mean for _, mean in known], self.beta))
+        return [None if mean is None else next(values) for mean in means]
+
+
+def _mean(logps: Sequence[float]) -> float | None:
+    mean = sum(logps) / len(logps) if logps else 0.0
+    return mean if math.isfinite(mean) else None

@@ -44,3 +44,8 @@ def test_weights_that_let_a_failure_win_are_refused():
     make("hybrid", adherence_weight=0.75, length_weight=0.25)
     with pytest.raises(InputError, match="outranks"):
         make("hybrid", adherence_weight=0.8, length_weight=0.3)
+
+
+def test_a_rule_without_a_score_makes_it_invalid(episode: Maker):
+    assert not make("hybrid", rule=lambda _: (float("nan"), 1.0))(episode()).valid
+    assert make("hybrid", rule=lambda _: (7.0, 1.0))(episode()).reward == 1.0

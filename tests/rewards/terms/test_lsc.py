@@ -48,7 +48,15 @@ def test_one_silent_model_makes_it_invalid(episode: Maker):
     assert not make("lsc", scorers={"a": lambda _: 1.0, "b": lambda _: None})(episode()).valid
 
 
-@pytest.mark.parametrize("wrong", [{"scorers": {}}, {"references": {"b": 1.0}}])
+def test_an_unknown_reference_makes_it_invalid(episode: Maker):
+    for unknown in (None, float("nan")):
+        judged = episode(reward_model_score=1.0, references={"reward_model_score": unknown})
+        assert not make("lsc")(judged).valid
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"scorers": {}}, {"references": {"b": 1.0}}, {"references": {"reward_model_score": float("nan")}}]
+)
 def test_wrong_arguments_are_refused(wrong: dict[str, Any]):
     with pytest.raises(InputError):
         make("lsc", **wrong)

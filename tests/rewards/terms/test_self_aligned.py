@@ -52,3 +52,9 @@ def test_log_probabilities_of_another_length_are_refused(episode: Maker):
 def test_a_weight_above_a_half_is_refused():
     with pytest.raises(InputError, match="weight"):
         make("self-aligned", weight=0.6)
+
+
+def test_log_probabilities_that_are_not_finite_give_an_invalid_verdict(episode: Maker):
+    nan = float("nan")
+    assert not make("self-aligned")(episode(logps=[nan, -1.0], logps_without_prompt=[-1.0, -1.0])).valid
+    assert not make("self-aligned")(episode(logps=[-1.0, -1.0], logps_without_prompt=[nan, -1.0])).valid

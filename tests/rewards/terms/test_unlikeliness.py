@@ -46,3 +46,16 @@ def test_it_says_what_it_needs(episode: Maker):
     assert make("unlikeliness").needs == {"logps"}
     with pytest.raises(InputError, match="logps"):
         make("unlikeliness")(episode())
+
+
+def test_an_episode_without_finite_log_probabilities_is_neither_judged_nor_ranked(episode: Maker):
+    verdicts = make("unlikeliness").group(of(episode, float("nan"), -2.0, -1.0))
+    assert [verdict.valid for verdict in verdicts] == [False, True, True]
+    assert [verdict.reward for verdict in verdicts[1:]] == [1.0, 0.875]
+
+
+def test_an_episode_without_tokens_counts_as_certain(episode: Maker):
+    assert [verdict.reward for verdict in make("unlikeliness").group([episode(logps=()), episode(logps=(-1.0,))])] == [
+        0.875,
+        1.0,
+    ]

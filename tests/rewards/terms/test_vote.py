@@ -167,6 +167,12 @@ def test_a_missing_answer_does_not_shift_the_confidences_of_the_others():
     assert ballot.weights == (0.0, 1.0, 5.0)
 
 
+@pytest.mark.parametrize("unknown", [[None, 1.0], [float("nan")], [[1.0], [float("inf")]]])
+def test_a_vote_of_unknown_confidence_does_not_count(unknown: object):
+    episodes = [an_episode("A", token_confidence=unknown), an_episode("B", token_confidence=[0.1])]
+    assert pay("scope", episodes, ballots=1.0) == [0, 1]
+
+
 def test_subgroups_are_consecutive_and_the_same_in_every_run():
     episodes = [an_episode(a, token_confidence=[1.0]) for a in "ABCDEFGH"]
     ballot = rewards.make("scope").ballot(episodes)  # type: ignore[attr-defined]
