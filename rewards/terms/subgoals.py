@@ -20,7 +20,7 @@ class SubgoalBonus(StepReward):
     Args:
         subgoals: names of the subgoals. Others that the extra names are not paid; None pays any name, once.
         achieved: judges one subgoal at one step, and is not asked again once it was achieved; None reads the extra
-            "achieved": for each step, the names of the subgoals that it achieved.
+            "achieved": for each step, the names of the subgoals that it achieved, or None where that is unknown.
         bonus: for each subgoal.
 
     Raises:
@@ -42,14 +42,16 @@ class SubgoalBonus(StepReward):
         done: set[str] = set()
         paid = []
         for t, named in enumerate(self._named(episode)):
-            if named is None:
+            if self.achieved is not None:
                 fresh = set()
                 for subgoal in self.subgoals or ():
-                    if subgoal not in done and self.achieved is not None:
+                    if subgoal not in done:
                         verdict = self.achieved(subgoal, episode, t)
                         if verdict is None:
                             return None
                         fresh |= {subgoal} if verdict else set()
+            elif named is None:
+                return None
             else:
                 fresh = {name for name in named if self.subgoals is None or name in self.subgoals} - done
             done |= fresh

@@ -86,10 +86,8 @@ class TrustedThinking(Timed, GroupReward):
         return 0.0, 1.0 + self.weight.bounds[1]
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        pairs = [
-            (self.answer(episode) if self.answer else float(episode.success), self.thinking(episode))
-            for episode in episodes
-        ]
+        answers = [self.answer(episode) if self.answer else float(episode.success) for episode in episodes]
+        pairs = [(answer, self._thought(episode, answer)) for episode, answer in zip(episodes, answers, strict=True)]
         known = [(answer, thinking) for answer, thinking in pairs if answer is not None and thinking is not None]
         judged = iter(
             trusted_thinking([a for a, _ in known], [t for _, t in known], self.now(self.weight), self.query_above)
@@ -97,3 +95,9 @@ class TrustedThinking(Timed, GroupReward):
             else ()
         )
         return [None if answer is None or thinking is None else next(judged) for answer, thinking in pairs]
+
+    def _thought(self, episode: Episode, answer: float | None) -> float | None:
+        """The score of the reasoning, asked for only where it counts."""
+        if answer is None or (self.query_above is not None and answer < self.query_above):
+            return 0.0
+        return self.thinking(episode)

@@ -273,6 +273,10 @@ def test_a_judge_without_an_opinion_gives_an_invalid_verdict_and_is_not_asked_tw
     assert not rewards.make("subgoals", subgoals=["key"], achieved=lambda *_: None)(episode(text="a")).valid
 
 
+def test_a_step_of_which_nothing_is_known_gives_an_invalid_verdict():
+    assert not rewards.make("subgoals")(turns(2, achieved=[["key"], None])).valid
+
+
 @pytest.mark.parametrize("wrong", [{"subgoals": "key"}, {"achieved": key_and_door}, {"bonus": "much"}])
 def test_wrong_subgoals_are_refused(wrong: dict[str, Any]):
     with pytest.raises(InputError):

@@ -31,6 +31,13 @@ def test_as_released_bad_answers_have_no_thinking_reward():
     assert trusted_thinking([1.0, 0.0], [0.4, 0.6], 0.3, query_above=0.2) == pytest.approx([1.12, 0.0])
 
 
+def test_as_released_the_reasoning_of_bad_answers_is_not_even_asked_for(episode: Maker):
+    group = [episode(True, thinking_score=0.4), episode(False, thinking_score=None)]
+    values = make("trusted-thinking", weight=0.3, query_above=0.2).group(group)
+    assert [verdict.valid for verdict in values] == [True, True]
+    assert [verdict.reward for verdict in values] == pytest.approx([1.12, 0.0])
+
+
 def test_thinking_fades_with_training(episode: Maker):
     reward = make("trusted-thinking")
     group = [episode(True, thinking_score=1.0), episode(False, thinking_score=0.5)]
