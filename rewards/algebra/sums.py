@@ -103,6 +103,8 @@ class Scheduled(Single):
         return {**super().state_dict(), "step": self._step, "steps": self._steps}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if not {"step", "steps"} <= set(state):
+            raise InputError(f"the saved state of {self.name!r} needs 'step' and 'steps', but has {sorted(state)}.")
         self._step, self._steps = int(state["step"]), int(state["steps"])
         super().load_state_dict({name: value for name, value in state.items() if name not in ("step", "steps")})
 

@@ -90,6 +90,7 @@ class RubricReward(GroupReward):
     """
 
     paper = "RuscaRL, arXiv 2508.16949; Rubric Anchors, arXiv 2508.12790; RGR-GRPO, arXiv 2511.12344"
+    needs = frozenset({"rubric"})
 
     def __init__(
         self,
@@ -143,6 +144,8 @@ class RubricReward(GroupReward):
 
 
 def _checked(criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tuple[Criterion, ...]:
+    if not isinstance(criteria, (list, tuple)):
+        raise InputError(f"a rubric must be a list of criteria, not {criteria!r}.")
     rubric = tuple(as_criterion(criterion) for criterion in criteria)
     if not any(criterion.points > 0 for criterion in rubric):
         raise InputError(f"a rubric needs a criterion with positive points, not {list(criteria)!r}.")

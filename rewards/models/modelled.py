@@ -14,6 +14,7 @@ from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, StepReward, register
 from ..verdict import Verdict
+from .token_episode import TokenEpisode
 
 
 @register("reward-model")
@@ -94,6 +95,8 @@ class ImplicitProcessReward(StepReward):
 
     def values(self, episode: Episode) -> Sequence[float] | None:
         tokens = episode.extra("token_episode")
+        if not isinstance(tokens, TokenEpisode):
+            raise InputError(f"the extra 'token_episode' must be a TokenEpisode, not {tokens!r}.")
         if len(tokens.turns) != len(episode.steps):
             raise InputError(
                 f"the token episode has {len(tokens.turns)} turns for {len(episode.steps)} steps; give one a step."

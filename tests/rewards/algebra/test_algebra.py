@@ -159,6 +159,8 @@ def test_a_schedule_follows_training_and_is_saved():
 def test_a_state_of_another_tree_is_refused():
     with pytest.raises(InputError, match=r"\['b'\]"):
         Sum(a=Read("x")).load_state_dict({"b": {"step": 1}})
+    with pytest.raises(InputError, match="'step' and 'steps'"):
+        Scheduled(Read("x"), 0.5).load_state_dict({})
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), min_size=2, max_size=8))

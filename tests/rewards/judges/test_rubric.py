@@ -140,6 +140,9 @@ def test_the_rubric_may_come_with_the_episode():
     assert reward(saying("a whale", rubric=["keywords: whale", "keywords: sea"])).reward == 0.5
     with pytest.raises(InputError, match="rubric"):
         reward(saying("a whale"))
+    for wrong in (None, 3.0, "keywords: whale"):
+        with pytest.raises(InputError, match="list of criteria"):
+            reward(saying("a whale", rubric=wrong))
 
 
 def test_flattery_and_self_praise_are_vetoed_by_the_defence():

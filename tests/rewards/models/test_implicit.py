@@ -158,6 +158,9 @@ def test_as_a_reward_it_pays_step_by_step():
     short = Episode("t", {}, steps[:1], True, 1.0, True, False, None, {"token_episode": record})
     with pytest.raises(InputError, match="2 turns for 1"):
         reward(short)
+    other = Episode("t", {}, steps, True, 1.0, True, False, None, {"token_episode": [0, 1, 2]})
+    with pytest.raises(InputError, match="TokenEpisode"):
+        reward(other)
 
 
 @pytest.mark.parametrize("wrong", [{"objective": "dpo"}, {"beta": -1.0}, {"learning_rate": -1.0}, {"chunk": 0}])
