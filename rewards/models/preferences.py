@@ -1,10 +1,10 @@
-"""Preference pairs from episodes of the same task, and corrupted copies of right answers as hard negatives."""
+"""Preference pairs: episodes of one task, and responses against corrupted, cut or rewritten copies of themselves."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +13,12 @@ from ...errors import InputError
 from ..answers import extract
 from ..arguments import checked_choice, checked_count
 from ..episode import Episode
+
+Rewrite = Callable[[str, str, bool], "str | None"]
+"""(response, dimension, better) -> the response rewritten to be better, or worse, in that dimension alone; None where
+that failed."""
+
+DIMENSIONS = ("factual accuracy", "logical rigour", "coherence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,32 @@ def truncated_pairs(episodes: Sequence[Episode]) -> list[Preference]:
         opener = text[: min(ends, default=0)].strip()
         if episode.valid and episode.success and opener and opener != text.strip():
             pairs.append(Preference(episode.prompt, text, opener))
+    return pairs
+
+
+def graded_pairs(
+    episodes: Sequence[Episode], rewrite: Rewrite, dimensions: Sequence[str] = DIMENSIONS
+) -> list[Preference]:
+    """Each valid response between a better and a worse version of itself, along each dimension of good reasoning.
+
+    Better over original, original over worse, better over worse, for the scorer of Posterior-GRPO (arXiv 2508.05170,
+    optimised-degraded pairs). A version that is missing, or is the text that it is compared with, makes no pair. On
+    pairs held out, `RewardModel.accuracy` says how well a scorer tells reasoning apart.
+
+    Args:
+        episodes: of any tasks.
+        rewrite: see `Rewrite`; asked twice for each episode and dimension.
+        dimensions: of quality, in words.
+    """
+    pairs = []
+    for episode in episodes:
+        if not episode.valid:
+            continue
+        for dimension in dimensions:
+            better, worse = (rewrite(episode.response, dimension, up) for up in (True, False))
+            for one, two in itertools.combinations((better, episode.response, worse), 2):
+                if one is not None and two is not None and one != two:
+                    pairs.append(Preference(episode.prompt, one, two))
     return pairs
 
 

@@ -14,6 +14,7 @@ from palaestra.rewards.models import (
     cleaned,
     corrupt_answer,
     corrupted_pairs,
+    graded_pairs,
     preference_pairs,
     preference_strength,
     truncated_pairs,
@@ -80,6 +81,30 @@ def test_the_same_generator_corrupts_alike():
 def test_a_success_is_preferred_to_its_own_opener():
     pairs = truncated_pairs([saying("Let's see: 6 * 7.\n42"), saying("42"), saying("Well: 1", False)])
     assert pairs == [Preference("prompt", "Let's see: 6 * 7.\n42", "Let's see:")]
+
+
+def test_a_response_stands_between_its_better_and_its_worse_version():
+    def rewrite(response: str, dimension: str, better: bool) -> str:
+        return f"{response} {'+' if better else '-'}{dimension}"
+
+    pairs = graded_pairs([saying("r", success=False), saying("s", valid=False)], rewrite, ["rigour", "coherence"])
+    assert [(pair.chosen, pair.rejected) for pair in pairs] == [
+        ("r +rigour", "r"),
+        ("r +rigour", "r -rigour"),
+        ("r", "r -rigour"),
+        ("r +coherence", "r"),
+        ("r +coherence", "r -coherence"),
+        ("r", "r -coherence"),
+    ]
+    assert {pair.prompt for pair in pairs} == {"prompt"}
+    assert len(graded_pairs([saying("r")], rewrite)) == 9
+
+
+def test_a_version_that_is_missing_or_the_same_makes_no_pair():
+    assert graded_pairs([saying("r")], lambda text, dimension, better: None) == []
+    assert graded_pairs([saying("r")], lambda text, dimension, better: text) == []
+    worse_only = graded_pairs([saying("r")], lambda text, dimension, better: None if better else "w", ["x"])
+    assert worse_only == [Preference("prompt", "r", "w")]
 
 
 def test_strength_is_the_mean_over_the_ensemble():
