@@ -162,6 +162,10 @@ def test_a_turning_point_is_paid_the_whole_later_gain():
     assert steps.turning_point_gains(values) == close([-0.2, 0.6, 0.3])
 
 
+def test_a_step_after_one_that_went_nowhere_turns_nothing():
+    assert steps.turning_points([0.5, 0.5, 0.9]).tolist() == [False, False]
+
+
 def test_turning_points_follow_the_final_direction():
     # The value falls in the end, so the step that turns back down is the turning point.
     values = [0.5, 0.7, 0.4, 0.1]

@@ -212,6 +212,13 @@ def test_whitening_leaves_mean_0_and_deviation_1_over_the_batch():
     assert sum((v - mean) ** 2 for v in values) / 3 == pytest.approx(1)
 
 
+def test_normalised_parts_are_weighed_after_the_normalisation():
+    normal = Normalize(weights={"a": 3.0}, whiten=False, eps=0.0, ddof=0, a=Read("x"), b=Read("y"))
+    first, second = normal.group([episode(x=0.0, y=0.0), episode(x=7.0, y=100.0)])
+    assert dict(first.terms) == pytest.approx({"a": -3.0, "b": -1.0})
+    assert dict(second.terms) == pytest.approx({"a": 3.0, "b": 1.0})
+
+
 def test_an_invalid_sibling_is_not_counted_in_the_normalisation():
     normal = Normalize(whiten=False, eps=0.0, a=Read("x"))
     verdicts = normal.group([episode(x=0.0), episode(x=99.0, valid=False), episode(x=1.0)])
@@ -225,6 +232,25 @@ def test_trust_falls_where_wrong_answers_are_liked_better():
     assert trust([0.1, 0.9], [True, True]) == 1.0
     group = Trust(Read("x")).group([episode(success=True, x=0.4), episode(x=0.6)])
     assert [v.reward for v in group] == pytest.approx([0.4 * math.exp(-0.2), 0.6 * math.exp(-0.2)])
+
+
+def test_trust_can_ask_another_reward_which_episodes_are_good():
+    group = Trust(Read("x"), by=Read("c"), threshold=0.5).group([episode(x=0.4, c=0.5), episode(x=0.6, c=0.4)])
+    assert [v.reward for v in group] == pytest.approx([0.4 * math.exp(-0.2), 0.6 * math.exp(-0.2)])
+
+
+def test_ranks_are_promised_only_where_the_order_of_a_promise_is_kept():
+    promising, silent = Shaped(a=Read("x", 0.0, 1.0)), Read("x")
+    assert Weighted(promising, 0.5).ranks_success
+    assert not Weighted(promising, -0.5).ranks_success
+    assert not Weighted(silent, 0.5).ranks_success
+    assert Saturate(promising).ranks_success
+    assert not Saturate(silent).ranks_success
+
+
+def test_the_bounds_of_a_schedule_are_those_of_all_its_weights():
+    scheduled = Scheduled(Read("x", -1.0, 2.0), {"kind": "linear", "start": 0.5, "end": -3.0})
+    assert scheduled.bounds == (-6.0, 3.0)
 
 
 def test_the_tree_prints_names_weights_and_parts():

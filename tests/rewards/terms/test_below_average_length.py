@@ -16,7 +16,8 @@ def test_shorter_than_the_groups_before_is_concise(episode: Maker):
     assert [verdict.reward for verdict in reward.group([episode(tokens=10), episode(tokens=20)])] == [0.0, 0.0]
     # the average is now 15, for all of the next group alike
     assert [verdict.reward for verdict in reward.group([episode(tokens=n) for n in (14, 15, 99)])] == [1.0, 0.0, 0.0]
-    assert reward.group([episode(tokens=31)])[0].reward == 1.0  # (30 + 128) / 5 = 31.6
+    # (30 + 128) / 5 = 31.6
+    assert [verdict.reward for verdict in reward.group([episode(tokens=31), episode(tokens=32)])] == [1.0, 0.0]
 
 
 def test_a_resumed_run_keeps_its_average(episode: Maker):

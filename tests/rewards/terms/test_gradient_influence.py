@@ -39,6 +39,15 @@ def test_a_longer_gradient_raises_its_weight_by_the_step_of_the_log():
     assert sum(reward.weights.values()) == pytest.approx(1.0)
 
 
+def test_a_gradient_gains_by_those_that_point_its_way():
+    # Sums of the products are 1, 1 and 0, though the third gradient is the longest.
+    reward = make("gradient-influence", lr=0.1)
+    reward.update(gram_of([1.0, 0.0], [1.0, 0.0], [-1.0, 1.0]))
+    first, second, third = reward.weights.values()
+    assert first == pytest.approx(second)
+    assert np.log(first / third) == pytest.approx(0.1)
+
+
 def test_huge_gradients_do_not_overflow():
     reward = of_two()
     reward.update([[1e6, 0.0], [0.0, 0.0]])

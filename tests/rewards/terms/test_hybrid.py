@@ -17,6 +17,10 @@ def test_a_confident_rule_makes_the_model_irrelevant(episode: Maker):
     assert values == {1.0}
 
 
+def test_a_rule_decides_from_the_stated_confidence_on(episode: Maker):
+    assert make("hybrid", rule=lambda _: (1.0, 0.75), model=lambda _: 0.3, confident=0.75)(episode()).reward == 1.0
+
+
 def test_without_a_confident_rule_the_model_decides(episode: Maker):
     assert make("hybrid", rule=lambda _: (1.0, 0.5), model=lambda _: 0.3)(episode()).reward == 0.3
     assert make("hybrid", rule=lambda _: None)(episode(reward_model_score=0.4)).reward == 0.4

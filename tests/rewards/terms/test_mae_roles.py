@@ -20,6 +20,11 @@ def test_difficulty_of_a_poor_question_does_not_count():
     assert not enters_pool(0.6, 1.0)
 
 
+def test_a_question_enters_the_pool_from_the_threshold_on():
+    assert enters_pool(0.7, 1.0)
+    assert proposer_reward(0.7, [0.4], 1.0) == pytest.approx((0.7 + 0.6 + 1.0) / 3)
+
+
 def test_a_question_that_cannot_be_read_earns_nothing():
     assert proposer_reward(0.9, [0.0], 0.0) == 0.0
 

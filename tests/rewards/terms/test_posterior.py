@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from palaestra.rewards import Episode, make
+from palaestra.rewards.terms.posterior import posterior_reward
 
 Maker = Callable[..., Episode]
 
@@ -15,6 +16,7 @@ def test_process_counts_only_with_a_verified_outcome(episode: Maker):
     assert reward(episode(False, text=FORM, process_score=1.0)).reward == 1.0
     assert reward(episode(False, text=FORM)).reward == 1.0  # not even asked for
     assert reward(episode(True, text=FORM, process_score=0.4)).reward == pytest.approx(2.4)
+    assert {posterior_reward(True, False, process) for process in (0.0, 0.3, 1.0)} == {1.0}
 
 
 def test_the_range_is_zero_and_one_to_three(episode: Maker):

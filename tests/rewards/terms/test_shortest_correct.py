@@ -19,9 +19,10 @@ def test_exactly_one_response_gets_the_bonus_the_first_on_ties(episode: Maker):
     assert [verdict.reward for verdict in verdicts] == [0.0, 1.0, 1.2, 1.0]
 
 
-def test_a_shortest_answer_of_90_tokens_gets_none(episode: Maker):
-    verdicts = make("shortest-correct").group([episode(tokens=90), episode(tokens=150)])
-    assert [verdict.reward for verdict in verdicts] == [1.0, 1.0]
+def test_a_shortest_answer_of_90_tokens_gets_none_and_neither_does_one_of_100(episode: Maker):
+    for shortest, bonus in ((90, 0.0), (100, 0.0), (101, 0.2)):
+        verdicts = make("shortest-correct").group([episode(tokens=shortest), episode(tokens=150)])
+        assert [verdict.reward for verdict in verdicts] == [1.0 + bonus, 1.0]
 
 
 def test_the_form_is_worth_a_half(episode: Maker):

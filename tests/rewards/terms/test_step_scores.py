@@ -153,6 +153,8 @@ def test_an_episode_that_was_cut_off_can_keep_its_last_potential():
     cut = Episode("t", {}, steps, False, 0.0, True, True, None, {"potentials": [1.0, 2.0, 4.0]})
     assert values("potential", cut) == [1.0, -2.0]
     assert values("potential", cut, cutoff="keep") == [1.0, 2.0]
+    ended = Episode("t", {}, steps, False, 0.0, True, False, None, {"potentials": [1.0, 2.0, 4.0]})
+    assert values("potential", ended, cutoff="keep") == [1.0, -2.0]
     with pytest.raises(InputError, match="last state"):
         rewards.make("potential", cutoff="keep")(
             Episode("t", {}, steps, False, 0.0, True, True, None, {"potentials": [1.0, 2.0]})

@@ -5,7 +5,13 @@ from collections.abc import Callable
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, make
-from palaestra.rewards.terms.tool_rl import DYNAMIC_FORMAT, TWO_STAGE, correctness_of, thought_length
+from palaestra.rewards.terms.tool_rl import (
+    DYNAMIC_CORRECTNESS,
+    DYNAMIC_FORMAT,
+    TWO_STAGE,
+    correctness_of,
+    thought_length,
+)
 
 Maker = Callable[..., Episode]
 
@@ -58,6 +64,14 @@ def test_the_two_stages_switch_at_update_30_and_the_format_shrinks_over_150(epis
     assert reward(right).terms == {"format": pytest.approx(1.8), "correctness": 3.0}
 
 
+def test_correctness_grows_from_two_to_three_over_150_updates(episode: Maker):
+    reward = make("toolrl", correctness=DYNAMIC_CORRECTNESS)
+    right = episode(text=calling('{"x": 1, "y": 2}'), tool_calls=GOLD)
+    for step, most in ((0, 2.0), (75, 2.5), (150, 3.0), (900, 3.0)):
+        reward.advance(step, 1000)
+        assert reward(right).terms["correctness"] == pytest.approx(most)
+
+
 def test_only_words_of_thought_are_counted():
     assert thought_length("x <think>a b</think> y") == 2
     assert thought_length("a b") == thought_length("<think>a</think><think>b</think>") == 0
@@ -66,7 +80,10 @@ def test_only_words_of_thought_are_counted():
 def test_length_pays_by_the_words_of_thought(episode: Maker):
     text = calling("{}").replace("so it is", "word " * 256)
     assert make("toolrl", length="fixed")(episode(text=text, tool_calls=GOLD)).terms["length"] == 0.5
-    assert make("toolrl", length="rising")(episode(text=text, tool_calls=GOLD)).terms["length"] == pytest.approx(2 / 3)
+    rising = make("toolrl", length="rising")
+    assert rising(episode(text=text, tool_calls=GOLD)).terms["length"] == pytest.approx(256 / 384)
+    rising.advance(10, 10)
+    assert rising(episode(text=text, tool_calls=GOLD)).terms["length"] == pytest.approx(256 / 640)
 
 
 def test_gold_calls_of_another_form_are_refused(episode: Maker):

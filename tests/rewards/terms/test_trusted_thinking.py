@@ -31,6 +31,12 @@ def test_as_released_bad_answers_have_no_thinking_reward():
     assert trusted_thinking([1.0, 0.0], [0.4, 0.6], 0.3, query_above=0.2) == pytest.approx([1.12, 0.0])
 
 
+def test_an_answer_is_right_from_a_half_on_and_asked_about_from_the_threshold_on():
+    # The one of 0.5 is right: 0.4 against 0.6 and 0.6 makes exp(-0.2).
+    assert trusted_thinking([0.5, 0.2, 0.0], [0.4, 0.6, 0.6], 0.3)[0] == pytest.approx(0.5 + 0.2456 * 0.4, abs=1e-4)
+    assert trusted_thinking([1.0, 0.2], [0.6, 0.4], 0.5, query_above=0.2) == pytest.approx([1.3, 0.4])
+
+
 def test_as_released_the_reasoning_of_bad_answers_is_not_even_asked_for(episode: Maker):
     group = [episode(True, thinking_score=0.4), episode(False, thinking_score=None)]
     values = make("trusted-thinking", weight=0.3, query_above=0.2).group(group)

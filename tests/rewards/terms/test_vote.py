@@ -154,6 +154,10 @@ def test_the_choice_lies_on_the_pareto_front(points: list[tuple[float, float]], 
     assert not any(a >= r and b >= d and (a, b) != (r, d) for a, b in points)
 
 
+def test_of_equally_good_sizes_the_largest_is_taken():
+    assert pareto_choice([1, 8, 2], [0.5] * 3, [2.0] * 3, 0.7) == 8
+
+
 def test_balance_trades_reward_for_diversity():
     assert pareto_choice([1, 8], [0.3, 0.9], [4.0, 1.0], balance=1.0) == 8
     assert pareto_choice([1, 8], [0.3, 0.9], [4.0, 1.0], balance=0.0) == 1
@@ -277,6 +281,21 @@ def test_novelty_by_hand():
     raw = [1 - 0.5 * m - 0.5 * n for m, n in zip(means, nearest, strict=True)]
     expected = [0.5 + 0.5 * (u - min(raw)) / (max(raw) - min(raw)) for u in raw]
     assert paid == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_mean_is_over_the_own_class_and_the_nearest_over_both():
+    # The dissenter lies on the first of the majority, whose nearest it is, and in nobody's mean.
+    half = 0.5**0.5
+    vectors = [[1.0, 0.0], [0.0, 1.0], [half, half], [1.0, 0.0]]
+    paid = pay("evol-rl", [an_episode(a) for a in "AAAB"], embedder=by_vectors(vectors))
+    raw = [1 - 0.25 * half - 0.5, 1 - 0.25 * half - 0.5 * half, 1 - half]
+    expected = [0.5 + 0.5 * (u - min(raw)) / (max(raw) - min(raw)) for u in raw]
+    assert paid == pytest.approx([*expected, -0.75], abs=1e-6)
+
+
+def test_the_opposite_direction_is_no_more_novel_than_a_right_angle():
+    vectors = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]
+    assert pay("evol-rl", [an_episode("A")] * 3, embedder=by_vectors(vectors)) == [0.75] * 3
 
 
 # Two views of a task (Co-rewarding).
