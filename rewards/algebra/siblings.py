@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..arguments import checked_number
+from ..arguments import checked_count, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
@@ -29,6 +29,9 @@ class Normalize(Composite):
         eps: added to standard deviations.
         ddof: 1 for the unbiased standard deviation, 0 for the population's; a group of one episode adds 0.
         **parts: the rewards.
+
+    Raises:
+        InputError: a weight that is not positive, or a negative ``eps`` or ``ddof``.
     """
 
     paper = "GDPO, arXiv 2601.05242, section 3"
@@ -43,7 +46,9 @@ class Normalize(Composite):
     ):
         super().__init__(parts)
         self.weights = part_weights(weights, self.children)
-        self.whiten, self.eps, self.ddof = whiten, checked_number("eps", eps), ddof
+        self.whiten = whiten
+        self.eps = checked_number("eps", eps, low=0.0)
+        self.ddof = checked_count("ddof", ddof)
 
     def combine_batch(
         self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
@@ -81,7 +86,7 @@ class Trust(Single):
         threshold: least value of ``by`` that is good.
     """
 
-    paper = "SophiaVL-R1 (Trust-GRPO), section 3.3"
+    paper = "SophiaVL-R1 (Trust-GRPO), arXiv 2505.17018"
 
     def __init__(self, child: Reward, by: Reward | None = None, threshold: float = 0.5):
         super().__init__(child, **({} if by is None else {"by": by}))

@@ -303,6 +303,8 @@ def test_group_rewards_see_their_siblings_inside_a_tree():
         (lambda: Shaped(width=1.0, a=Read("x", 0, 1)), "between 0 and 1"),
         (lambda: Shaped(weights={"b": 1.0}, a=Read("x", 0, 1)), r"\['b'\]"),
         (lambda: Veto(Read("x")), "at least one critic"),
+        (lambda: Normalize(eps=-1.0, a=Read("x")), "eps must be"),
+        (lambda: Normalize(ddof=-1, a=Read("x")), "ddof must be"),
     ],
 )
 def test_what_cannot_be_composed_is_refused(make: Any, words: str):
