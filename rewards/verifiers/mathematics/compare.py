@@ -156,9 +156,9 @@ class Comparison:
 
     def _ratios(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
         """Ratios may be scaled: a1 b2 = a2 b1 for all pairs of neighbours."""
-        if len(a) != len(b) or not all(map(is_scalar, [*a, *b])):
+        if len(a) != len(b):
             return False
-        if any(isinstance(term, Num) and term.value <= 0 for term in [*a, *b]):
+        if not all(map(_scalable, [*a, *b])):
             return self._all([*zip(a, b)])
         products = [(multiply(p, s), multiply(q, r)) for p, q, r, s in zip(a, a[1:], b, b[1:])]  # type: ignore[arg-type]
         return self._all(products)
@@ -319,6 +319,13 @@ def rounded(value: Fraction, places: int) -> set[int]:
     """``value`` in units of the last place, rounded to the nearest; both neighbours where it lies halfway."""
     scaled = value * 10**places
     return {floor(scaled + Fraction(1, 2)), ceil(scaled - Fraction(1, 2))}
+
+
+def _scalable(term: Value) -> bool:
+    """Whether a term of a ratio can be multiplied; zero and negative numbers are left as they are."""
+    if isinstance(term, Num):
+        return term.value > 0
+    return is_scalar(term) and not occurrences(term, "oo")  # type: ignore[arg-type]
 
 
 def _in_base_units(value: Scalar, unit: Unit) -> Scalar:

@@ -12,6 +12,7 @@ from typing import Any
 import sympy
 from mpmath import mp
 from sympy.core.cache import clear_cache
+from sympy.simplify.fu import TR8
 
 from .evaluate import UNKNOWN_BASE, Unclear, guarded, literal, points
 from .tree import Num, Scalar, Sym, difference, from_json, symbols
@@ -97,6 +98,8 @@ def value(a: list[Any]) -> list[str] | None:
         return [str(mp.nstr(part, 58, strip_zeros=False)) for part in (mp.re(number), mp.im(number), error)]
 
 
+_CIRCULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc)
+_HYPERBOLIC = (sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy.csch)
 _KINDS: dict[str, Callable[..., Any]] = {"equal": equal, "ratio": ratio, "value": value}
 
 
@@ -199,6 +202,19 @@ def _algebraic(expression: Any) -> Any:
     return 1
 
 
+def _without_products(expression: Any) -> Any:
+    """The numerator as a sum of sines and cosines of multiples, which is zero only if it is written as zero.
+
+    Multiple angles are not expanded: sin(100x) would become a polynomial of degree 100.
+    """
+    expression = expression.replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))
+    expression = expression.replace(sympy.cot, lambda x: sympy.cos(x) / sympy.sin(x))
+    expression = expression.replace(sympy.sec, lambda x: 1 / sympy.cos(x))
+    expression = expression.replace(sympy.csc, lambda x: 1 / sympy.sin(x))
+    numerator, _ = sympy.fraction(sympy.together(expression))
+    return sympy.expand(TR8(sympy.expand(numerator)))
+
+
 def _factored_roots(expression: Any) -> Any:
     """Every radicand factored, so that the roots of squares become absolute values."""
     return expression.replace(
@@ -210,7 +226,8 @@ def _factored_roots(expression: Any) -> Any:
 _STEPS: tuple[Callable[[Any], Any], ...] = (
     sympy.expand,
     lambda e: sympy.expand(sympy.expand_log(e, factor=True)),
-    lambda e: sympy.trigsimp(sympy.expand_trig(e)) if e.has(sympy.sin, sympy.cos, sympy.tan) else 1,
+    lambda e: _without_products(e) if e.has(*_CIRCULAR) else 1,
+    lambda e: sympy.expand(e.rewrite(sympy.exp)) if e.has(sympy.I, *_HYPERBOLIC) else 1,
     lambda e: sympy.cancel(sympy.together(e)),
     lambda e: sympy.radsimp(sympy.sqrtdenest(e)),
     _algebraic,

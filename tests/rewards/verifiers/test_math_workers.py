@@ -165,3 +165,9 @@ def test_a_worker_imports_sympy_and_nothing_of_the_package_beside_it(pool: Worke
     assert check(PAIRS[0])
     maps = Path(f"/proc/{pool.pids[0]}/maps").read_text()
     assert "numpy" not in maps
+
+
+def test_large_multiples_of_an_angle_are_not_expanded():
+    for k in (17, 100, 399):
+        assert check((rf"2\sin({k}x)\cos({k}x)", rf"\sin {2 * k}x", True))
+        assert check((rf"\cos({k}x)+i\sin({k}x)", rf"e^{{{k}ix}}", True))
