@@ -194,6 +194,7 @@ def test_without_propagation_the_gains_telescope(values: list[float]):
 
 def test_propagation_looks_no_further_than_allowed():
     assert steps.propagated_gains([0, 0, 0, 1], ahead=1, discount=0.5) == close([0.0, 0.5, 1.0])
+    assert steps.propagated_gains([0, 0, 0, 1], ahead=2, discount=0.5) == close([0.25, 0.5, 1.0])
 
 
 def test_a_policy_that_is_always_right_has_no_regret():

@@ -105,7 +105,7 @@ def test_a_shut_gate_pays_its_alternative_once_however_many_terms_there_are():
 
 def test_any_critic_can_veto():
     veto = Veto(Read("x"), threshold=0.5, polite=Read("p"), safe=Read("s"))
-    assert pay(veto, x=9.0, p=0.6, s=0.6) == 9.0
+    assert pay(veto, x=9.0, p=0.6, s=0.6) == pay(veto, x=9.0, p=0.5, s=0.5) == 9.0
     assert pay(veto, x=9.0, p=0.6, s=0.4) == 0.0
     assert pay(veto, x=9.0, p=0.4, s=0.6) == 0.0
 

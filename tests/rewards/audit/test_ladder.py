@@ -8,6 +8,7 @@ import palaestra
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards.audit import RUNGS, ladder
+from palaestra.rewards.audit.ladder import LadderReport, Rung
 
 
 class Scripted:
@@ -47,6 +48,11 @@ def test_a_tamperer_is_counted_from_the_rung_on_which_it_falls():
     for rung in report.rungs[2:]:
         assert rung.recorded > rung.true == 0
         assert rung.success_rate == 0
+
+
+def test_tampering_once_is_tampering():
+    honest, once = Rung("a", 10, 0.0, 0.0, 1.0, 1.0, 1.0), Rung("b", 10, 0.1, 0.0, 1.0, 0.9, 0.9)
+    assert LadderReport((honest, once, honest)).reached == 2
 
 
 def test_a_tamperer_that_hides_nothing_covers_nothing_up():

@@ -23,6 +23,7 @@ def test_case_and_punctuation_do_not_count_and_articles_need_not():
 
 def test_repeating_a_word_does_not_raise_it():
     assert token_f1("b b b b", "b c") == pytest.approx(2 / 6)
+    assert token_f1("b b", "b b c") == pytest.approx(4 / 5)  # but what is twice in both is shared twice
 
 
 def test_the_best_of_several_references_counts(episode: Maker):

@@ -31,7 +31,8 @@ def test_several_violations_at_once_multiply(episode: Maker):
 def test_ending_at_forty_percent_keeps_those_and_pays_the_terminal_term(episode: Maker):
     stopped = {"text": ["a", "b"], "completion": [0.2, 0.4]}
     assert make("progress-penalties")(episode(**stopped)).reward == pytest.approx(0.4)
-    assert make("progress-penalties")(episode(**stopped, hard_violation=True)).reward == pytest.approx(-0.6)
+    violated = make("progress-penalties").values(episode(**stopped, hard_violation=True))
+    assert violated == pytest.approx([0.2, 0.2 - 1.0])
 
 
 def test_going_back_and_forth_earns_nothing(episode: Maker):

@@ -64,8 +64,9 @@ def test_renorm_never_ranks_a_failure_above_a_success(members: list[tuple[bool, 
 
 
 def test_renorm_refuses_scores_that_are_no_shares():
-    with pytest.raises(InputError, match=r"\[0, 1\]"):
-        rewards.make("renorm")(turns(1, step_scores=[1.5]))
+    for wrong in (1.5, -0.1):
+        with pytest.raises(InputError, match=r"\[0, 1\]"):
+            rewards.make("renorm")(turns(1, step_scores=[wrong]))
 
 
 def test_a_scorer_takes_the_place_of_the_extra():

@@ -255,9 +255,9 @@ def test_a_class_without_spread_gets_the_middle_and_not_its_raw_novelty():
 
 
 def test_sums_in_another_order_are_no_novelty():
-    # Everybody has similarities .1, .2 and .3 to the others, which add up to .6 or to .6000000000000001.
+    # Everybody has the same three similarities to the others, whose mean depends on their order in the last bit.
     similarity = np.ones((4, 4))
-    for value, pairs in ((0.1, [(0, 1), (2, 3)]), (0.2, [(0, 2), (1, 3)]), (0.3, [(0, 3), (1, 2)])):
+    for value, pairs in ((0.01, [(0, 1), (2, 3)]), (0.02, [(0, 2), (1, 3)]), (0.3, [(0, 3), (1, 2)])):
         for i, j in pairs:
             similarity[i, j] = similarity[j, i] = value
     assert novelty(similarity, np.ones(4, dtype=bool)).tolist() == [0.5] * 4
@@ -327,6 +327,7 @@ def test_right_majorities_on_both_sides_pay_as_the_truth_would():
 
 def test_no_reward_where_the_vote_is_empty():
     assert batch(pair(["4", "4"], ["", ""])) == [[0, 0], [0, 0]]
+    assert batch(pair([""], ["", ""])) == [[0], [0, 0]]
 
 
 def test_a_group_without_its_partner_cannot_be_judged():
