@@ -111,6 +111,8 @@ class Comparison:
         regions = region(a), region(b)
         if any(regions):
             return self._regions(a, b, *regions)
+        if given is not None and required is not None:
+            return self._matched(given, required, self._link)
         if isinstance(a, Group) and isinstance(b, Group):
             return self._groups(a, b)
         if isinstance(a, Matrix) and isinstance(b, Matrix):
