@@ -31,6 +31,10 @@ _INVERSES = {name: "arc" + name for name in HYPERBOLIC_AND_CIRCULAR}
 _BEGINS_FACTOR = frozenset(("sym", "const", "func", "letters", "word", "(", "{", "[", "√", "∛", "∜", "⌊", "⌈", "cmd"))
 # Functions that need brackets: without them it is unclear where the argument ends.
 _BRACKETED = frozenset(("abs", "floor", "ceil", "factorial", "binomial", "cbrt"))
+# Names of functions, whose value at a place is one thing and never a product: f(2) is not 2f.
+_APPLIED = frozenset("fghFGH")
+_APPLIED_TO_ONE = frozenset("PQpqT")
+_MAX_APPLIED = 40  # tokens
 _SIMPLE = {"√": 2, "∛": 3, "∜": 4}
 
 
@@ -93,7 +97,7 @@ class Expressions(Measures):
                 factor = scalar(self._signed_power())
                 factors.append(factor if kind == "*" else inverse(factor))
                 divided = kind == "/" and not self._tight_fraction(start)
-            elif (kind in _BEGINS_FACTOR or (kind == "|" and not self._bars)) and not self._at_unit(factors or [value]):
+            elif self._begins_factor() and not self._at_unit(factors or [value]):
                 if not factors and not operand(value):
                     break
                 if self._token.text == "in" and self._peek().kind in ("(", "[", "{", "\\{", "∅"):
@@ -106,6 +110,12 @@ class Expressions(Measures):
             else:
                 break
         return product(factors) if factors else value
+
+    def _begins_factor(self) -> bool:
+        kind = self._token.kind
+        # After a factorial even a number can only be a factor: 3!7!.
+        after_factorial = kind == "num" and self._tokens[self._at - 1].kind == "!"
+        return kind in _BEGINS_FACTOR or (kind == "|" and not self._bars) or after_factorial
 
     def _tight_fraction(self, slash: int) -> bool:
         """Whether a fraction of plain numbers ends here and a space follows, as in ``1/2 x``."""
@@ -276,21 +286,45 @@ class Expressions(Measures):
         if token.kind == "word" and len(token.text) > 1:
             raise Malformed(f"The word {token.text[:30]!r} does not belong to a mathematical value.")
         self._at += 1
-        if self._take("_"):
-            return Sym(f"{token.text}_{self._subscript()}")
+        name = f"{token.text}_{self._subscript()}" if self._take("_") else token.text
+        if place := self._place(token):
+            return Sym(name + place)
+        if name != token.text:
+            return Sym(name)
         if token.text in ("e", "i") and token.kind != "sym":
             return Apply(token.text)
         return Sym(token.text)
 
+    def _place(self, name: Token) -> str:
+        """What stands in brackets behind the name of a function, as it is written; "" where the name is a variable."""
+        start = self._at
+        inverse = [token.kind for token in self._tokens[start : start + 5]] == ["^", "{", "-", "num", "}"]
+        if name.kind != "letters" or (inverse and self._peek(3).text != "1"):
+            return ""
+        at = start + (5 if inverse else 0)
+        one = self._peek(at - start + 1).kind in ("num", "letters", "sym") and self._peek(at - start + 2).kind == ")"
+        applied = name.text in _APPLIED or (name.text in _APPLIED_TO_ONE and one)
+        if not applied or at >= len(self._tokens) or self._tokens[at].kind != "(":
+            return ""
+        depth, written = 0, []
+        for token in self._tokens[at : at + _MAX_APPLIED]:
+            depth += (token.kind == "(") - (token.kind == ")")
+            written.append(token.text or token.kind)
+            if not depth:
+                self._at = at + len(written)
+                return ("^-1" if inverse else "") + " ".join(written)
+        raise Malformed("The brackets after the name of a function do not close.")
+
     def _subscript(self) -> str:
         braces = self._take("{")
         parts = []
-        while self._token.kind in ("num", "letters", "word", "sym") and (braces or not parts):
+        kinds = ("num", "letters", "word", "sym", *("+-" if braces else ""))
+        while self._token.kind in kinds and (braces or not parts):
             parts.append(self._token.text)
             self._at += 1
         if braces:
             self._expect("}")
-        if not parts:
+        if not parts or parts[-1] in "+-":
             raise Malformed("A subscript must be letters and digits.")
         return "".join(parts)
 

@@ -201,6 +201,7 @@ class Grammar(Expressions):
         self._at += 1
         if opening == "∅":
             return Group("{}", ())
+        environment = self._token.kind == "begin"
         bars, self._bars = self._bars, 0
         items, closing = self._inside(opening)
         self._bars = bars
@@ -217,6 +218,8 @@ class Grammar(Expressions):
             item = items[0]
             return radians(item) if self._in_function else item
         kind = opening + closing
+        if kind == "[]" and environment and len(items) == 1 and isinstance(items[0], Matrix):
+            return items[0]
         if kind in ("(]", "[)") and len(items) != 2:
             raise Malformed("An interval has two ends.")
         if kind == "()" and not items:

@@ -49,9 +49,13 @@ class Token(NamedTuple):
 
 
 # Separators of thousands that cannot be taken for anything else, and the comma, which in brackets is taken for itself.
-_EXPLICIT = re.compile(r"[0-9]{1,3}(?:(?:\{,\}|,\\!|\\!,\\!|\\,|\\ )[0-9]{3})+(?![0-9])(?:\.[0-9]+)?")
+_EXPLICIT = re.compile(r"[1-9][0-9]{0,2}(?:(?:\{,\}|,\\!|\\!,\\!|\\,|\\ )[0-9]{3})+(?![0-9])(?:\.[0-9]+)?")
 _COMMAS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9]|,[0-9])(?:\.[0-9]+)?")
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.(?:[0-9]+|(?=\\overline|\\dot\{))")
+# "0.(3)" is a repeating decimal to some and a product to others.
+_POINT_AND_BRACKET = re.compile(r"\([0-9]+\)")
+# "6.02 x 10^23": the letter is a sign here.
+_TIMES = re.compile(r"x(?= ?10 ?(?:\^|\*\*))")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,6})(?![0-9A-Za-z.])")
 _REPEATING = re.compile(r"\\overline\{([0-9]{1,50})\}|\\overline([0-9])(?![0-9])|\\dot\{([0-9])\}")
 _SPACES = re.compile(r"(?: |~|\\[,;:!> ]|\\quad(?![A-Za-z])|\\qquad(?![A-Za-z]))+")
@@ -176,6 +180,10 @@ def _number(text: str, position: int, space: bool, listing: bool, out: list[Toke
         raise Malformed("There is a full stop that belongs to no number.")
     digits = re.sub(r"[^0-9.]", "", match[0])
     end = match.end()
+    if "." in digits and _POINT_AND_BRACKET.match(text, end):
+        raise Malformed("Brackets after a decimal are read in two ways; write a repeating decimal with \\overline.")
+    if digits[-1] == "." and text[end : end + 1].isalnum():
+        raise Malformed("There is a full stop that belongs to no number.")
     value = decimal(digits)
     if repeating := _REPEATING.match(text, end) if "." in digits else None:
         block = next(filter(None, repeating.groups()))
@@ -197,12 +205,14 @@ def decimal(digits: str) -> Fraction:
     if len(digits) > MAX_DIGITS:
         raise Malformed(f"A number has more than {MAX_DIGITS} digits.")
     whole, _, places = digits.partition(".")
-    return Fraction(int(whole + places), 10 ** len(places)) if places else Fraction(int(whole))
+    return Fraction(int(whole + places), 10 ** len(places)) if places else Fraction(int(whole or "0"))
 
 
 def _letters(text: str, match: re.Match[str], space: bool, in_text: bool, out: list[Token]) -> int:
     run = match[0]
-    if run in CONNECTIVES:
+    if run == "x" and space and out and out[-1].kind == "num" and _TIMES.match(text, match.start()):
+        out.append(Token("*", "*", space))
+    elif run in CONNECTIVES:
         out.append(Token(run, run, space))
     elif run in FUNCTIONS and not (in_text and run == "sec"):
         out.append(Token("func", FUNCTIONS[run], space))

@@ -11,6 +11,7 @@ from .vocabulary import SHORT_WORDS
 MAX_DEPTH = 75  # three for each pair of brackets
 MAX_UNITS = 6
 END = Token("end")
+_SCALES = {"C": "°C", "Celsius": "°C", "celsius": "°C", "F": "°F", "Fahrenheit": "°F", "fahrenheit": "°F"}
 _CLOSERS = frozenset(("end", ",", ";", ")", "]", "}", "\\}", "⟩", "|", "=", "≠", "<", "≤", ">", "≥", "or", "and", "&"))
 
 
@@ -116,8 +117,8 @@ class Measures:
         if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec"):
             return None
         self._at += 1
-        if token.kind == "°" and self._token.text in ("C", "F"):
-            name += self._token.text
+        if name in ("°", "degree", "degrees", "deg") and self._token.text in _SCALES:
+            name = _SCALES[self._token.text]
             self._at += 1
         unit = units.unit_named(name, in_text)
         if unit is None:

@@ -22,7 +22,7 @@ FUNCTIONS = {
     **{"acosh": "arccosh", "atanh": "arctanh", "lg": "lg", "abs": "abs", "floor": "floor", "ceil": "ceil"},
     **{"ceiling": "ceil", "cbrt": "cbrt", "factorial": "factorial", "binomial": "binomial", "binom": "binomial"},
 }
-CONSTANTS = {"pi": "pi", "infinity": "oo", "inf": "oo", "oo": "oo", "infty": "oo"}
+CONSTANTS = {"pi": "pi", "infinity": "oo", "Infinity": "oo", "inf": "oo", "oo": "oo", "infty": "oo"}
 GREEK = frozenset(
     _names(
         """
@@ -90,7 +90,7 @@ UNICODE = str.maketrans(
         **{chr(0x3C5 + k): f"\\{name} " for k, name in enumerate(_names("upsilon phi chi psi omega"))},
         **{"Δ": "\\Delta ", "Γ": "\\Gamma ", "Θ": "\\Theta ", "Φ": "\\Phi ", "Ω": "\\Omega ", "Ψ": "\\Psi "},
         **{"∞": "\\infty ", "ℝ": "\\mathbb{R}", "ℚ": "\\mathbb{Q}", "ℤ": "\\mathbb{Z}", "ℕ": "\\mathbb{N}"},
-        **{"ℂ": "\\mathbb{C}", "∧": "\\land ", "∨": "\\lor ", "µ": "\\mu "},
+        **{"ℂ": "\\mathbb{C}", "∧": "\\land ", "∨": "\\lor ", "µ": "\\mu ", "℃": "°C", "℉": "°F"},
     }
 )
 SUPERSCRIPTS = {**{character: str(k) for k, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "-", "⁺": "+", "ⁿ": "n"}
