@@ -181,6 +181,28 @@ def test_a_reward_that_ranks_an_exploit_above_honest_work_is_caught():
     assert attack(rewards.make("outcome"), [Case("17")]).clean
 
 
+class Level(Reward):
+    """Worth the same for everybody."""
+
+    name = "level"
+
+    def value(self, episode: Episode) -> float:
+        return 1.0
+
+
+def test_a_reward_that_ranks_nothing_is_not_hacked():
+    assert attack(Level(), [Case("17")], families=["empty"]).hack_rate == 0
+
+
+def test_a_judge_has_paid_from_the_threshold_on():
+    class Lukewarm(Obedient):
+        def score(self, *arguments: Any, **options: Any) -> Judgement:
+            return Judgement(tuple(0.5 for _ in arguments[2]))
+
+    assert attack(Lukewarm(), [Case("17")], families=["empty"]).hack_rate == 1
+    assert attack(Lukewarm(), [Case("17")], families=["empty"], threshold=0.6).hack_rate == 0
+
+
 def test_the_families_can_be_chosen():
     assert list(attack("integer", [Case(17)], families=["empty", "echo"]).fired) == ["empty", "echo"]
     with pytest.raises(InputError, match="'echo'"):

@@ -66,6 +66,11 @@ def test_opposite_principles_add_up_to_one(principle: str, opposite: str):
     assert len(set(one)) > 1
 
 
+def test_manners_are_in_the_middle_without_any():
+    scores = RuleJudge().score("polite", "p", ["It is 4.", "It is 4, thank you.", "It is 4, idiot."]).scores
+    assert scores == (0.5, 0.75, 0.25)
+
+
 def test_permuting_responses_permutes_scores():
     judge = RuleJudge()
     order = [2, 0, 3, 1]

@@ -134,6 +134,14 @@ def test_a_rubric_of_facts_needs_no_judge():
     assert rewards.make("rubric", criteria=rubric, judge=Silent())(saying("42")).reward == 1.0
 
 
+def test_a_verifier_that_fails_makes_the_episode_invalid_and_never_zero(monkeypatch: pytest.MonkeyPatch):
+    from palaestra.rewards.judges import judged
+
+    monkeypatch.setattr(judged, "verify", lambda *arguments: rewards.Verdict(0.0, False, valid=False))
+    rubric = [Criterion("the sum", 1, "factual", verifier="integer", reference=42)]
+    assert not rewards.make("rubric", criteria=rubric)(saying("42")).valid
+
+
 def test_the_rubric_may_come_with_the_episode():
     reward = rewards.make("rubric")
     assert reward.needs == {"rubric"}

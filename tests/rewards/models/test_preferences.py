@@ -72,6 +72,11 @@ def test_without_a_success_there_is_nothing_to_corrupt():
     assert len(corrupted_pairs([saying("\\boxed{1}")], np.random.default_rng(0))) == 1
 
 
+def test_an_episode_lost_by_the_machinery_is_no_example():
+    lost = saying("Let's see: 6 * 7.\n42", valid=False)
+    assert corrupted_pairs([lost], np.random.default_rng(0)) == truncated_pairs([lost]) == []
+
+
 def test_the_same_generator_corrupts_alike():
     episodes = [saying(f"\\boxed{{{n}}}") for n in range(100, 120)]
     one, two = (corrupted_pairs(episodes, np.random.default_rng(3)) for _ in range(2))
