@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ...errors import InputError
@@ -57,7 +58,8 @@ class RLCR(Reward):
         rule: the scoring rule; only "brier". A log score is unbounded: one overconfident mistake would outweigh any
             number of right answers, and no bound on failures could hold.
         tag: name of the tag around the confidence.
-        confidence: how to read q instead, a callable that returns a number in [0, 1], or None for a wrong format.
+        confidence: how to read q instead, a callable that returns a number in [0, 1], None for a wrong format, or NaN
+            where it could not tell, which makes the verdict invalid.
 
     Raises:
         InputError: an unknown variant or rule.
@@ -90,14 +92,16 @@ class RLCR(Reward):
         return (-1.0, 1.0) if self.variant == "paper" else (0.0, 1.5)
 
     def stated(self, episode: Episode) -> float | None:
-        """The confidence q that the episode states, or None where there is none in [0, 1]."""
+        """The confidence q that the episode states, or None where there is none in [0, 1]; NaN where nobody knows."""
         if self.confidence is None:
             return confidence_of(episode.response, self.tag)
         value = self.confidence(episode)
-        return value if value is not None and 0.0 <= value <= 1.0 else None
+        return value if value is not None and (0.0 <= value <= 1.0 or math.isnan(value)) else None
 
-    def value(self, episode: Episode) -> float:
+    def value(self, episode: Episode) -> float | None:
         stated = self.stated(episode)
+        if stated is not None and math.isnan(stated):
+            return None
         if self.variant == "code":
             return released_reward(episode.success, stated)
         return 0.0 if stated is None else brier_reward(episode.success, stated)

@@ -76,3 +76,5 @@ def test_the_log_score_is_refused():
 def test_confidence_can_come_from_elsewhere(episode: Maker):
     assert make("rlcr", confidence=lambda _: 0.5)(episode(True)).reward == 0.75
     assert make("rlcr", confidence=lambda _: 5.0)(episode(True)).reward == 0.0
+    assert make("rlcr", confidence=lambda _: None)(episode(True)).valid
+    assert not make("rlcr", confidence=lambda _: float("nan"))(episode(True)).valid
