@@ -58,12 +58,8 @@ def assigned(value: Relation) -> Value:
     """What a single variable is said to be, where the value has no variables itself; else ``value``."""
     if len(value.sides) == 2 and value.operators[0] in "=∈":
         for name, content in (value.sides, value.sides[::-1]):
-            if (
-                isinstance(name, Sym)
-                and free(name)
-                and not free(content)
-                and not (value.operators == ("∈",) and is_scalar(content))
-            ):
+            member_of_number = value.operators == ("∈",) and is_scalar(content)
+            if isinstance(name, Sym) and free(name) and not free(content) and not member_of_number:
                 return content
             if value.operators == ("∈",):
                 break

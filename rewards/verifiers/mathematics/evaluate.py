@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from mpmath import mp
 from mpmath.libmp import NoConvergence
@@ -16,7 +16,8 @@ from mpmath.libmp import NoConvergence
 from .tree import Apply, Num, Scalar, Sym
 
 # Two precisions that must agree, and two more for what loses digits on its way.
-DIGITS = ((30, 55), (400, 450))
+Precisions: TypeAlias = "tuple[tuple[int, int], ...]"
+DIGITS: Precisions = ((30, 55), (400, 450))
 # Beyond this many binary digits before the point nothing is computed.
 MAX_LOG = 10**6
 UNKNOWN_BASE = "\\log"
@@ -50,28 +51,33 @@ def literal(tree: Scalar) -> Fraction | None:
     return result
 
 
-def approximate(tree: Scalar, point: Mapping[str, Fraction]) -> tuple[Any, Any]:
+def approximate(tree: Scalar, point: Mapping[str, Fraction], precisions: Precisions = DIGITS) -> tuple[Any, Any]:
     """The value at a point and a bound on its error, estimated from two precisions.
 
     Raises:
         Undefined: there is no value.
         Unclear: there may be one that more digits would show.
     """
-    for low, high in DIGITS:
-        values = []
+    for low, high in precisions:
+        values, summands = [], [mp.mpf(1)]
         for digits in (low, high):
             with mp.workdps(digits):
-                values.append(_value(tree, point))
+                values.append(_value(tree, point, summands))
         with mp.workdps(high):
             lost = abs(values[1] - values[0])
             size = max(abs(values[1]), 1)
-            if lost <= size * mp.mpf(10) ** -8:
-                return values[1], max(1000 * lost * mp.mpf(10) ** (low - high), size * mp.mpf(10) ** (5 - high))
+            # In a sum of much larger numbers both precisions may lose the same digits.
+            largest = max(summands)
+            if max(lost, largest * mp.mpf(10) ** -low) <= size * mp.mpf(10) ** -8:
+                return values[1], max(
+                    1000 * lost * mp.mpf(10) ** (low - high), max(size, largest) * mp.mpf(10) ** (5 - high)
+                )
     # It does not settle: a pole, or as good as one.
     raise Undefined
 
 
-def _value(tree: Scalar, point: Mapping[str, Fraction]) -> Any:
+def _value(tree: Scalar, point: Mapping[str, Fraction], summands: list[Any]) -> Any:
+    """The value in the working precision; the size of every summand met on the way is added to ``summands``."""
     if isinstance(tree, Num):
         return mp.mpf(tree.value.numerator) / tree.value.denominator
     if isinstance(tree, Sym):
@@ -84,9 +90,10 @@ def _value(tree: Scalar, point: Mapping[str, Fraction]) -> Any:
         exponent = literal(tree.args[1])
         if op == "root" and exponent is not None:
             exponent = 1 / exponent if exponent else None
-        return _power(_value(tree.args[0], point), exponent, tree, point)
-    args = [_value(arg, point) for arg in tree.args]
+        return _power(_value(tree.args[0], point, summands), exponent, tree, point, summands)
+    args = [_value(arg, point, summands) for arg in tree.args]
     if op == "+":
+        summands += map(abs, args)
         return mp.fsum(args) if all(isinstance(arg, mp.mpf) for arg in args) else sum(args[1:], args[0])
     if op == "*":
         result = args[0]
@@ -95,7 +102,7 @@ def _value(tree: Scalar, point: Mapping[str, Fraction]) -> Any:
         return result
     if op == "log":
         if len(args) == 1:
-            args.append(_value(Sym(UNKNOWN_BASE), point))
+            args.append(_value(Sym(UNKNOWN_BASE), point, summands))
         return _log(args[0]) / _nonzero(_log(args[1]))
     if op == "binomial":
         if max(abs(arg) for arg in args) > 10**4:
@@ -104,9 +111,11 @@ def _value(tree: Scalar, point: Mapping[str, Fraction]) -> Any:
     return _FUNCTIONS[op](args[0])
 
 
-def _power(base: Any, exponent: Fraction | None, tree: Apply, point: Mapping[str, Fraction]) -> Any:
+def _power(
+    base: Any, exponent: Fraction | None, tree: Apply, point: Mapping[str, Fraction], summands: list[Any]
+) -> Any:
     if exponent is None:
-        power = _value(tree.args[1], point)
+        power = _value(tree.args[1], point, summands)
         if tree.op == "root":
             power = 1 / _nonzero(power)
     else:
@@ -186,10 +195,10 @@ def _small(value: Any) -> Any:
     return value
 
 
-def guarded(tree: Scalar, point: Mapping[str, Fraction]) -> tuple[Any, Any] | None:
+def guarded(tree: Scalar, point: Mapping[str, Fraction], precisions: Precisions = DIGITS) -> tuple[Any, Any] | None:
     """`approximate`, with None where there is no value. `Unclear` passes."""
     try:
-        value, error = approximate(tree, point)
+        value, error = approximate(tree, point, precisions)
     except Unclear:
         raise
     except (ArithmeticError, ValueError, NoConvergence):
@@ -197,17 +206,24 @@ def guarded(tree: Scalar, point: Mapping[str, Fraction]) -> tuple[Any, Any] | No
     return (value, error) if mp.isfinite(value) else None
 
 
+_NEAR = ((1, 1), (1, 1), (1, 1), (1, -1), (1, 0), (1, 0), (1, 0), (1, 0))
+_FAR = ((10, 1), (100, -1), (300, 1), (10, -1))
+_REGIONS = (*_NEAR, *_FAR)
+"""Scale of a point, and its sign: 0 for mixed ones."""
+
+
 def points(names: list[str]) -> list[dict[str, Fraction]]:
-    """Where expressions in these variables are compared: eight fixed points without small relations; all variables are
-    positive in three of them, negative in one, and of mixed sign in the rest."""
+    """Where expressions in these variables are compared: fixed points without small relations. Eight are near zero,
+    where all variables are positive in three, negative in one, and of mixed sign in the rest; four are far from it, two
+    on either side, for what changes only there, as ``|x - 10|`` does."""
     state, rows = 20_011, []
-    for row in range(8):
+    for scale, sign in _REGIONS:
         point = {}
         for name in names:
             # A linear congruential generator: the same points for the same names, whatever came before.
             state = (1_103_515_245 * state + 12_345) % 2**31
-            size = Fraction(state >> 8, 2**21) + Fraction(1, 7)
-            negative = row == 3 or (row > 3 and state >> 20 & 1)
+            size = scale * (Fraction(state >> 8, 2**21) + Fraction(1, 7))
+            negative = sign < 0 or (not sign and state >> 20 & 1)
             point[name] = size + 1 if name == UNKNOWN_BASE else -size if negative else size
         rows.append(point)
     return rows

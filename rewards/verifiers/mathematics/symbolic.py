@@ -6,7 +6,7 @@ Sampled numbers can only refute. An equality that sympy cannot prove stays undec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import sympy
@@ -14,7 +14,7 @@ from mpmath import mp
 from sympy.core.cache import clear_cache
 from sympy.simplify.fu import TR8
 
-from .evaluate import UNKNOWN_BASE, Unclear, guarded, literal, points
+from .evaluate import DIGITS, UNKNOWN_BASE, Unclear, guarded, literal, points
 from .tree import Num, Scalar, Sym, difference, from_json, symbols
 from .vocabulary import HYPERBOLIC_AND_CIRCULAR
 
@@ -56,7 +56,19 @@ def equal(a: list[Any], b: list[Any]) -> bool | None:
     if not agreed:
         # Where the one has a value the other never does.
         return False if lonely else None
+    if not symbols(left) | symbols(right) and _apart(left, right):
+        return False
     return True if _vanishes(build(difference(left, right))) else None
+
+
+def _apart(left: Scalar, right: Scalar) -> bool:
+    """Whether two numbers that agree in their first digits differ in later ones."""
+    point = _points(left, right)[0]
+    first, second = (guarded(tree, point, DIGITS[1:]) for tree in (left, right))
+    if first is None or second is None:
+        return False
+    with mp.workdps(DIGITS[1][1]):
+        return bool(abs(first[0] - second[0]) > first[1] + second[1])
 
 
 def ratio(a: list[Any], b: list[Any], positive: bool) -> bool | None:
@@ -103,10 +115,10 @@ _HYPERBOLIC = (sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy
 _KINDS: dict[str, Callable[..., Any]] = {"equal": equal, "ratio": ratio, "value": value}
 
 
-def _points(left: Scalar, right: Scalar) -> Iterator[dict[str, Any]]:
+def _points(left: Scalar, right: Scalar) -> list[dict[str, Any]]:
     names = sorted(symbols(left) | symbols(right) | ({UNKNOWN_BASE} if _open_log(left) or _open_log(right) else set()))
     everywhere = points(names)
-    yield from everywhere if names else everywhere[:1]
+    return everywhere if names else everywhere[:1]
 
 
 def _open_log(tree: Scalar) -> bool:
