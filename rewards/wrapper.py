@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gymnasium as gym
@@ -26,12 +26,13 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
     Args:
         env: any environment with scalar rewards.
         reward: what to pay.
+        count: the length of an action in tokens; None counts the characters of a text, and 1 for any other action.
 
     Raises:
         InputError: the reward compares siblings or needs something that an environment does not have.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], reward: Reward):
+    def __init__(self, env: gym.Env[Any, Any], reward: Reward, count: Callable[[Any], int] | None = None):
         if not isinstance(reward, Reward):
             raise InputError(
                 f"RewardWrapper needs a reward, such as palaestra.rewards.make('outcome'), not {reward!r}."
@@ -42,6 +43,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
             raise InputError(f"{siblings} compare several episodes of one task, but a wrapper sees one at a time.")
         super().__init__(env)
         self.reward = reward
+        self._count = _characters if count is None else count
         self._steps: list[Step] = []
         self._valid = True
 
@@ -55,7 +57,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
         observation, paid, terminated, truncated, info = self.env.step(action)
         own = dict(info.get("reward_terms") or {"env": float(paid)})
         self._valid &= bool(info.get("reward_valid", True))
-        self._steps.append(Step(self._observation, action, float(paid), own, tokens=0))
+        self._steps.append(Step(self._observation, action, float(paid), own, self._count(action)))
         self._observation = observation
         terms: dict[str, float] = {} if self.reward.complete else dict(own)
         at_once = None
@@ -90,6 +92,10 @@ def _parts(reward: Reward) -> Iterator[Reward]:
     yield reward
     for child in reward.children.values():
         yield from _parts(child)
+
+
+def _characters(action: Any) -> int:
+    return len(action) if isinstance(action, str) else 1
 
 
 def _add(terms: dict[str, float], more: Any) -> None:

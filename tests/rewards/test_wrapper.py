@@ -80,6 +80,50 @@ def test_episodes_do_not_run_into_each_other():
     assert play(env)[-1][1]["reward_terms"]["turns"] == play(env)[-1][1]["reward_terms"]["turns"] == -0.1
 
 
+def test_lengths_are_characters_unless_one_counts_otherwise():
+    class Length(Reward):
+        name = "length"
+
+        def value(self, episode: Episode) -> float:
+            return -float(episode.tokens)
+
+    for count, expected in ((None, -len("a b c")), (lambda action: len(action.split()), -3)):
+        env = RewardWrapper(gym.make("palaestra/Arithmetic-v0"), Length(), count)
+        env.reset(seed=0)
+        assert env.step("a b c")[4]["reward_terms"]["length"] == expected
+
+
+class CutOff(Reward):
+    """1 for an episode that a limit ended."""
+
+    name = "cut-off"
+
+    def value(self, episode: Episode) -> float:
+        return float(episode.truncated)
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(2, 1.0), (None, 0.0)])
+def test_a_limit_cuts_off_and_a_fall_does_not(limit: int | None, expected: float):
+    env = RewardWrapper(gym.make("CartPole-v1", max_episode_steps=limit), CutOff())
+    env.reset(seed=0)
+    ended = False
+    while not ended:
+        *_, terminated, truncated, info = env.step(0)
+        ended = terminated or truncated
+    assert info["reward_terms"]["cut-off"] == expected
+
+
+def test_an_episode_that_reaches_its_end_at_the_limit_is_not_cut_off():
+    class Both(gym.Wrapper):
+        def step(self, action):
+            observation, reward, _, _, info = self.env.step(action)
+            return observation, reward, True, True, info
+
+    env = RewardWrapper(Both(gym.make("CartPole-v1")), CutOff())
+    env.reset(seed=0)
+    assert env.step(0)[4]["reward_terms"]["cut-off"] == 0.0
+
+
 def test_wrappers_stack():
     env = RewardWrapper(arithmetic(Turns()), make("weighted", child=Turns(), weight=10.0))
     (row,) = play(env)
