@@ -35,7 +35,7 @@ MAY_IMPORT = {
 }
 OUTSIDE = {
     "rewards": {
-        *("gymnasium", "numpy", "jsonschema", "latex2sympy2_extended", "math_verify", "mpmath", "openai", "scipy"),
+        *("gymnasium", "numpy", "jsonschema", "mpmath", "openai", "scipy"),
         *("referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
     "envs": {"gymnasium", "numpy", "minigrid"},
