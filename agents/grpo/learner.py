@@ -203,12 +203,13 @@ class Learner:
                 tasks, self.environments, self._engine, self.language.renderer, self.limits, config.temperature
             )
             self.teacher.observe([_outcome(task, group) for task, group in zip(tasks, groups, strict=True)])
-            fresh = [Practice(*triple) for triple in zip(proposals, tasks, groups, strict=True)]
-            played += fresh
             # A teacher may ask to evaluate only.
-            trainable += self.objective.keep(
-                self.objective.shape([practice.group for practice in fresh if practice.proposal.train])
-            )
+            wanted = [proposal.train for proposal in proposals]
+            shaped = self.objective.shape([group for group, train in zip(groups, wanted, strict=True) if train])
+            trainable += self.objective.keep(shaped)
+            rest = iter(shaped)
+            groups = [next(rest) if train else group for group, train in zip(groups, wanted, strict=True)]
+            played += [Practice(*triple) for triple in zip(proposals, tasks, groups, strict=True)]
             if len(trainable) >= config.prompts:
                 break
         return played, trainable[: config.prompts]

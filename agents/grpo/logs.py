@@ -52,6 +52,7 @@ def step_summary(groups: Sequence[Group]) -> dict[str, float]:
     """What a step's episodes say, for ``metrics.jsonl``; invalid ones are counted and left out of every mean."""
     valid = [trajectory for group in groups for trajectory in group.valid]
     everyone = [trajectory for group in groups for trajectory in group.trajectories]
+    terms = sorted({name for trajectory in valid for name in trajectory.shaping})
     return {
         "success": _mean([t.success for t in valid]),
         "reward": _mean([t.env_return for t in valid]),
@@ -62,6 +63,7 @@ def step_summary(groups: Sequence[Group]) -> dict[str, float]:
         "invalid_episodes": len(everyone) - len(valid),
         "episodes": len(everyone),
         "tokens": sum(t.action_tokens for t in everyone),
+        **{f"shaping/{name}": _mean([t.shaping.get(name, 0.0) for t in valid]) for name in terms},
         # Replaced by the update's own figures; present in every row, also where nothing was trained.
         "loss": 0.0,
         "entropy": 0.0,
@@ -105,6 +107,7 @@ def trajectory_row(step: int, trajectory: Trajectory) -> dict[str, Any]:
             for turn in trajectory.turns
         ],
         "return": trajectory.env_return,
+        "shaping": dict(trajectory.shaping),
         "is_success": trajectory.success,
         "progress": trajectory.progress,
         "truncated": trajectory.truncated,

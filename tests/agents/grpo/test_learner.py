@@ -172,6 +172,10 @@ def test_rewards_that_change_during_training_resume_where_they_were(config, tmp_
         register_recipe(replace(RECIPES["dr_grpo"], name="fading-for-test", shaping=(faded,)))
     config = replace(config, recipe="fading-for-test")
     Learner.start(tmp_path / "whole", config).run()
+    punished = [row["shaping/overlong"] for row in rows(tmp_path / "whole", "metrics")]
+    assert punished[0] < 0
+    assert punished[-1] == 0
+    assert all("overlong" in row["shaping"] for row in rows(tmp_path / "whole", "trajectories"))
     learner = Learner.start(tmp_path / "stopped", config)
     learner.run(lambda progress: learner.stop() if progress.phase == "train" and progress.step == 5 else None)
     state = json.loads((newest_checkpoint(tmp_path / "stopped") / "state.json").read_text())
