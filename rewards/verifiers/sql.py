@@ -2,13 +2,14 @@
 
 Execution match as in Reasoning-SQL (arXiv 2503.23157); its shaped parts are in `sql_similarity.py`. The query is
 untrusted: it runs on a database that it cannot change, with everything denied except reading, and with bounds on time,
-rows and the length of any value. sqlite is part of Python, so no extra is needed.
+rows, the length of any value and the size of the result. sqlite is part of Python, so no extra is needed.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -25,13 +26,19 @@ from .registry import CORRECT, VERIFIERS, WRONG, rejected
 MAX_LENGTH = 20_000
 # A function such as replace() runs between two looks at the clock, in time with the product of its arguments' lengths.
 MAX_VALUE = 100_000
+# Bytes of Python objects, of all rows together.
+MAX_RESULT = 32_000_000
 OPERATIONS_BETWEEN_LOOKS = 1_000
 # Sums of the same numbers in another order differ in the last digits of a double.
 SIGNIFICANT_DIGITS = 12
 
 Rows = tuple[tuple[Any, ...], ...]
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-_DENIED_FUNCTIONS = {"load_extension", "fts3_tokenizer", "sqlite_compileoption_get", "sqlite_compileoption_used"}
+# The json aggregates look at the limit on a value's length only at their end, when the memory is taken.
+_DENIED_FUNCTIONS = {
+    *("load_extension", "fts3_tokenizer", "sqlite_compileoption_get", "sqlite_compileoption_used"),
+    *("json_group_array", "json_group_object", "jsonb_group_array", "jsonb_group_object"),
+}
 # A string, quoted name or comment, as one piece; then what matters for ORDER BY.
 _TOKEN = re.compile(
     r"""'(?:[^']|'')*+'? | "(?:[^"]|"")*+"? | `[^`]*+`? | \[[^\]]*+\]? | --[^\n]*+ | /\*.*?(?:\*/|\Z)
@@ -74,7 +81,8 @@ def verify_sql(
 
     Args:
         answer: one SELECT (WITH, VALUES), bare or in a code fence. Whatever would write, attach, set a pragma or load
-            an extension is refused, and what fails is malformed.
+            an extension is refused, as are json_group_array and json_group_object; what fails is malformed, and so is
+            a result of over 32 MB.
         reference: ``{"schema": SQL script, "gold": query}``, or ``{"database": path of a file, "gold": query}``.
         seconds: CPU time that a query may take. An answer that takes more is wrong: it is the query's doing.
         max_rows: most rows of a result; an answer with more is wrong.
@@ -120,7 +128,8 @@ def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows:
     """The rows of a query on a database that stays as it is.
 
     Raises:
-        QueryError: it is no single statement that reads, it fails, or it has more than ``max_rows`` rows.
+        QueryError: it is no single statement that reads, it fails, or its result has more than ``max_rows`` rows or
+            more than 32 MB.
         TimeoutError: it took more than ``seconds`` of CPU time.
         InputError: the database cannot be made or opened.
     """
@@ -132,21 +141,32 @@ def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows:
         connection.set_authorizer(_authorize)
         connection.set_progress_handler(lambda: time.thread_time() > deadline, OPERATIONS_BETWEEN_LOOKS)
         cursor = connection.execute(query)
-        rows = cursor.fetchmany(max_rows + 1)
+        rows = _fetched(cursor, max_rows)
         if cursor.description is None:
             raise QueryError("The text is no query.")
+    except QueryError:
+        raise
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
-        if isinstance(error, QueryError):
-            raise
         if time.thread_time() > deadline:
             raise TimeoutError(f"the query took more than {seconds:g} s") from None
         reason = " ".join(str(error).split())[:120].rstrip(".")
         raise QueryError(f"The query fails: {reason}.") from None
     finally:
         connection.close()
-    if len(rows) > max_rows:
-        raise QueryError(f"The query has more than {max_rows:,} rows.")
     return tuple(tuple(map(_comparable, row)) for row in rows)
+
+
+def _fetched(cursor: sqlite3.Cursor, max_rows: int) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    for row in cursor:
+        if len(rows) == max_rows:
+            raise QueryError(f"The query has more than {max_rows:,} rows.")
+        size += sum(map(sys.getsizeof, row))
+        if size > MAX_RESULT:
+            raise QueryError(f"The result of the query is larger than {MAX_RESULT // 1_000_000} MB.")
+        rows.append(row)
+    return rows
 
 
 def is_ordered(query: str) -> bool:

@@ -136,6 +136,30 @@ def test_too_many_rows_are_refused():
     assert judged(answer, "SELECT 1", max_rows=10).malformed
 
 
+WIDE = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 10000) SELECT {} FROM c"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (WIDE.format("hex(zeroblob(49000))"), "32 MB"),
+        (WIDE.format(", ".join(["hex(zeroblob(49000))"] * 300)), "32 MB"),
+        (WIDE.format("length(json_group_array(hex(zeroblob(40000))))"), "not authorized"),
+        (WIDE.format("length(json_group_object(i, hex(zeroblob(40000))))"), "not authorized"),
+        (WIDE.format("length(group_concat(hex(zeroblob(40000))))"), "too big"),
+    ],
+)
+def test_a_result_that_would_fill_the_memory_is_refused_before_it_does(answer: str, reason: str):
+    verdict = judged(answer, "SELECT 1")
+    assert verdict.malformed
+    assert reason in verdict.feedback
+
+
+def test_a_result_of_many_small_rows_is_no_large_one():
+    answer = WIDE.format("i, i * 2, 'some text', i / 3.0")
+    assert judged(answer, answer).success
+
+
 def test_a_gold_query_without_rows_tells_nothing_apart():
     with pytest.raises(InputError, match="no rows"):
         judged("SELECT 1 WHERE 0", "SELECT name FROM t WHERE id > 9")
