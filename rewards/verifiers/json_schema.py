@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from ...errors import InputError, MissingExtra
@@ -19,6 +22,7 @@ def verify_json(
     compare: bool = True,
     fenced: bool = False,
     duplicate_keys: bool = False,
+    seconds: float = 2.0,
 ) -> Verdict:
     """Whether ``answer`` is JSON that equals ``reference`` and satisfies ``schema``.
 
@@ -35,19 +39,25 @@ def verify_json(
         compare: False judges by the schema alone.
         fenced: accept the text in a code fence too.
         duplicate_keys: let a later key replace an earlier equal one; otherwise such text is malformed.
+        seconds: CPU time that checking the schema may take, looked at between two of its keywords; more than 0. A
+            schema that refers to itself several times can take time exponential in the depth of an answer.
 
     Returns:
         An answer that is JSON but not of the schema is malformed, and the feedback names the first place.
+        ``valid=False`` where the schema could not be checked to the end.
 
     Raises:
-        InputError: the reference is no JSON value, the schema is none, or there is nothing to judge by.
+        InputError: the reference is no JSON value, the schema is none or refers to what it does not hold, or there is
+            nothing to judge by.
         MissingExtra: a schema was passed without jsonschema being installed.
     """
     if compare:
         checked_value(reference, "the reference of the json verifier")
     elif schema is None:
         raise InputError("the json verifier with compare=False needs a schema, not None.")
-    validator = _validator(schema) if schema is not None else None
+    if not seconds > 0.0:
+        raise InputError(f"seconds of the json verifier must be more than 0, not {seconds!r}.")
+    validator = _validator(schema, seconds) if schema is not None else None
     text = unfenced(answer) if fenced else answer
     try:
         value = parse_json(text, duplicate_keys=duplicate_keys)
@@ -59,6 +69,8 @@ def verify_json(
             error = next(validator.iter_errors(plain), None)
         except RecursionError:
             return Verdict(0.0, False, valid=False, feedback="The schema could not be checked: it nests too deep.")
+        except _OutOfTime:
+            return Verdict(0.0, False, valid=False, feedback=f"The schema could not be checked within {seconds:g} s.")
         if error is not None:
             place = "/".join(map(str, error.absolute_path))[:60]
             where = f"At {place}" if place else "At the top"
@@ -68,20 +80,74 @@ def verify_json(
     return CORRECT
 
 
-def _validator(schema: Any) -> Any:
+class _OutOfTime(Exception):
+    """The check of a schema has used its time."""
+
+
+def _validator(schema: Any, seconds: float) -> Any:
+    """A validator of ``schema`` that raises `_OutOfTime` after so many seconds of CPU time from now."""
     try:
         import jsonschema
         import referencing
         from jsonschema.validators import extend, validator_for
     except ImportError:
         raise MissingExtra("checking JSON against a schema", "json") from None
+    checked_value(schema, "the schema of the json verifier")
     kind = validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
         kind.check_schema(schema)
     except jsonschema.SchemaError as error:
         raise InputError(f"the schema of the json verifier is none: {str(error.message)[:150]}.") from None
+    _check_references(schema, kind)
+    until = time.thread_time() + seconds
+    checks = {**kind.VALIDATORS, "uniqueItems": _unique, "multipleOf": _multiple}
+    bounded = extend(kind, {name: _until(until, check) for name, check in checks.items() if name in kind.VALIDATORS})
+    descend = bounded.evolve
+
+    def evolve(self: Any, **changes: Any) -> Any:
+        # A part that names its draft would be checked by jsonschema's own validator, which has no bound.
+        part = changes.get("schema", self.schema)
+        if isinstance(part, Mapping) and "$schema" in part:
+            changes["schema"] = {key: value for key, value in part.items() if key != "$schema"}
+        return descend(self, **changes)
+
+    bounded.evolve = evolve
     # An empty registry: nothing is fetched over a network.
-    return extend(kind, {"uniqueItems": _unique})(schema, registry=referencing.Registry())
+    return bounded(schema, registry=referencing.Registry())
+
+
+def _until(until: float, check: Callable[..., Any]) -> Callable[..., Any]:
+    def bounded(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
+        if time.thread_time() > until:
+            raise _OutOfTime
+        return check(validator, wanted, instance, schema)
+
+    return bounded
+
+
+def _check_references(schema: Any, kind: Any) -> None:
+    """Raise InputError where ``schema`` refers to what it does not hold."""
+    from jsonschema_specifications import REGISTRY
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012, specification_with
+
+    specification = specification_with(kind.ID_OF(kind.META_SCHEMA), default=DRAFT202012)
+    root = specification.create_resource(schema)
+    waiting = [(root, REGISTRY.resolver_with_root(root))]
+    while waiting:
+        part, resolver = waiting.pop()
+        contents = part.contents if isinstance(part.contents, Mapping) else {}
+        for name in ("$ref", "$dynamicRef"):
+            target = contents.get(name)
+            try:
+                if isinstance(target, str):
+                    resolver.lookup(target)
+            except Unresolvable:
+                raise InputError(
+                    f"the schema of the json verifier refers to {target[:100]!r}, which it does not hold; "
+                    "put what it refers to under $defs."
+                ) from None
+        waiting += [(inner, resolver.in_subresource(inner)) for inner in part.subresources()]
 
 
 def _unique(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
@@ -90,3 +156,15 @@ def _unique(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
         from jsonschema import ValidationError
 
         yield ValidationError("items are not unique")
+
+
+def _multiple(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
+    """jsonschema divides doubles, which large integers overflow, and finds 0.3 to be no multiple of 0.1."""
+    if validator.is_type(instance, "number") and _exactly(instance) % _exactly(wanted):
+        from jsonschema import ValidationError
+
+        yield ValidationError("the number is not a multiple")
+
+
+def _exactly(value: Any) -> Fraction:
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)

@@ -116,11 +116,79 @@ def test_a_schema_nested_without_end_is_undecided():
     assert (verdict.score, verdict.valid) == (0.0, False)
 
 
+@pytest.mark.parametrize(("number", "step"), [("1" * 999, 0.5), ("9" * 400, 0.1), ("0.3", 0.1), ("-1.5e300", 1e-300)])
+def test_multiples_are_exact_for_numbers_of_any_size(number: str, step: float):
+    pytest.importorskip("jsonschema")
+    assert verify("json", number, None, schema={"multipleOf": step}, compare=False).success
+    nested = {"items": {"multipleOf": step}}
+    assert verify("json", f"[{number}]", None, schema=nested, compare=False).success
+
+
+@pytest.mark.parametrize(("number", "step"), [("1" * 998, 0.75), ("0.35", 0.1), ("7", 2), ("1e-300", 1e300)])
+def test_what_is_no_multiple_is_malformed(number: str, step: float):
+    # 998 ones add up to 998, so 3 does not divide the first
+    pytest.importorskip("jsonschema")
+    assert verify("json", number, None, schema={"multipleOf": step}, compare=False).malformed
+
+
+TWICE = {"items": {"$ref": "#"}, "anyOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}, "maxItems": 0}]}
+
+
+@pytest.mark.parametrize("draft", [None, "http://json-schema.org/draft-07/schema#"])
+def test_a_schema_that_takes_time_exponential_in_the_depth_is_undecided(draft: str | None):
+    pytest.importorskip("jsonschema")
+    schema = TWICE if draft is None else {"$schema": draft, **TWICE}
+    assert verify("json", "[[[]]]", None, schema=schema, compare=False).success
+    verdict = verify("json", "[" * 40 + "]" * 40, None, schema=schema, compare=False, seconds=0.1)
+    assert (verdict.score, verdict.valid) == (0.0, False)
+    assert "0.1 s" in verdict.feedback
+
+
+def test_a_part_that_names_its_draft_keeps_our_bounds():
+    pytest.importorskip("jsonschema")
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "multipleOf": 0.5, "items": {"$ref": "#"}}
+    assert verify("json", f"[{'1' * 999}]", None, schema=schema, compare=False).success
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/nope"},
+        {"$ref": "http://example.invalid/schema"},
+        {"items": {"$ref": "#/$defs/nope"}, "$defs": {"there": {}}},
+        {"$id": "http://example.invalid/a", "properties": {"x": {"$ref": "b"}}},
+        {"$dynamicRef": "#nope"},
+    ],
+)
+def test_a_reference_to_what_the_schema_does_not_hold_is_refused_whatever_the_answer(schema: Any):
+    pytest.importorskip("jsonschema")
+    for answer in ("1", "[1]", "no json"):
+        with pytest.raises(InputError, match=r"refers to"):
+            verify("json", answer, None, schema=schema, compare=False)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}},
+        {"$schema": "http://json-schema.org/draft-04/schema#", "$ref": "#/definitions/a", "definitions": {"a": {}}},
+        {"$id": "http://example.invalid/a", "$ref": "b", "$defs": {"b": {"$id": "b", "type": "integer"}}},
+        {"$ref": "#name", "$defs": {"b": {"$anchor": "name", "type": "integer"}}},
+        {"not": {"$ref": "https://json-schema.org/draft/2020-12/schema"}},
+        {"properties": {"$ref": {"type": "integer"}}, "enum": [1, {"$ref": "#/nope"}]},
+    ],
+)
+def test_references_within_the_schema_and_to_the_drafts_are_followed(schema: Any):
+    pytest.importorskip("jsonschema")
+    assert verify("json", "1", None, schema=schema, compare=False).success
+
+
 @pytest.mark.parametrize(
     ("reference", "options"),
     [
         *((object(), {}), ({1: 2}, {}), (float("nan"), {}), ({"a": {1}}, {}), (None, {"compare": False})),
         (None, {"compare": False, "schema": {"type": "nothing"}}),
+        (None, {"compare": False, "schema": {"multipleOf": float("inf")}}),
     ],
 )
 def test_a_reference_or_schema_that_cannot_be_used_is_refused(reference: Any, options: Any):
