@@ -34,6 +34,7 @@ from .tree import (
     symbols,
     to_json,
 )
+from .units import ignorable
 
 # True, False, or None for what is not decided (yet).
 Truth: TypeAlias = "bool | None"
@@ -245,7 +246,7 @@ class Comparison:
             return False
         if quantity.plain is not None and symbols(other):  # type: ignore[arg-type]
             return self._scalars(multiply(quantity.value, quantity.plain), other)  # type: ignore[arg-type]
-        if quantity.unit.sign or self.options.units == "optional":
+        if quantity.unit.sign or (self.options.units == "optional" and ignorable(quantity.unit)):
             return self._scalars(quantity.value, other)  # type: ignore[arg-type]
         self.reason = self.reason if self.reason == "unit" else "unit"
         return False

@@ -20,6 +20,7 @@ from .vocabulary import (
     FUNCTIONS,
     GREEK,
     IGNORED,
+    MAGNITUDES,
     PUNCTUATION,
     SPELLED_GREEK,
     STYLE,
@@ -212,6 +213,8 @@ def _letters(text: str, match: re.Match[str], space: bool, in_text: bool, out: l
     run = match[0]
     if run == "x" and space and out and out[-1].kind == "num" and _TIMES.match(text, match.start()):
         out.append(Token("*", "*", space))
+    elif run in MAGNITUDES and out and out[-1].kind == "num":
+        out += (Token("*", "*", space), Token("num", str(MAGNITUDES[run]), True, Fraction(MAGNITUDES[run])))
     elif run in CONNECTIVES:
         out.append(Token(run, run, space))
     elif run in FUNCTIONS and not (in_text and run == "sec"):

@@ -6,7 +6,7 @@ from . import units
 from .build import has_symbol, power, product
 from .lexer import Token
 from .tree import Apply, Malformed, Scalar, Sym, Unit, Value, number
-from .vocabulary import SHORT_WORDS
+from .vocabulary import ARITHMETIC, SHORT_WORDS
 
 MAX_DEPTH = 75  # three for each pair of brackets
 MAX_UNITS = 6
@@ -123,7 +123,7 @@ class Measures:
         unit = units.unit_named(name, in_text)
         if unit is None:
             noun = numeric and alone and name.isalpha() and (len(name) > 3 or (in_text and len(name) > 1))
-            if not noun or name.lower() in SHORT_WORDS:
+            if not noun or name.lower() in SHORT_WORDS | ARITHMETIC:
                 return None
             unit = units.named_anew(name)
         elif len(name) == 1 and not in_text and name in units.SINGLE_LETTERS and not numeric:

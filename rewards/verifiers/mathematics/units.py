@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from .tree import Unit
+from .vocabulary import PORTIONS
 
 _F = Fraction
 
@@ -128,6 +129,11 @@ def named_anew(word: str) -> Unit:
     elif word.endswith("s") and not word.endswith("ss") and len(word) > 3:
         word = word[:-1]
     return Unit((("of " + word, 1),))
+
+
+def ignorable(unit: Unit) -> bool:
+    """Whether leaving a unit out leaves the number as it is: not so in "5 halves"."""
+    return not any(name.removeprefix("of ") in PORTIONS for name, _ in unit.dimensions)
 
 
 def combine(parts: list[tuple[Unit, int]]) -> Unit:

@@ -88,14 +88,14 @@ def verify_math(
         InputError: an option out of range, or a reference outside the grammar.
         MissingExtra: sympy is needed and not installed.
     """
-    if type(reference) is str and tolerance is absolute_tolerance is decimals is None:
+    options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base)
+    if not 0.0 < deadline <= 600.0:
+        raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
+    if type(reference) is str and not options.inexact:
         # Most answers are plain numbers; for them none of the other options matters.
         given, gold = plain_number(answer), plain_number(reference)
         if given is not None and gold is not None:
             return CORRECT if given == gold else WRONG
-    options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base)
-    if not 0.0 < deadline <= 600.0:
-        raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
     gold_value, gold_is_giant = _reference(reference, options)
     until = time.monotonic() + deadline
     try:

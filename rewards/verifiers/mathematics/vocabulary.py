@@ -47,6 +47,31 @@ SHORT_WORDS = frozenset(
     )
 )
 
+# Factors in words, in the short scale, which count as such directly after a number.
+MAGNITUDES = {
+    **{"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12},
+}
+# Words of arithmetic, which are no nouns that could be counted.
+ARITHMETIC = frozenset(
+    _names(
+        """
+        hundreds thousands millions billions trillions dozens googol squared cubed times plus minus over less more
+        fewer doubled tripled double triple twice thrice half divided multiplied below above negative zero three four
+        five seven eight nine eleven twelve twenty thirty forty fifty sixty seventy eighty ninety permille promille
+        binary octal hexadecimal decimal exponent power remainder modulo imaginary approximately about around
+        """
+    )
+) | frozenset(MAGNITUDES)
+# Nouns that change the number before them: they are compared as units and never ignored.
+PORTIONS = frozenset(
+    _names(
+        """
+        halve third quarter fourth fifth sixth seventh eighth ninth tenth eleventh twelfth twentieth hundredth
+        thousandth millionth billionth pair score couple trio fold gross
+        """
+    )
+)
+
 IGNORED = frozenset(
     _names(
         """

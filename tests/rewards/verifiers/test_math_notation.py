@@ -1,0 +1,112 @@
+r"""Notations that can be taken for another one, and the ways of writing one value that people use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from palaestra.errors import InputError
+from palaestra.rewards import Verdict, verify
+
+OPTIONAL = {"units": "optional"}
+
+
+def judged(answer: str, reference: Any, **options: Any) -> Verdict:
+    verdict = verify("math", answer, reference, deadline=20.0, **options)
+    assert verdict.valid, (answer, reference, verdict)
+    return verdict
+
+
+# reference, right, wrong; the answer is not malformed where it is right.
+SHEET: list[tuple[str, list[str], list[str]]] = [
+    # A letter before brackets may be a function.
+    ("f(2)=3", ["f(2)=3", "3=f(2)"], ["f(4)=6", "f(1)=1.5", "f=1.5", "2f=3", "f(6)=9"]),
+    ("f(3)", ["f(3)"], ["f(1)+f(2)", "3f(1)", "3f"]),
+    ("f(x+1)", ["f(x+1)"], ["f(x)+f(1)", "f(x)+f", "fx+f"]),
+    ("P(A)=0.5", [r"P(A)=\frac12"], ["PA=0.5", "2P(A)=1.5"]),
+    ("f^{-1}(2)=3", ["f^{-1}(2)=3"], ["f^{-1}(4)=6", "2=3f"]),
+    # A comma or a full stop is not always what it looks like.
+    ("125", ["125"], ["0{,}125", r"0\,125", "000{,}125"]),
+    ("1125", ["1{,}125", r"1\,125"], ["01{,}125"]),
+    ("6", ["6"], ["2.(3)", "3.(2)", "1.(6)", "101_2=6", "7_{10}=6", r"\mathbb{R}=6", r"\mathbb{Z}=6"]),
+    ("0", ["0"], ["0.(3)", "0.(9)"]),
+    ("1/3", [r".\overline{3}", r"0.\overline{3}"], [r".\overline{4}"]),
+    # Memberships, subscripts, factorials, exponents of ten.
+    (r"n\in\mathbb{N}", [r"n\in\mathbb{N}", "n∈ℕ"], [r"n\in\mathbb{Z}", r"m\in\mathbb{N}"]),
+    (r"\frac{\pi}{2}+k\pi, k\in\mathbb{Z}", [r"k\pi+\pi/2, k\in\mathbb{Z}"], [r"k\pi, k\in\mathbb{Z}"]),
+    ("S_{n+1}", ["S_{n+1}"], ["S_{n-1}", "S_n+1", "S_n"]),
+    (r"\binom{10}{3}", [r"\frac{10!}{3!7!}"], [r"\frac{10!}{3!6!}"]),
+    (r"6.02\times10^{23}", ["6.02 x 10^{23}", "6.02 x 10^23"], ["6.02 x 10^{22}", "6.02x"]),
+    (r"\infty", ["Infinity", "infinity"], ["-Infinity"]),
+    # Units.
+    (r"25^\circ\text{C}", ["25 degrees Celsius", "25 ℃", "25 °C"], ["25 degrees Fahrenheit", "25 ℉", "25 degrees"]),
+    (r"77^\circ F", ["77 degrees Fahrenheit", "77 ℉"], ["77 degrees Celsius"]),
+    ("5000000", ["5 million", r"5\text{ million}"], ["5 billion", "5", "5 millions"]),
+    ("$5,000,000", ["$5 million", "5 million dollars"], ["$5 billion"]),
+    ("3500000", ["3 1/2 million", "3.5 million"], ["3 million"]),
+    ("60 eggs", ["5 dozen eggs"], ["5 eggs"]),
+    ("5 halves", ["5 halves"], ["5", "5 thirds"]),
+    # Matrices.
+    (
+        r"\begin{pmatrix} 1 & -2 \\ 0 & \frac{1}{2} \end{pmatrix}",
+        [r"\left[\begin{array}{cc}1&-2\\0&\frac12\end{array}\right]"],
+        [r"\left[\begin{array}{cc}1&2\\0&\frac12\end{array}\right]"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("reference", "right", "wrong"), SHEET, ids=[row[0] for row in SHEET])
+def test_the_sheet_of_notations(reference: str, right: list[str], wrong: list[str]):
+    for answer in [reference, *right]:
+        assert judged(answer, reference).success, answer
+    for answer in wrong:
+        assert not judged(answer, reference).success, answer
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("million", "thousand", "hundred", "billion", "trillion", "dozen", "score", "pairs", "millions"),
+        *("halves", "thirds", "tenths", "hundredths", "squared", "cubed", "times", "minus", "over", "twice"),
+    ],
+)
+def test_a_word_that_changes_the_number_is_no_unit_to_be_ignored(word: str):
+    assert not judged(f"5 {word}", "5", **OPTIONAL).success
+
+
+def test_a_counted_noun_may_be_ignored_where_units_are_optional():
+    assert judged("5 apples", "5", **OPTIONAL).success
+    assert judged("5 cm squared", r"5\text{ cm}^2", **OPTIONAL).success
+
+
+@pytest.mark.parametrize("options", [{"units": "bogus"}, {"deadline": -1}, {"log_base": 1}])
+def test_options_are_checked_for_plain_numbers_too(options: dict[str, Any]):
+    with pytest.raises(InputError):
+        verify("math", "5", "5", **options)
+
+
+# answer, reference: what differs late, in a place far away, or only as a whole.
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [
+        (r"\sqrt{1+10^{-60}}", "1"),
+        (r"\cos(10^{-40})", "1"),
+        (r"2^{10^{-50}}", "1"),
+        (r"\sin 1+10^{-60}", r"\sin 1"),
+        (r"2^{1/3}+10^{-70}", r"\sqrt[3]{2}"),
+        (r"\sqrt{2+10^{-100}}", r"\sqrt2"),
+        ("|x-10|", "10-x"),
+        (r"\sqrt[4]{(x-10)^4}", "10-x"),
+        ("x+9", "|x+9|"),
+        (r"\lfloor x/100+1/2\rfloor", "0"),
+        (r"\sqrt{(x+5)(x+6)}", r"\sqrt{x+5}\sqrt{x+6}"),
+    ],
+)
+def test_what_differs_late_or_far_away_is_wrong_and_decided(answer: str, reference: str):
+    assert not judged(answer, reference).success
+    assert not judged(reference, answer).success
+
+
+def test_points_far_away_do_not_refute_what_large_numbers_hide():
+    assert judged(r"\cosh^2 x-\sinh^2 x", "1").success
+    assert not judged(r"\cosh^2 x-\sinh^2 x", "1+10^{-30}").success
