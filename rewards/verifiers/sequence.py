@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import inspect
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,9 +17,12 @@ from .registry import CORRECT, VERIFIERS, WRONG, rejected
 MAX_LENGTH = 100_000
 # Any order takes time with the cube of the number of elements.
 MAX_ELEMENTS, MAX_UNORDERED = 10_000, 300
+# For all elements together, where their options name no deadline.
+SECONDS = 2.0
 _PAIRS = {"[": "]", "(": ")", "{": "}"}
 _QUOTES = "\"'"
 UNDECIDED = Verdict(0.0, False, valid=False, feedback="An element of the list could not be judged.")
+_OUT_OF_TIME = Verdict(0.0, False, valid=False, feedback="The list took too long to compare; it is not judged.")
 
 
 class ListError(ValueError):
@@ -44,21 +49,24 @@ def verify_list(
         ordered: compare place by place; otherwise as multisets.
         partial: score the share of right elements, of the longer of both lists, instead of 0 for a list that is not
             right altogether. It is never a success.
-        element_options: passed to the verifier of the elements.
+        element_options: passed to the verifier of the elements. A "deadline" among them holds for the list as a
+            whole: seconds from its first element to its last, 2 without one. It is looked at before each comparison,
+            and a verifier that takes a deadline is given what is left.
 
     Returns:
-        ``valid=False`` where the verdict depends on an element that its verifier could not judge, or two could not
-        be judged (no more are then tried, as each may have taken its verifier's whole deadline).
+        ``valid=False`` where the verdict depends on an element that its verifier could not judge, where two could not
+        be judged (no more are then tried), or where the deadline came before the verdict.
 
     Raises:
-        InputError: a reference that is no list, or an element of it that its verifier refuses; an unknown verifier.
+        InputError: a reference that is no list, or an element of it that its verifier refuses; an unknown verifier, or
+            an option that it does not have.
     """
     most = MAX_ELEMENTS if ordered else MAX_UNORDERED
     if isinstance(reference, (str, Mapping)) or not isinstance(reference, Sequence) or len(reference) > most:
         raise InputError(
             f"the list verifier needs a list of at most {most:,} elements as reference, not {reference!r:.200}."
         )
-    verifier, options = VERIFIERS[element], dict(element_options or {})
+    judge = _Judge(element, element_options)
     if len(answer) > MAX_LENGTH:
         return rejected(f"The list is longer than {MAX_LENGTH:,} characters.")
     try:
@@ -69,12 +77,15 @@ def verify_list(
         return Verdict(0.0, False, feedback="The list does not have the right number of elements.")
     if not reference:
         return CORRECT if not given else WRONG
-    table = _Table(given, reference, lambda text, gold: verifier(text, gold, **options))
+    table = _Table(given, reference, judge)
     longest = max(len(given), len(reference))
+    compare = table.in_order if ordered else table.in_any_order
     try:
-        right, possible = table.in_order(until_wrong=not partial) if ordered else table.in_any_order()
+        right, possible = compare(until_wrong=not partial)
     except _TooManyUndecided:
         return UNDECIDED
+    except _OutOfTime:
+        return _OUT_OF_TIME
     if right == longest:
         return CORRECT
     if possible == longest or (partial and possible > right):
@@ -88,11 +99,42 @@ class _TooManyUndecided(Exception):
     """Two elements could not be judged."""
 
 
+class _OutOfTime(Exception):
+    """The list has used its deadline."""
+
+
+class _Judge:
+    """The verifier of the elements with its options, under one deadline for all that it is asked."""
+
+    def __init__(self, element: str, options: Mapping[str, Any] | None):
+        if not isinstance(element, str):
+            raise InputError(f"element of the list verifier must be the name of a verifier, not {element!r}.")
+        self._verifier = VERIFIERS[element]
+        if options is not None and not isinstance(options, Mapping):
+            raise InputError(f"element_options of the list verifier must be a mapping, not {options!r}.")
+        self._options = dict(options or {})
+        VERIFIERS.check_options(element, map(str, self._options))
+        seconds = self._options.get("deadline", SECONDS)
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0.0:
+            raise InputError(f"the deadline of a list's elements must be more than 0 seconds, not {seconds!r}.")
+        self._passes_deadline = "deadline" in inspect.signature(self._verifier).parameters
+        self._until = time.monotonic() + seconds
+
+    def __call__(self, answer: str, reference: Any) -> Verdict:
+        left = self._until - time.monotonic()
+        if left <= 0.0:
+            raise _OutOfTime
+        if self._passes_deadline:
+            self._options["deadline"] = left
+        return self._verifier(answer, reference, **self._options)
+
+
 class _Table:
     """Verdicts on pairs of a given and a reference element, each taken when it is first needed."""
 
     def __init__(self, given: Sequence[str], reference: Sequence[Any], judge: Callable[[str, Any], Verdict]):
         self._given, self._reference, self._judge = given, reference, judge
+        self._texts = [element if isinstance(element, str) else None for element in reference]
         self._fits: dict[tuple[int, int], bool] = {}
         self._undecided: set[int] = set()
         self.unreadable = ""
@@ -107,13 +149,18 @@ class _Table:
                 return 0, 0
         return right, right + len(self._undecided)
 
-    def in_any_order(self) -> tuple[int, int]:
+    def in_any_order(self, until_wrong: bool) -> tuple[int, int]:
         """How many elements can be paired, and how many could be if all undecided ones were right."""
-        rows, columns = len(self._given), len(self._reference)
-        right = _matched(rows, columns, self._fit)
+        rows = list(map(self._likely_first, self._given))
+        # Once a row finds no partner, neither would it beside the rows that come after it.
+        right = _matched(rows, self._fit, lambda: until_wrong and not self._undecided)
         if not self._undecided:
             return right, right
-        return right, _matched(rows, columns, lambda row, column: self._fit(row, column) or row in self._undecided)
+        return right, _matched(rows, lambda row, column: self._fit(row, column) or row in self._undecided)
+
+    def _likely_first(self, given: str) -> list[int]:
+        """All columns, those with the same text first: a list in another order then takes one comparison a row."""
+        return sorted(range(len(self._reference)), key=lambda column: self._texts[column] != given)
 
     def _fit(self, row: int, column: int) -> bool:
         if row in self._undecided:
@@ -212,15 +259,25 @@ def _unquoted(text: str) -> str:
     return text[1:-1].strip() if quoted else text
 
 
-def _matched(rows: int, columns: int, fits: Callable[[int, int], bool]) -> int:
-    """How many rows can be paired with columns that fit, each used once (augmenting paths, breadth first)."""
+def _matched(
+    rows: Sequence[Sequence[int]],
+    fits: Callable[[int, int], bool],
+    stops: Callable[[], bool] = lambda: False,
+) -> int:
+    """How many rows can be paired with columns that fit, each used once (augmenting paths, breadth first).
+
+    Args:
+        rows: the columns of each row, in the order in which they are tried.
+        fits: whether a row goes with a column.
+        stops: asked when a row finds no partner: whether that is the end.
+    """
     owner: dict[int, int] = {}
     size = 0
-    for first in range(rows):
+    for first in range(len(rows)):
         came_from: dict[int, int] = {}
         queue, free = [first], None
         for row in queue:
-            for column in range(columns):
+            for column in rows[row]:
                 if column in came_from or not fits(row, column):
                     continue
                 came_from[column] = row
@@ -230,6 +287,8 @@ def _matched(rows: int, columns: int, fits: Callable[[int, int], bool]) -> int:
                 queue.append(owner[column])
             if free is not None:
                 break
+        if free is None and stops():
+            break
         partner = {row: column for column, row in owner.items()}
         size += free is not None
         while free is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import VERIFIERS, Verdict, verify
+from palaestra.rewards.verifiers import sequence
 from palaestra.rewards.verifiers.sequence import ListError, split_elements
 
 
@@ -97,6 +99,83 @@ def test_what_depends_on_an_element_without_verdict_has_none(ordered: bool):
     # another element is wrong, whatever that one is
     assert verify("list", "x, ?", ["a", "b"], element="shaky", ordered=ordered).valid
     assert verify("list", "?, x", ["a", "b"], element="shaky", ordered=ordered).valid
+
+
+class Slow:
+    """A verifier of text on a clock of its own: each comparison takes half a second."""
+
+    def __init__(self) -> None:
+        self.now, self.asked = 100.0, list[tuple[str, str]]()
+        self.deadlines: list[float] = []
+
+    def __call__(self, answer: str, reference: str, *, deadline: float = 9.0) -> Verdict:
+        self.now += 0.5
+        self.asked.append((answer, reference))
+        self.deadlines.append(deadline)
+        return Verdict(1.0, True) if answer.lower() == reference.lower() else Verdict(0.0, False)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    verifier = Slow()
+    monkeypatch.setitem(VERIFIERS._entries, "slow", verifier)
+    monkeypatch.setattr(sequence, "time", SimpleNamespace(monotonic=lambda: verifier.now))
+    return verifier
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_one_deadline_holds_for_the_whole_list(slow: Slow, ordered: bool):
+    letters = list("abcde")
+    verdict = verify("list", "a,b,c,d,e", letters, element="slow", ordered=ordered)
+    assert (verdict.score, verdict.valid) == (0.0, False)
+    assert "too long" in verdict.feedback
+    # two seconds are four comparisons, and each is told what is left
+    assert slow.deadlines == [2.0, 1.5, 1.0, 0.5]
+    assert verify("list", "a,b,c,d", letters[:4], element="slow", ordered=ordered).success
+    options = {"deadline": 2.5}
+    assert verify("list", "a,b,c,d,e", letters, element="slow", element_options=options, ordered=ordered).success
+
+
+def test_a_pair_is_compared_once_and_equal_texts_first(slow: Slow):
+    options = {"deadline": 100.0}
+    assert verify("list", "c,a,b", ["a", "b", "c"], element="slow", element_options=options, ordered=False).success
+    assert slow.asked == [("c", "c"), ("a", "a"), ("b", "b")]
+    slow.asked.clear()
+    verify("list", "C,A,x,y,B", ["a", "b", "c"], element="slow", element_options=options, ordered=False, partial=True)
+    assert len(set(slow.asked)) == len(slow.asked)
+    assert len(slow.asked) <= 15
+
+
+def test_a_list_in_any_order_is_wrong_with_the_first_element_that_fits_none(slow: Slow):
+    options = {"deadline": 100.0}
+    assert verify("list", "x,a,b", ["a", "b", "c"], element="slow", element_options=options, ordered=False).valid
+    assert len(slow.asked) == 3
+
+
+def test_elements_of_mathematics_that_take_long_are_undecided_together():
+    answer = ", ".join(f"(x+y+z+{n})^{{60}}" for n in range(40))
+    reference = [f"x+{n}" for n in range(40)]
+    options = {"deadline": 0.2}
+    verdict = verify("list", answer, reference, element="math", ordered=False, partial=True, element_options=options)
+    assert not verdict.valid
+
+
+@pytest.mark.parametrize(
+    ("element", "options"),
+    [
+        ("text", {"foo": 1}),
+        ("number", {"ignore_case": True}),
+        ("text", {"deadline": 1.0}),
+        ("text", [1]),
+        ("math", {"deadline": 0}),
+        ("math", {"deadline": "soon"}),
+        ("math", {"deadline": float("nan")}),
+        (["text"], None),
+    ],
+)
+def test_options_that_the_elements_do_not_have_are_refused(element: Any, options: Any):
+    with pytest.raises(InputError):
+        verify("list", "1", ["1"], element=element, element_options=options)
 
 
 @settings(deadline=None, max_examples=100)
