@@ -26,7 +26,8 @@ def verify_cells(answer: str, reference: Any, *, ignore_case: bool = True) -> Ve
     Args:
         answer: JSON of the same shape as the reference, bare or in a code fence.
         reference: nested objects and arrays, such as ``{"house 1": {"colour": "red"}}`` or rows of a table. A cell is
-            a value within that is neither; an answer's cell belongs to it by the keys and positions that lead there.
+            a value within that is neither, or is empty; an answer's cell belongs to it by the keys and positions that
+            lead there.
         ignore_case: compare text without regard to case; white space at the ends and its amount never count.
 
     Raises:
@@ -34,7 +35,7 @@ def verify_cells(answer: str, reference: Any, *, ignore_case: bool = True) -> Ve
     """
     checked_value(reference, "the reference of the cells verifier")
     gold = dict(_cells(reference))
-    if not gold or () in gold:
+    if () in gold or all(cell in ({}, [], ()) for cell in gold.values()):
         raise InputError(f"the cells verifier needs a table with at least one cell as reference, not {reference!r}.")
     try:
         given = dict(_cells(parse_json(unfenced(answer))))
@@ -48,9 +49,9 @@ def verify_cells(answer: str, reference: Any, *, ignore_case: bool = True) -> Ve
 
 
 def _cells(value: Any, place: Path = ()) -> list[tuple[Path, Any]]:
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and value:
         return [cell for key, part in value.items() for cell in _cells(part, (*place, key))]
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and value:
         return [cell for index, part in enumerate(value) for cell in _cells(part, (*place, index))]
     return [(place, value)]
 

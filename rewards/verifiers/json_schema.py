@@ -139,9 +139,10 @@ def _check_references(schema: Any, kind: Any) -> None:
         contents = part.contents if isinstance(part.contents, Mapping) else {}
         for name in ("$ref", "$dynamicRef"):
             target = contents.get(name)
+            if not isinstance(target, str):
+                continue
             try:
-                if isinstance(target, str):
-                    resolver.lookup(target)
+                resolver.lookup(target)
             except Unresolvable:
                 raise InputError(
                     f"the schema of the json verifier refers to {target[:100]!r}, which it does not hold; "

@@ -36,6 +36,14 @@ def test_cells_that_are_too_many_cost():
     assert (verdict.score, verdict.success) == (0.5, False)
 
 
+def test_an_empty_row_counts_as_a_cell():
+    # 2 right cells of 3 given, though the third holds nothing
+    verdict = verify("cells", '[["a"], ["b"], []]', [["a"], ["b"]])
+    assert (verdict.score, verdict.success) == (pytest.approx(2 / 3), False)
+    assert verify("cells", '[["a"], {}]', [["a"], []]).score == 0.5
+    assert verify("cells", '[["a"], []]', [["a"], []]).success
+
+
 def test_an_ordering_is_scored_by_edit_distance():
     gold = ["a", "b", "c", "d"]
     assert verify("ordering", "a, b, c, d", gold).success
@@ -168,6 +176,7 @@ def test_scorers_work_off_the_main_thread():
     [
         *(
             ("cells", {}),
+            ("cells", [[], {}]),
             ("cells", "red"),
             ("cells", object()),
             ("ordering", []),
