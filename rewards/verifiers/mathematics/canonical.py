@@ -55,15 +55,30 @@ def without_name(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def assigned(value: Relation) -> Value:
-    """What a single variable is said to be, where the value has no variables itself; else ``value``."""
+    """What a variable, or a tuple of them, is said to be, where that has no variables itself; else ``value``."""
     if len(value.sides) == 2 and value.operators[0] in "=∈":
         for name, content in (value.sides, value.sides[::-1]):
             member_of_number = value.operators == ("∈",) and is_scalar(content)
             if isinstance(name, Sym) and free(name) and not free(content) and not member_of_number:
                 return content
+            if value.operators == ("=",) and _names(name) and _as_long(name, content) and not free(content):
+                return content
             if value.operators == ("∈",):
                 break
     return value
+
+
+def _as_long(a: Value, b: Value) -> bool:
+    """Whether two values are groups of the same kind and length."""
+    return isinstance(a, Group) and isinstance(b, Group) and (a.kind, len(a.items)) == (b.kind, len(b.items))
+
+
+def _names(value: Value) -> bool:
+    """Whether a value is a tuple of different variables in alphabetical order, as (x, y)."""
+    if not isinstance(value, Group) or value.kind != "()":
+        return False
+    names = [item.name if isinstance(item, Sym) else "\\" for item in value.items]
+    return all(first < second for first, second in zip(names, names[1:])) and not any("\\" in name for name in names)
 
 
 def free(value: Value) -> bool:

@@ -106,6 +106,11 @@ class Comparison:
         listed, expected = solutions(a), solutions(b)
         if listed and expected and (expected.unordered or listed.kind == "±" or not self.options.ordered):
             return self._solutions(listed, expected)
+        named = listed and expected and listed.name and not expected.name and self.options.assignment
+        if listed and expected and named and expected.kind == "," and listed.kind in (",", "or"):
+            # The names do not matter, the order does.
+            same_length = len(listed.values) == len(expected.values)
+            return self._all([*zip(listed.values, expected.values)]) if same_length else False
         given, required = links(a), links(b)
         if given is not None and required is not None and "∈" not in {link.operator for link in given + required}:
             return self._matched(given, required, self._link)
@@ -224,6 +229,9 @@ class Comparison:
                 return factor > 0 or not positive
             if factor and not positive:
                 return True
+            if factor and not ring.imaginary:
+                # Proportional it is; the sign of the factor is a matter of digits.
+                return [["sign", to_json(a), to_json(b)]]
             if ring.giant or (ring.certain and factor is None):
                 return False
         except TooBig:

@@ -58,20 +58,24 @@ def approximate(tree: Scalar, point: Mapping[str, Fraction], precisions: Precisi
         Undefined: there is no value.
         Unclear: there may be one that more digits would show.
     """
+    number = literal(tree)
     for low, high in precisions:
-        values, summands = [], [mp.mpf(1)]
+        values, summands = [], [mp.mpf(0)]
         for digits in (low, high):
             with mp.workdps(digits):
                 values.append(_value(tree, point, summands))
         with mp.workdps(high):
             lost = abs(values[1] - values[0])
-            size = max(abs(values[1]), 1)
+            value, last = abs(values[1]), mp.mpf(10) ** (5 - high)
+            if number is not None:
+                return values[1], value * last
             # In a sum of much larger numbers both precisions may lose the same digits.
             largest = max(summands)
-            if max(lost, largest * mp.mpf(10) ** -low) <= size * mp.mpf(10) ** -8:
-                return values[1], max(
-                    1000 * lost * mp.mpf(10) ** (low - high), max(size, largest) * mp.mpf(10) ** (5 - high)
-                )
+            doubt = max(lost, largest * mp.mpf(10) ** -low)
+            # A small value is known to as many digits as a large one, unless it may be nothing but what was lost.
+            for size in (value, max(value, 1)):
+                if size and doubt <= size * mp.mpf(10) ** -8:
+                    return values[1], max(1000 * lost * mp.mpf(10) ** (low - high), max(size, largest) * last)
     # It does not settle: a pole, or as good as one.
     raise Undefined
 

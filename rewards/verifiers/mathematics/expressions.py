@@ -7,6 +7,7 @@ variable (``x2``), unknown words. Depth is bounded, and so is everything else by
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import takewhile
 
 from .build import applied, inverse, mixed, operand, power, product, radians, scalar
 from .lexer import Token
@@ -34,7 +35,9 @@ _BRACKETED = frozenset(("abs", "floor", "ceil", "factorial", "binomial", "cbrt")
 # Names of functions, whose value at a place is one thing and never a product: f(2) is not 2f.
 _APPLIED = frozenset("fghFGH")
 _APPLIED_TO_ONE = frozenset("PQpqT")
+_NUMERIC = frozenset(("num", "const", "vulgar", "/", "cmd", "{", "}"))
 _MAX_APPLIED = 40  # tokens
+_MAX_ITERATED = 6  # tokens
 _SIMPLE = {"√": 2, "∛": 3, "∜": 4}
 
 
@@ -97,7 +100,7 @@ class Expressions(Measures):
                 factor = scalar(self._signed_power())
                 factors.append(factor if kind == "*" else inverse(factor))
                 divided = kind == "/" and not self._tight_fraction(start)
-            elif self._begins_factor() and not self._at_unit(factors or [value]):
+            elif self._begins_factor((factors or [value])[-1]) and not self._at_unit(factors or [value]):
                 if not factors and not operand(value):
                     break
                 if self._token.text == "in" and self._peek().kind in ("(", "[", "{", "\\{", "∅"):
@@ -111,8 +114,14 @@ class Expressions(Measures):
                 break
         return product(factors) if factors else value
 
-    def _begins_factor(self) -> bool:
+    def _begins_factor(self, last: Value) -> bool:
         kind = self._token.kind
+        # As in n2^n, where 2 can be no subscript.
+        if kind == "num" and isinstance(last, Sym) and self._peek().kind == "^":
+            braced = self._peek(2).kind == "{"
+            exponent = self._tokens[self._at + (3 if braced else 2) :]
+            inside = list(takewhile(lambda token: token.kind != "}", exponent)) if braced else exponent[:1]
+            return any(token.kind in ("letters", "sym") for token in inside)
         # After a factorial even a number can only be a factor: 3!7!.
         after_factorial = kind == "num" and self._tokens[self._at - 1].kind == "!"
         return kind in _BEGINS_FACTOR or (kind == "|" and not self._bars) or after_factorial
@@ -296,24 +305,44 @@ class Expressions(Measures):
         return Sym(token.text)
 
     def _place(self, name: Token) -> str:
-        """What stands in brackets behind the name of a function, as it is written; "" where the name is a variable."""
-        start = self._at
-        inverse = [token.kind for token in self._tokens[start : start + 5]] == ["^", "{", "-", "num", "}"]
-        if name.kind != "letters" or (inverse and self._peek(3).text != "1"):
-            return ""
-        at = start + (5 if inverse else 0)
-        one = self._peek(at - start + 1).kind in ("num", "letters", "sym") and self._peek(at - start + 2).kind == ")"
-        applied = name.text in _APPLIED or (name.text in _APPLIED_TO_ONE and one)
-        if not applied or at >= len(self._tokens) or self._tokens[at].kind != "(":
+        """What stands in brackets behind the name of a function, as it is written; "" where the name is a variable.
+
+        A variable directly before a bracket that holds only a number is one as well: nobody writes x(2) for 2x.
+        """
+        start, exponent = self._at, ""
+        known = name.text in _APPLIED and name.kind in ("letters", "word")
+        if self._token.kind == "^":
+            braced = self._peek().kind == "{"
+            inside = self._tokens[start + 2 : start + 2 + _MAX_ITERATED] if braced else [self._peek()]
+            inside = list(takewhile(lambda token: token.kind != "}", inside))
+            exponent = "^" + "".join(token.text or token.kind for token in inside)
+            if not (known or exponent == "^-1"):
+                return ""
+            start += len(inside) + (3 if braced else 1)
+        closing = {"(": ")", "[": "]"}.get(self._peek(start - self._at).kind)
+        if closing is None:
             return ""
         depth, written = 0, []
-        for token in self._tokens[at : at + _MAX_APPLIED]:
-            depth += (token.kind == "(") - (token.kind == ")")
-            written.append(token.text or token.kind)
+        for token in self._tokens[start : start + _MAX_APPLIED]:
+            depth += (token.kind in "([") - (token.kind in ")]")
+            written.append(token)
             if not depth:
-                self._at = at + len(written)
-                return ("^-1" if inverse else "") + " ".join(written)
-        raise Malformed("The brackets after the name of a function do not close.")
+                break
+        else:
+            if known:
+                raise Malformed("The brackets after the name of a function do not close.")
+            return ""
+        inside = written[1:-1]
+        one = len(inside) == 1 and inside[0].kind in ("num", "letters", "sym")
+        amount = any(token.kind in ("num", "const", "vulgar") for token in inside) and all(
+            token.kind in _NUMERIC or (token.kind == "-" and not position) for position, token in enumerate(inside)
+        )
+        to_one = one and name.kind == "letters" and name.text in _APPLIED_TO_ONE and closing == ")"
+        constant = name.kind == "letters" and name.text in ("e", "i")
+        if not (known or to_one or (amount and not exponent and not constant and name.kind != "word")):
+            return ""
+        self._at = start + len(written)
+        return exponent + "(" + " ".join(token.text or token.kind for token in inside) + ")"
 
     def _subscript(self) -> str:
         braces = self._take("{")

@@ -79,6 +79,11 @@ class Ring:
     def certain(self) -> bool:
         return self._exact and not (("pi",) in self._index and ("e",) in self._index)
 
+    @property
+    def imaginary(self) -> bool:
+        """Whether i was met, or the root of a negative number."""
+        return ("i",) in self._index
+
     # Decisions.
 
     def equal(self, left: Form, right: Form) -> bool:

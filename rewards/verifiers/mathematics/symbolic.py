@@ -26,8 +26,8 @@ class TooLarge(Exception):
 
 
 def answer(problems: list[list[Any]]) -> list[Any]:
-    """Answer each problem: ``["equal", a, b]`` and ``["ratio", a, b, positive]`` by True, False or None, and
-    ``["value", a]`` by ``[real, imaginary, error]`` as decimal strings, or None."""
+    """Answer each problem: ``["equal", a, b]``, ``["ratio", a, b, positive]`` and ``["sign", a, b]`` by True, False or
+    None, and ``["value", a]`` by ``[real, imaginary, error]`` as decimal strings, or None."""
     replies = []
     for kind, *data in problems:
         try:
@@ -71,7 +71,12 @@ def _apart(left: Scalar, right: Scalar) -> bool:
         return bool(abs(first[0] - second[0]) > first[1] + second[1])
 
 
-def ratio(a: list[Any], b: list[Any], positive: bool) -> bool | None:
+def sign(a: list[Any], b: list[Any]) -> bool | None:
+    """Whether the first tree is a positive multiple of the second, of which it is known to be a real multiple."""
+    return ratio(a, b, True, proportional=True)
+
+
+def ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool = False) -> bool | None:
     """Whether the first tree is a constant times the second; not zero, and positive where asked."""
     left, right = from_json(a), from_json(b)
     found: tuple[Any, Any] | None = None
@@ -94,6 +99,8 @@ def ratio(a: list[Any], b: list[Any], positive: bool) -> bool | None:
             found = quotient, error
     if found is None:
         return None
+    if proportional:
+        return True if mp.re(found[0]) > found[1] else None
     quotient = sympy.cancel(sympy.expand(build(left)) / sympy.expand(build(right)))
     if quotient.free_symbols:
         quotient = sympy.simplify(quotient)
@@ -112,7 +119,7 @@ def value(a: list[Any]) -> list[str] | None:
 
 _CIRCULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc)
 _HYPERBOLIC = (sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy.csch)
-_KINDS: dict[str, Callable[..., Any]] = {"equal": equal, "ratio": ratio, "value": value}
+_KINDS: dict[str, Callable[..., Any]] = {"equal": equal, "ratio": ratio, "sign": sign, "value": value}
 
 
 def _points(left: Scalar, right: Scalar) -> list[dict[str, Any]]:

@@ -110,3 +110,88 @@ def test_what_differs_late_or_far_away_is_wrong_and_decided(answer: str, referen
 def test_points_far_away_do_not_refute_what_large_numbers_hide():
     assert judged(r"\cosh^2 x-\sinh^2 x", "1").success
     assert not judged(r"\cosh^2 x-\sinh^2 x", "1+10^{-30}").success
+
+
+@pytest.mark.parametrize("name", ["a", "y", "u", "N", "s", r"\phi", "a_n", "f", r"\mathrm{f}", r"\text{f}", "f^2"])
+@pytest.mark.parametrize("brackets", ["(%s)", r"\left(%s\right)"])
+def test_a_name_before_a_number_in_brackets_is_a_function_and_no_factor(name: str, brackets: str):
+    at_two = name + brackets % 2 + "=3"
+    assert judged(at_two, at_two).success
+    for wrong in (name + brackets % 4 + "=6", name + brackets % 1 + "=1.5", f"{name}=1.5", f"2{name}=3"):
+        assert not judged(wrong, at_two).success, wrong
+
+
+def test_square_brackets_behind_a_function_are_no_factor_either():
+    assert judged("f[2]=3", "f(2)=3").success
+    assert not judged("f[4]=6", "f[2]=3").success
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [("x(x+1)", "x^2+x"), ("x(2y)", "2xy"), ("i(2)", "2i"), (r"\pi(2)", r"2\pi"), ("2(x)", "2x")],
+)
+def test_a_variable_before_an_expression_in_brackets_is_a_factor(answer: str, reference: str):
+    assert judged(answer, reference).success
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [
+        (r"10^{-61}\sin1", r"10^{-60}\sin 1", False),
+        (r"10^{-501}\sin1", r"10^{-500}\sin 1", False),
+        ("0", r"10^{-600}\sin 1", False),
+        (r"2\cdot10^{-60}\sin 1\cos 1", r"10^{-60}\sin 2", True),
+        (r"\sin\pi", "0", True),
+    ],
+)
+def test_small_values_are_told_apart(answer: str, reference: str, right: bool):
+    assert judged(answer, reference).success == right
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [
+        (r"x\sqrt2<2", r"x<\sqrt2", True),
+        (r"-x\sqrt2>-2", r"x<\sqrt2", True),
+        (r"(\sqrt2-\sqrt3)x<\sqrt2-\sqrt3", "x>1", True),
+        (r"(\sqrt2-\sqrt3)x<\sqrt2-\sqrt3", "x<1", False),
+        (r"-x\sqrt2<2", r"x<\sqrt2", False),
+        (r"x\sqrt2\le2", r"x<\sqrt2", False),
+    ],
+)
+def test_the_sign_of_an_irrational_factor_of_an_inequality_counts(answer: str, reference: str, right: bool):
+    assert judged(answer, reference).success == right
+
+
+def test_a_number_before_an_exponent_with_a_variable_is_no_subscript():
+    assert judged(r"\frac{n2^n}{2}", r"n\cdot2^{n-1}").success
+    assert judged("n2^{n-1}", r"n\cdot2^{n-1}").success
+    assert not judged("n2^n", r"n\cdot2^{n-1}").success
+    for answer in ("x2", "x2^2", r"\sin n2^n"):
+        assert judged(answer, "4x").malformed
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [
+        ("x=1, x=2", "1, 2", True),
+        ("x=1,2", "1, 2", True),
+        ("x=1 or x=2", "1, 2", True),
+        ("x=2, x=1", "1, 2", False),
+        ("x=1, y=2", "1, 2", False),
+        ("x=1, x=2, x=3", "1, 2", False),
+        ("x=1, x=2", "(1, 2)", False),
+        ("x=1 and x=2", "1, 2", False),
+        ("(1,2)", "(x,y)=(1,2)", True),
+        ("(x,y)=(1,2)", "(1,2)", True),
+        ("(y,x)=(1,2)", "(1,2)", False),
+        ("(x,x)=(1,2)", "(1,2)", False),
+        ("(x,y)=(2,1)", "(1,2)", False),
+        ("(x,y)=(1,2,3)", "(1,2,3)", False),
+        ("(1,2)", "(x,y,z)=(1,2)", False),
+    ],
+)
+def test_names_may_be_given_to_a_list_or_a_tuple(answer: str, reference: str, right: bool):
+    assert judged(answer, reference).success == right
+    if right:
+        assert not judged(answer, reference, assignment=False).success
