@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import pairwise
 
 from .normal import Budget, Ring, TooBig
 from .tree import (
@@ -78,7 +79,8 @@ def _names(value: Value) -> bool:
     if not isinstance(value, Group) or value.kind != "()":
         return False
     names = [item.name if isinstance(item, Sym) else "\\" for item in value.items]
-    return all(first < second for first, second in zip(names, names[1:])) and not any("\\" in name for name in names)
+    in_order = all(first < second for first, second in pairwise(names))
+    return in_order and not any("\\" in name for name in names)
 
 
 def free(value: Value) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import ceil, floor
 from typing import Any, TypeAlias
 
 from mpmath import mp
@@ -20,24 +21,29 @@ Precisions: TypeAlias = "tuple[tuple[int, int], ...]"
 DIGITS: Precisions = ((30, 55), (400, 450))
 # Beyond this many binary digits before the point nothing is computed.
 MAX_LOG = 10**6
+MAX_PHASE = 10**4
 UNKNOWN_BASE = "\\log"
 
 
 class Undefined(ArithmeticError):
-    """There is no value here: a pole, an argument outside the domain, or a number too large to compute."""
+    """There is no value here: a pole, or an argument outside the domain."""
 
 
 class Unclear(ArithmeticError):
-    """The value hangs on digits that are not there, such as the floor of what may be a whole number."""
+    """There may be a value, but it is too large to compute or hangs on digits that are not there, such as the floor of
+    what may be a whole number."""
 
 
-def literal(tree: Scalar) -> Fraction | None:
-    """The rational number that a tree of numbers, sums, products and inverses writes; None for all else."""
+def literal(tree: Scalar, point: Mapping[str, Fraction] | None = None) -> Fraction | None:
+    """The rational number that a tree of numbers, sums, products and inverses writes, or has at a point; None for all
+    else."""
     if isinstance(tree, Num):
         return tree.value
-    if isinstance(tree, Sym) or tree.op not in ("+", "*", "^"):
+    if isinstance(tree, Sym):
+        return point[tree.name] if point else None
+    if tree.op not in ("+", "*", "^"):
         return None
-    values = [literal(arg) for arg in tree.args]
+    values = [literal(arg, point) for arg in tree.args]
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None
@@ -76,8 +82,11 @@ def approximate(tree: Scalar, point: Mapping[str, Fraction], precisions: Precisi
             for size in (value, max(value, 1)):
                 if size and doubt <= size * mp.mpf(10) ** -8:
                     return values[1], max(1000 * lost * mp.mpf(10) ** (low - high), max(size, largest) * last)
-    # It does not settle: a pole, or as good as one.
-    raise Undefined
+    with mp.workdps(high):
+        if abs(values[1]) > abs(values[0]) * mp.mpf(10) ** 10:
+            # The more digits, the larger: a pole, or as good as one.
+            raise Undefined
+    raise Unclear
 
 
 def _value(tree: Scalar, point: Mapping[str, Fraction], summands: list[Any]) -> Any:
@@ -95,6 +104,8 @@ def _value(tree: Scalar, point: Mapping[str, Fraction], summands: list[Any]) -> 
         if op == "root" and exponent is not None:
             exponent = 1 / exponent if exponent else None
         return _power(_value(tree.args[0], point, summands), exponent, tree, point, summands)
+    if op in ("floor", "ceil") and (exact := literal(tree.args[0], point)) is not None:
+        return mp.mpf(ceil(exact) if op == "ceil" else floor(exact))
     args = [_value(arg, point, summands) for arg in tree.args]
     if op == "+":
         summands += map(abs, args)
@@ -110,7 +121,7 @@ def _value(tree: Scalar, point: Mapping[str, Fraction], summands: list[Any]) -> 
         return _log(args[0]) / _nonzero(_log(args[1]))
     if op == "binomial":
         if max(abs(arg) for arg in args) > 10**4:
-            raise Undefined
+            raise Unclear
         return mp.binomial(*args)
     return _FUNCTIONS[op](args[0])
 
@@ -128,9 +139,11 @@ def _power(
         if mp.re(power) <= 0:
             raise Undefined
         return base
-    if abs(power) * (abs(mp.log(abs(base))) + 4) > MAX_LOG:
-        raise Undefined
-    if exponent is not None and exponent.denominator == 1:
+    logarithm = power * mp.log(base)
+    # Size, and the turns of the phase, which take as many digits as they have.
+    if abs(mp.re(logarithm)) > MAX_LOG or abs(mp.im(logarithm)) > mp.mpf(10) ** MAX_PHASE:
+        raise Unclear
+    if exponent is not None and exponent.denominator == 1 and abs(exponent) < MAX_LOG:
         return base ** int(exponent)
     if exponent is not None and exponent.denominator % 2 and mp.im(base) == 0 and mp.re(base) < 0:
         return (-1) ** exponent.numerator * (-mp.re(base)) ** power
@@ -162,7 +175,7 @@ def _whole(value: Any, up: bool) -> Any:
 
 def _factorial(value: Any) -> Any:
     if abs(value) > 10**4:
-        raise Undefined
+        raise Unclear
     return mp.gamma(value + 1)
 
 
@@ -195,7 +208,7 @@ _FUNCTIONS: dict[str, Any] = {
 
 def _small(value: Any) -> Any:
     if abs(value) > MAX_LOG:
-        raise Undefined
+        raise Unclear
     return value
 
 
@@ -213,13 +226,14 @@ def guarded(tree: Scalar, point: Mapping[str, Fraction], precisions: Precisions 
 _NEAR = ((1, 1), (1, 1), (1, 1), (1, -1), (1, 0), (1, 0), (1, 0), (1, 0))
 _FAR = ((10, 1), (100, -1), (300, 1), (10, -1))
 _REGIONS = (*_NEAR, *_FAR)
+_WHOLE = (4, -7)
 """Scale of a point, and its sign: 0 for mixed ones."""
 
 
-def points(names: list[str]) -> list[dict[str, Fraction]]:
+def points(names: list[str], whole: bool = False) -> list[dict[str, Fraction]]:
     """Where expressions in these variables are compared: fixed points without small relations. Eight are near zero,
     where all variables are positive in three, negative in one, and of mixed sign in the rest; four are far from it, two
-    on either side, for what changes only there, as ``|x - 10|`` does."""
+    on either side, for what changes only there, as ``|x - 10|`` does. Two more are whole numbers, where asked for."""
     state, rows = 20_011, []
     for scale, sign in _REGIONS:
         point = {}
@@ -230,4 +244,6 @@ def points(names: list[str]) -> list[dict[str, Fraction]]:
             negative = sign < 0 or (not sign and state >> 20 & 1)
             point[name] = size + 1 if name == UNKNOWN_BASE else -size if negative else size
         rows.append(point)
+    if whole:
+        rows += [{name: Fraction(start + 3 * k) for k, name in enumerate(names)} for start in _WHOLE]
     return rows

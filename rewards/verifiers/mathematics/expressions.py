@@ -217,7 +217,7 @@ class Expressions(Measures):
             value = Apply(token.text)
         elif kind in ("(", "[", "{", "\\{", "⟨", "]", "∅"):
             value = self._bracket()
-        elif kind == "|" and not self._bars:
+        elif kind == "|":
             value = self._between("|", "|", "abs")
         elif kind == "⌊":
             value = self._between("⌊", "⌋", "floor")

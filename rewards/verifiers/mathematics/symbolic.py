@@ -15,7 +15,7 @@ from sympy.core.cache import clear_cache
 from sympy.simplify.fu import TR8
 
 from .evaluate import DIGITS, UNKNOWN_BASE, Unclear, guarded, literal, points
-from .tree import Num, Scalar, Sym, difference, from_json, symbols
+from .tree import Num, Scalar, Sym, difference, from_json, occurrences, symbols
 from .vocabulary import HYPERBOLIC_AND_CIRCULAR
 
 MAX_BITS = 1 << 17
@@ -44,7 +44,10 @@ def equal(a: list[Any], b: list[Any]) -> bool | None:
     left, right = from_json(a), from_json(b)
     agreed = lonely = 0
     for point in _points(left, right):
-        first, second = _both(left, right, point)
+        try:
+            first, second = _both(left, right, point)
+        except Unclear:
+            continue
         if first is None or second is None:
             lonely += first is not second
             continue
@@ -81,7 +84,10 @@ def ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool = False
     left, right = from_json(a), from_json(b)
     found: tuple[Any, Any] | None = None
     for point in _points(left, right):
-        first, second = _both(left, right, point)
+        try:
+            first, second = _both(left, right, point)
+        except Unclear:
+            continue
         if first is None or second is None:
             continue
         (x, x_error), (y, y_error) = first, second
@@ -124,7 +130,7 @@ _KINDS: dict[str, Callable[..., Any]] = {"equal": equal, "ratio": ratio, "sign":
 
 def _points(left: Scalar, right: Scalar) -> list[dict[str, Any]]:
     names = sorted(symbols(left) | symbols(right) | ({UNKNOWN_BASE} if _open_log(left) or _open_log(right) else set()))
-    everywhere = points(names)
+    everywhere = points(names, whole=any(occurrences(tree, op) for tree in (left, right) for op in ("floor", "ceil")))
     return everywhere if names else everywhere[:1]
 
 

@@ -195,3 +195,26 @@ def test_names_may_be_given_to_a_list_or_a_tuple(answer: str, reference: str, ri
     assert judged(answer, reference).success == right
     if right:
         assert not judged(answer, reference, assignment=False).success
+
+
+def test_bars_nest():
+    for answer in ("||x|-1|", "|1-|x||", r"\left|\left|x\right|-1\right|"):
+        assert judged(answer, "||x|-1|").success, answer
+    for answer in ("|x-1|", "|x|-1", "|x+1|"):
+        assert not judged(answer, "||x|-1|").success, answer
+    assert judged("|x||y|", "|xy|").success
+
+
+def test_what_differs_at_whole_numbers_only_is_wrong():
+    assert not judged(r"\lfloor x\rfloor+\lfloor-x\rfloor", "-1").success
+    assert not judged(r"2\lfloor x\rfloor+1", r"\lfloor x\rfloor+\lceil x\rceil").success
+    assert judged(r"\lfloor x+1\rfloor", r"\lfloor x\rfloor+1").success
+
+
+def test_a_large_imaginary_exponent_has_a_value():
+    assert judged("e^{2ie^{12}}", r"\cos(2e^{12})+i\sin(2e^{12})").success
+    assert not judged("e^{2ie^{13}}", r"\cos(2e^{12})+i\sin(2e^{12})").success
+
+
+def test_what_is_too_large_to_compute_is_left_open_and_not_wrong():
+    assert not verify("math", "e^{-e^{20}}", "0").valid
