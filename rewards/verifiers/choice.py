@@ -99,7 +99,7 @@ def _checked(reference: str, options: Mapping[str, str] | Sequence[str] | None) 
     if options is None:
         return {}
     if not isinstance(options, Mapping):
-        if isinstance(options, str) or len(options) > 26:
+        if isinstance(options, str) or not isinstance(options, Sequence) or len(options) > 26:
             raise InputError(f"the options of a choice must be at most 26 texts, not {options!r}.")
         options = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", options))
     texts = {str(letter).upper(): text for letter, text in options.items()}

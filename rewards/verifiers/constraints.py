@@ -7,6 +7,7 @@ apart. `KINDS` lists them with their parameters.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -155,7 +156,7 @@ def _checked(reference: Any) -> list[Mapping[str, Any]]:
 
 
 def _check(constraint: Mapping[str, Any]) -> None:
-    if constraint["kind"] not in KINDS:
+    if not isinstance(constraint["kind"], str) or constraint["kind"] not in KINDS:
         raise unknown_name("kind of constraint", str(constraint["kind"]), KINDS)
     known = KINDS[constraint["kind"]][1]
     given = set(constraint) - {"kind"}
@@ -170,6 +171,8 @@ def _check(constraint: Mapping[str, Any]) -> None:
     for name in given & {"min", "max"}:
         if isinstance(constraint[name], bool) or not isinstance(constraint[name], int) or constraint[name] < 0:
             raise InputError(f"{name} of a constraint must be an int of at least 0, not {constraint[name]!r}.")
+    if constraint.get("min", 0) > constraint.get("max", math.inf):
+        raise InputError(f"min of a constraint must not exceed max, as no text could keep {dict(constraint)!r}.")
     texts = constraint.get("texts", [constraint["text"]] if "text" in given else ["x"])
     if not isinstance(texts, (list, tuple)) or not texts or not all(isinstance(t, str) and t.strip() for t in texts):
         raise InputError(f"a constraint's text must not be blank; received {dict(constraint)!r}.")

@@ -137,9 +137,10 @@ def _tokens(text: str) -> Iterator[str]:
 
 def _checked(reference: Any) -> tuple[list[int], int]:
     if isinstance(reference, Mapping) and set(reference) >= {"numbers", "target"}:
-        numbers, target = list(reference["numbers"]), reference["target"]
-        if numbers and all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in [*numbers, target]):
-            return numbers, target
+        numbers, target = reference["numbers"], reference["target"]
+        usable = isinstance(numbers, Sequence) and len(numbers) > 0
+        if usable and all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in [*numbers, target]):
+            return list(numbers), target
     raise InputError(
         f"the countdown verifier needs {{'numbers': [25, 5, 3], 'target': 60}} as reference, not {reference!r}."
     )

@@ -106,8 +106,10 @@ def _pairs(opened: int, closed: int) -> float:
 
 
 def _checked(reference: Sequence[str]) -> list[str]:
-    if not isinstance(reference, (list, tuple)) or not reference or len(set(reference)) < len(reference):
+    if not isinstance(reference, (list, tuple)) or not reference:
         raise InputError(f"the format verifier needs a list of different tags as reference, not {reference!r}.")
     if not all(isinstance(tag, str) and _NAME.fullmatch(tag) for tag in reference):
         raise InputError(f"a tag must be a name such as 'think'; the reference is {reference!r}.")
+    if len(set(reference)) < len(reference):
+        raise InputError(f"the format verifier needs a list of different tags as reference, not {reference!r}.")
     return list(reference)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...errors import InputError, MissingExtra
+from ..arguments import checked_number
 from ..verdict import Verdict
 from .json_text import JsonError, canonical, checked_value, parse_json, same_json, unfenced
 from .registry import CORRECT, VERIFIERS, rejected
@@ -39,7 +40,7 @@ def verify_json(
         compare: False judges by the schema alone.
         fenced: accept the text in a code fence too.
         duplicate_keys: let a later key replace an earlier equal one; otherwise such text is malformed.
-        seconds: CPU time that checking the schema may take, looked at between two of its keywords; more than 0. A
+        seconds: CPU time that checking the schema may take, looked at between two of its keywords; at least 0.001. A
             schema that refers to itself several times can take time exponential in the depth of an answer.
 
     Returns:
@@ -55,8 +56,7 @@ def verify_json(
         checked_value(reference, "the reference of the json verifier")
     elif schema is None:
         raise InputError("the json verifier with compare=False needs a schema, not None.")
-    if not seconds > 0.0:
-        raise InputError(f"seconds of the json verifier must be more than 0, not {seconds!r}.")
+    checked_number("seconds of the json verifier", seconds, low=0.001)
     validator = _validator(schema, seconds) if schema is not None else None
     text = unfenced(answer) if fenced else answer
     try:
@@ -92,8 +92,10 @@ def _validator(schema: Any, seconds: float) -> Any:
         from jsonschema.validators import extend, validator_for
     except ImportError:
         raise MissingExtra("checking JSON against a schema", "json") from None
+    if not isinstance(schema, (Mapping, bool)):
+        raise InputError(f"the schema of the json verifier must be a mapping or a bool, not {schema!r:.150}.")
     checked_value(schema, "the schema of the json verifier")
-    kind = validator_for(schema, default=jsonschema.Draft202012Validator)
+    kind: Any = validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
         kind.check_schema(schema)
     except jsonschema.SchemaError as error:

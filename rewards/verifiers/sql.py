@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ..arguments import checked_count, checked_number
 from ..verdict import Verdict
 from .json_text import unfenced
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
@@ -93,8 +94,11 @@ def verify_sql(
         ``valid=False`` where the gold query did not finish in time.
 
     Raises:
-        InputError: the reference is not of this form, its script or gold query fails, or it has no or too many rows.
+        InputError: the reference is not of this form, its script or gold query fails, or it has no or too many rows; or
+            a bound that is no bound.
     """
+    checked_number("seconds of the sql verifier", seconds, low=0.001)
+    checked_count("max_rows of the sql verifier", max_rows, low=1)
     database, gold = _checked(reference)
     try:
         expected = _gold(database, gold, seconds, max_rows)
@@ -198,6 +202,11 @@ def _connect(database: Database) -> sqlite3.Connection:
             raise InputError(f"there is no database file {database.path!r}.")
         uri = f"{Path(database.path).absolute().as_uri()}?mode=ro&immutable=1"
         connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
+        except sqlite3.Error as error:
+            connection.close()
+            raise InputError(f"{database.path!r} is no database that sqlite can read: {error}.") from None
     else:
         image = _image(database.schema or "")
         connection = sqlite3.connect(":memory:", check_same_thread=False)

@@ -35,8 +35,9 @@ def verify_verdict(
     Raises:
         InputError: labels that are not as above, a reference that is none of them, or a window below 1.
     """
-    usable = not isinstance(labels, str) and len(set(labels)) == len(labels) >= 2
-    if not usable or any(not isinstance(label, str) or not label.strip("[] ") for label in labels):
+    usable = isinstance(labels, Sequence) and not isinstance(labels, str)
+    usable = usable and all(isinstance(label, str) and label.strip("[] ") for label in labels)
+    if not usable or not len(set(labels)) == len(labels) >= 2:
         raise InputError(f"the labels of a verdict must be at least two different texts, not {labels!r}.")
     if reference not in labels:
         raise InputError(f"the verdict verifier needs one of {list(labels)!r} as reference, not {reference!r}.")
