@@ -6,15 +6,16 @@ Sampled numbers can only refute. An equality that sympy cannot prove stays undec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import sympy
 from mpmath import mp
 from sympy.core.cache import clear_cache
-from sympy.simplify.fu import TR8
 
 from .evaluate import DIGITS, UNKNOWN_BASE, Unclear, guarded, literal, points
+from .proofs import vanishes
 from .tree import Num, Scalar, Sym, difference, from_json, occurrences, symbols
 from .vocabulary import HYPERBOLIC_AND_CIRCULAR
 
@@ -40,9 +41,15 @@ def answer(problems: list[list[Any]]) -> list[Any]:
 
 
 def equal(a: list[Any], b: list[Any]) -> bool | None:
-    """Whether two trees are equal at every real point where both are defined."""
+    """Whether two trees are equal at every real point where both are defined, and at least one is a real number.
+
+    Where i is written, or no point is left, complex values count at every point.
+    """
     left, right = from_json(a), from_json(b)
+    everything = bool(occurrences(left, "i") or occurrences(right, "i") or not symbols(left) | symbols(right))
     agreed = lonely = 0
+    counted: list[dict[str, Any]] = []
+    ignored = False
     for point in _points(left, right):
         try:
             first, second = _both(left, right, point)
@@ -53,15 +60,36 @@ def equal(a: list[Any], b: list[Any]) -> bool | None:
             continue
         (x, x_error), (y, y_error) = first, second
         with mp.workdps(55):
-            if abs(x - y) > x_error + y_error:
+            differ = abs(x - y) > x_error + y_error
+            if not everything and abs(mp.im(x)) > x_error and abs(mp.im(y)) > y_error:
+                ignored |= differ
+                continue
+            if differ:
                 return False
         agreed += 1
+        counted.append(point)
     if not agreed:
-        # Where the one has a value the other never does.
-        return False if lonely else None
+        # Where the one has a value the other never does, or neither is ever real and they differ.
+        return False if lonely or ignored else None
+    if ignored:
+        return _equal_where_real(left, right, counted)
     if not symbols(left) | symbols(right) and _apart(left, right):
         return False
-    return True if _vanishes(build(difference(left, right))) else None
+    return True if vanishes(build(difference(left, right))) else None
+
+
+def _equal_where_real(left: Scalar, right: Scalar, counted: list[dict[str, Any]]) -> bool | None:
+    """Whether two trees are equal where a variable has the sign that it has at all points that count, and can be shown
+    to be no real numbers where it has the other one."""
+    signs = {name: {point[name] > 0 for point in counted} for name in counted[0] if name != UNKNOWN_BASE}
+    for name, found in signs.items():
+        if len(found) > 1:
+            continue
+        size = sympy.Symbol(name, positive=True)
+        within, beyond = (size, -size) if found.pop() else (-size, size)
+        if all(build(tree, {name: beyond}).is_extended_real is False for tree in (left, right)):
+            return True if vanishes(build(difference(left, right), {name: within})) else None
+    return None
 
 
 def _apart(left: Scalar, right: Scalar) -> bool:
@@ -123,8 +151,6 @@ def value(a: list[Any]) -> list[str] | None:
         return [str(mp.nstr(part, 58, strip_zeros=False)) for part in (mp.re(number), mp.im(number), error)]
 
 
-_CIRCULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc)
-_HYPERBOLIC = (sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy.csch)
 _KINDS: dict[str, Callable[..., Any]] = {"equal": equal, "ratio": ratio, "sign": sign, "value": value}
 
 
@@ -144,15 +170,15 @@ def _both(left: Scalar, right: Scalar, point: dict[str, Any]) -> tuple[Any, Any]
     return guarded(left, point), guarded(right, point)
 
 
-def build(tree: Scalar) -> Any:
-    """The sympy expression of a tree; variables are real."""
+def build(tree: Scalar, symbols: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """The sympy expression of a tree; variables are real where ``symbols`` does not say more of them."""
     if isinstance(tree, Num):
         return sympy.Rational(tree.value.numerator, tree.value.denominator)
     if isinstance(tree, Sym):
-        return sympy.Symbol(tree.name, real=True)
+        return symbols.get(tree.name) or sympy.Symbol(tree.name, real=True)
     if not tree.args:
         return {"pi": sympy.pi, "e": sympy.E, "i": sympy.I}[tree.op]
-    args = [build(arg) for arg in tree.args]
+    args = [build(arg, symbols) for arg in tree.args]
     if tree.op == "+":
         return sympy.Add(*args)
     if tree.op == "*":
@@ -206,59 +232,3 @@ _FUNCTIONS: dict[str, Any] = {
     "factorial": _factorial,
     "binomial": _binomial,
 }
-
-
-def _vanishes(expression: Any) -> bool:
-    """Whether sympy can prove that an expression is zero; the cheap ways come first."""
-    return expression == 0 or any(_reduced(expression, step) for step in _STEPS)
-
-
-def _reduced(expression: Any, step: Callable[[Any], Any]) -> bool:
-    try:
-        return step(expression) == 0
-    except (NotImplementedError, sympy.polys.polyerrors.BasePolynomialError, ValueError, TypeError, ZeroDivisionError):
-        return False
-
-
-def _algebraic(expression: Any) -> Any:
-    if expression.is_number and expression.is_algebraic:
-        x = sympy.Dummy("x")
-        return 0 if sympy.minimal_polynomial(expression, x) == x else 1
-    return 1
-
-
-def _without_products(expression: Any) -> Any:
-    """The numerator as a sum of sines and cosines of multiples, which is zero only if it is written as zero.
-
-    Multiple angles are not expanded: sin(100x) would become a polynomial of degree 100.
-    """
-    expression = expression.replace(sympy.tan, lambda x: sympy.sin(x) / sympy.cos(x))
-    expression = expression.replace(sympy.cot, lambda x: sympy.cos(x) / sympy.sin(x))
-    expression = expression.replace(sympy.sec, lambda x: 1 / sympy.cos(x))
-    expression = expression.replace(sympy.csc, lambda x: 1 / sympy.sin(x))
-    numerator, _ = sympy.fraction(sympy.together(expression))
-    return sympy.expand(TR8(sympy.expand(numerator)))
-
-
-def _factored_roots(expression: Any) -> Any:
-    """Every radicand factored, so that the roots of squares become absolute values."""
-    return expression.replace(
-        lambda node: node.is_Pow and node.exp.is_Rational and not node.exp.is_Integer,
-        lambda node: sympy.Pow(sympy.factor(node.base), node.exp),
-    )
-
-
-_STEPS: tuple[Callable[[Any], Any], ...] = (
-    sympy.expand,
-    lambda e: sympy.expand(sympy.expand_log(e, factor=True)),
-    lambda e: _without_products(e) if e.has(*_CIRCULAR) else 1,
-    lambda e: sympy.expand(e.rewrite(sympy.exp)) if e.has(sympy.I, *_HYPERBOLIC) else 1,
-    lambda e: sympy.cancel(sympy.together(e)),
-    lambda e: sympy.radsimp(sympy.sqrtdenest(e)),
-    _algebraic,
-    lambda e: sympy.expand(_factored_roots(e)),
-    lambda e: sympy.expand(e.rewrite(sympy.asin)) if e.has(sympy.acos) else 1,
-    sympy.simplify,
-    lambda e: sympy.simplify(e.rewrite(sympy.exp)),
-    lambda e: sympy.gammasimp(sympy.combsimp(e)),
-)

@@ -218,3 +218,58 @@ def test_a_large_imaginary_exponent_has_a_value():
 
 def test_what_is_too_large_to_compute_is_left_open_and_not_wrong():
     assert not verify("math", "e^{-e^{20}}", "0").valid
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [
+        (r"2x\sqrt{3x}", r"\sqrt{12x^3}", True),
+        (r"\ln(x^3)", r"3\ln x", True),
+        (r"2x\sqrt{2x}", r"\sqrt{12x^3}", False),
+        (r"\ln(x^2)", r"2\ln x", False),
+        (r"\sqrt{x}\sqrt{y}", r"\sqrt{xy}", False),
+        (r"\ln(xy)", r"\ln x+\ln y", False),
+        (r"\sqrt{-x^2-1}", r"2\sqrt{-x^2-1}", False),
+        (r"x\sqrt{-4}", r"x\sqrt{-9}", False),
+        (r"i\sqrt{x}", r"\sqrt{-x}", False),
+        (r"\sqrt{x}+|x-200|", r"\sqrt{x}+x-200", False),
+        (r"\sqrt{x}+\sqrt{(x-1)^2}", r"\sqrt{x}+x-1", False),
+    ],
+)
+def test_where_neither_side_is_real_nothing_is_compared(answer: str, reference: str, right: bool):
+    assert judged(answer, reference).success == right
+    assert judged(reference, answer).success == right
+
+
+def test_a_domain_that_cannot_be_shown_leaves_the_answer_open():
+    assert not verify("math", r"(x-1)\sqrt{x-1}", r"\sqrt{(x-1)^3}").valid
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [
+        (r"\frac{\pi}{4}", r"\arctan\frac12+\arctan\frac13", True),
+        (r"\arcsin\frac{\sqrt2}{2}", r"\arctan\frac12+\arctan\frac13", True),
+        (r"\pi", r"\arctan 1+\arctan 2+\arctan 3", True),
+        (r"\frac{\pi}{4}", r"4\arctan\frac15-\arctan\frac1{239}", True),
+        (r"\frac12\arctan\frac43", r"\arctan\frac12", True),
+        ("0", r"\arctan 1+\arctan 2+\arctan 3", False),
+        (r"\frac{\pi}{4}", r"4\arctan\frac15-\arctan\frac1{240}", False),
+        (r"arcsinh(x)", r"\ln(x+\sqrt{x^2+1})", True),
+        (r"-\ln(\sqrt{x^2+1}-x)", r"\ln(x+\sqrt{x^2+1})", True),
+        (r"\ln(\sqrt{x^2+1}-x)", r"\ln(x+\sqrt{x^2+1})", False),
+        (r"\frac12\ln(x^2)", r"\ln|x|", True),
+        (r"\ln|x|", r"\ln x", False),
+    ],
+)
+def test_arctangents_and_logarithms_are_added_up(answer: str, reference: str, right: bool):
+    assert judged(answer, reference).success == right
+
+
+def test_a_quarter_turn_more_is_not_the_same_angle():
+    proofs = pytest.importorskip("palaestra.rewards.verifiers.mathematics.proofs")
+    sympy = pytest.importorskip("sympy")
+    angle = sympy.atan(sympy.Rational(1, 2)) + sympy.atan(sympy.Rational(1, 3))
+    # The product of (1 + i/2) and (1 + i/3) has the argument of all of these, up to quarter turns.
+    zero = [k for k in range(-8, 9) if proofs.vanishes(angle - k * sympy.pi / 4)]
+    assert zero == [1]
