@@ -379,7 +379,7 @@ class Expressions(Measures):
             degree = scalar(self._additive())
             self._expect("]")
         base = self._log_base(token) if name == "log" and self._take("_") else None
-        exponent = self._exponent() if self._token.kind == "^" and name != "sqrt" and self._take("^") else None
+        exponent = self._function_exponent(token) if name != "sqrt" and self._take("^") else None
         if exponent == MINUS_ONE and name in _INVERSES:
             name, exponent = _INVERSES[name], None
         elif isinstance(exponent, Num) and exponent.value < 0:
@@ -389,6 +389,19 @@ class Expressions(Measures):
         self._in_function -= 1
         value = applied(name, arguments, base, degree)
         return value if exponent is None else power(value, exponent)
+
+    def _function_exponent(self, function: Token) -> Scalar:
+        token = self._token
+        if token.kind != "num" or not token.text.isdigit():
+            return self._exponent()
+        if function.value is not None and len(token.text) > 1:
+            # TeX takes one digit: sin^22x is sin^2 2x.
+            following = self._peek()
+            if following.space or following.kind in ("(", "{") or token.text[0] == "1" or token.text[1] == "0":
+                raise Malformed("It is unclear what belongs to an exponent; write braces.")
+            return self._argument()
+        self._at += 1
+        return number(int(token.text))
 
     def _log_base(self, token: Token) -> Scalar:
         if self._token.kind == "num" and token.value is not None and len(self._token.text) > 1:

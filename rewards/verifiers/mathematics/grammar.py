@@ -36,7 +36,7 @@ from .tree import (
     negate,
     occurrences,
 )
-from .vocabulary import CONNECTIVES, CONSTANTS, FUNCTIONS, SHORT_WORDS, SPELLED_GREEK
+from .vocabulary import CONNECTIVES, CONSTANTS, FUNCTIONS, GLUED, SHORT_WORDS, SPELLED_GREEK
 
 MAX_ITEMS = 200
 MAX_REMEMBERED = 300  # characters
@@ -85,7 +85,7 @@ def _words(text: str, in_text: bool) -> Words | None:
 def _wordy(part: str) -> bool:
     if not part.isascii():
         return len(part) > 1 and not all("\u0391" <= character <= "\u03ff" for character in part)
-    if part in CONSTANTS or part in FUNCTIONS or part in SPELLED_GREEK:
+    if GLUED.fullmatch(part) or part in CONSTANTS or part in FUNCTIONS or part in SPELLED_GREEK:
         return False
     return len(part) > 3 or part.lower() in SHORT_WORDS
 

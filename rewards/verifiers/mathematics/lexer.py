@@ -18,6 +18,7 @@ from .vocabulary import (
     CONSTANTS,
     ESCAPED,
     FUNCTIONS,
+    GLUED,
     GREEK,
     IGNORED,
     MAGNITUDES,
@@ -66,6 +67,11 @@ _LETTERS = re.compile(r"[A-Za-z]+")
 _COMMAND = re.compile(r"\\([A-Za-z]+)|\\(.)")
 _ENVIRONMENT = re.compile(r"\{([A-Za-z]+\*?)\}(?:\{[lcr| ]{1,20}\})?")
 _LOG_DIGITS = re.compile(r"([0-9]+)(?= ?\()")
+# "$5$ cm": a formula, and its unit behind it.
+_AMOUNT = re.compile(r"\$([^$\s](?:[^$]*[^$\s\\])?)\$ ?([A-Za-z][A-Za-z/^0-9 ]{0,60})")
+# "]1,2]" and "[1,2[": open ends as brackets that are turned outwards.
+_OUTWARD = re.compile(r"([\[\]])([^\[\],;]{1,80}[,;][^\[\],;]{1,80})([\[\]])")
+_UNION = re.compile(r" *(?:\\cup(?![A-Za-z])|∪|U) *")
 _CHARACTERS = frozenset("+-*/^_()[]{}|,;:=<>≤≥≠!%°±∓∪∩∖∈∅⟨⟩⌊⌋⌈⌉&√∛∜$€£¥₹¢")
 
 
@@ -93,6 +99,8 @@ def unwrap(text: str) -> tuple[str, bool]:
             inner = text[2:-2]
             if text.startswith(opening) and text.endswith(closing) and opening not in inner and closing not in inner:
                 text = inner
+        if amount := _AMOUNT.fullmatch(text):
+            text = f"{amount[1]} {amount[2]}"
         if text.startswith("\\"):
             inner, was_text = _unwrapped_command(text)
             text, in_text = inner, in_text or was_text
@@ -138,9 +146,24 @@ def tokens(text: str) -> list[Token]:
         Malformed: a character, command or number that is not in the grammar.
     """
     out: list[Token] = []
+    text = _turned(text)
     text = _MICRO.sub("u", text)
     _cut(text.translate(UNICODE), out, in_text=False, nesting=0)
     return out
+
+
+def _turned(text: str) -> str:
+    """Intervals with brackets turned outwards, alone or united, with parentheses instead."""
+    if text[:1] not in ("[", "]"):
+        return text
+    joints = _UNION.findall(text)
+    parts = [_OUTWARD.fullmatch(part) for part in _UNION.split(text)]
+    turned = "".join(
+        ("(" if part[1] == "]" else "[") + part[2] + (")" if part[3] == "[" else "]") + joint
+        for part, joint in zip(parts, [*joints, ""])
+        if part
+    )
+    return turned if all(parts) else text
 
 
 def _cut(text: str, out: list[Token], in_text: bool, nesting: int) -> None:
@@ -215,6 +238,8 @@ def _letters(text: str, match: re.Match[str], space: bool, in_text: bool, out: l
         out.append(Token("*", "*", space))
     elif run in MAGNITUDES and out and out[-1].kind == "num":
         out += (Token("*", "*", space), Token("num", str(MAGNITUDES[run]), True, Fraction(MAGNITUDES[run])))
+    elif glued := None if in_text else GLUED.fullmatch(run):
+        out += (Token("func", glued[1], space), Token("letters", glued[2]))
     elif run in CONNECTIVES:
         out.append(Token(run, run, space))
     elif run in FUNCTIONS and not (in_text and run == "sec"):

@@ -121,12 +121,18 @@ def unit_named(name: str, in_text: bool) -> Unit | None:
     return None if unit is not None and not in_text and name in _AMBIGUOUS else unit
 
 
+_SIBILANTS = ("xe", "che", "she", "sse", "zze")
+
+
 def named_anew(word: str) -> Unit:
     """The unit of a counted noun ("apples"): a dimension of its own, the same in singular and plural."""
     word = word.lower()
-    if word.endswith("ies") and len(word) > 4:
-        word = word[:-3] + "y"
-    elif word.endswith("s") and not word.endswith("ss") and len(word) > 3:
+    if word.endswith("s") and not word.endswith("ss") and len(word) > 3:
+        word = word[:-1]
+    if word.endswith("ie"):
+        word = word[:-2] + "y"
+    elif word.endswith(_SIBILANTS):
+        # The singular of boxes is no "boxe", and that of axes is none but for a letter.
         word = word[:-1]
     return Unit((("of " + word, 1),))
 

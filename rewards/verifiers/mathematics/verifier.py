@@ -89,7 +89,7 @@ def verify_math(
         MissingExtra: sympy is needed and not installed.
     """
     options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base)
-    if not 0.0 < deadline <= 600.0:
+    if not _is_number(deadline) or not 0.0 < deadline <= 600.0:
         raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
     if type(reference) is str and not options.inexact:
         # Most answers are plain numbers; for them none of the other options matters.
@@ -163,9 +163,11 @@ def _options(
     if units not in ("required", "optional"):
         raise InputError(f'units must be "required" or "optional", not {units!r}.')
     for name, value in (("tolerance", tolerance), ("absolute_tolerance", absolute_tolerance)):
-        if value is not None and (isinstance(value, bool) or not (math.isfinite(value) and value > 0)):
+        if value is not None and not (_is_number(value) and math.isfinite(value) and value > 0):
             raise InputError(f"{name} must be finite and positive, not {value!r}.")
-    if decimals is not None and (isinstance(decimals, bool) or decimals not in range(101)):
+    if decimals is not None and (
+        not isinstance(decimals, int) or isinstance(decimals, bool) or not 0 <= decimals <= 100
+    ):
         raise InputError(f"decimals must be a whole number from 0 to 100, not {decimals!r}.")
     if log_base is not None and log_base != "e" and (not isinstance(log_base, int) or log_base < 2):
         raise InputError(f'log_base must be "e" or a whole number above 1, not {log_base!r}.')
@@ -178,6 +180,10 @@ def _options(
         decimals=decimals,
         log_base=Fraction(log_base) if isinstance(log_base, int) else log_base,
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
 
 
 def with_log_base(value: Value, base: Fraction | str | None) -> Value:

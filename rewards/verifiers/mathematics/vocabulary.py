@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 
@@ -22,6 +23,8 @@ FUNCTIONS = {
     **{"acosh": "arccosh", "atanh": "arctanh", "lg": "lg", "abs": "abs", "floor": "floor", "ceil": "ceil"},
     **{"ceiling": "ceil", "cbrt": "cbrt", "factorial": "factorial", "binomial": "binomial", "binom": "binomial"},
 }
+# "sinx": a function and the variable behind it.
+GLUED = re.compile("(sin|cos|tan|cot|csc|ln)([xyz])")
 CONSTANTS = {"pi": "pi", "infinity": "oo", "Infinity": "oo", "inf": "oo", "oo": "oo", "infty": "oo"}
 GREEK = frozenset(
     _names(

@@ -273,3 +273,45 @@ def test_a_quarter_turn_more_is_not_the_same_angle():
     # The product of (1 + i/2) and (1 + i/3) has the argument of all of these, up to quarter turns.
     zero = [k for k in range(-8, 9) if proofs.vanishes(angle - k * sympy.pi / 4)]
     assert zero == [1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [
+        (r"3\text{ box}", "3 boxes", True),
+        ("3 movie", "3 movies", True),
+        ("3 berries", "3 berry", True),
+        ("3 caches", "3 cache", True),
+        ("3 planes", "3 plans", False),
+        ("$5$ cm", r"5\text{ cm}", True),
+        ("$5$ dollars", "$5", True),
+        ("$5$ m", "5 cm", False),
+        ("$5$ cm", "5", False),
+        (r"]-\infty,-2]\cup[5,\infty[", r"(-\infty,-2]\cup[5,\infty)", True),
+        ("]1,2]", "(1,2]", True),
+        ("[1,2[", "[1,2)", True),
+        ("[1,2[", "[1,2]", False),
+        ("]1,2]", "[1,2]", False),
+        ("sinx", r"\sin x", True),
+        ("lnx", r"\ln x", True),
+        ("2sinx cosx", r"\sin 2x", True),
+        ("cosx", r"\sin x", False),
+        (r"1-\frac12\sin^22x", r"\sin^4x+\cos^4x", True),
+        (r"2(\sin^2 1+\cos^2 1)", "2", True),
+        (r"\sin^22x", r"(\sin x)^{22}", False),
+    ],
+)
+def test_ways_of_writing(answer: str, reference: str, right: bool):
+    assert judged(answer, reference).success == right
+
+
+def test_more_than_one_digit_behind_a_function_is_unclear():
+    assert judged(r"\sin^10 x", r"\sin^{10} x").malformed
+    assert judged(r"\sin^{10}x", r"(\sin x)^{10}").success
+
+
+@pytest.mark.parametrize("name", ["tolerance", "absolute_tolerance", "decimals", "deadline", "log_base", "units"])
+@pytest.mark.parametrize("value", ["x", [1]])
+def test_an_option_of_the_wrong_type_is_the_callers_error(name: str, value: Any):
+    with pytest.raises(InputError, match=name):
+        verify("math", "5", "5", **{name: value})
