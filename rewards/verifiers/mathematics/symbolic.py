@@ -49,7 +49,7 @@ def equal(a: list[Any], b: list[Any]) -> bool | None:
     everything = bool(occurrences(left, "i") or occurrences(right, "i") or not symbols(left) | symbols(right))
     agreed = lonely = 0
     counted: list[dict[str, Any]] = []
-    ignored = False
+    ignored = alike = False
     for point in _points(left, right):
         try:
             first, second = _both(left, right, point)
@@ -62,13 +62,13 @@ def equal(a: list[Any], b: list[Any]) -> bool | None:
         with mp.workdps(55):
             differ = abs(x - y) > x_error + y_error
             if not everything and abs(mp.im(x)) > x_error and abs(mp.im(y)) > y_error:
-                ignored |= differ
+                ignored, alike = ignored or differ, alike or not differ
                 continue
             if differ:
                 return False
         agreed += 1
         counted.append(point)
-    if not agreed:
+    if not agreed and (lonely or ignored or not alike):
         # Where the one has a value the other never does, or neither is ever real and they differ.
         return False if lonely or ignored else None
     if ignored:

@@ -65,12 +65,23 @@ def verify_math(
 
     Variables are real and functions take principal values (odd roots the real one), so that ``sqrt(x^2)`` is ``|x|``
     and not ``x``, and ``ln(x^2)`` is not ``2 ln(x)``; expressions are equal when they are at every real point where
-    both are defined, so that ``(x^2-1)/(x-1)`` is ``x+1``. ``log`` without a base stands for any base unless
-    ``log_base`` says which.
+    both are defined, so that ``(x^2-1)/(x-1)`` is ``x+1``. Points where neither is a real number do not count unless i
+    is written somewhere, so that ``ln(x^3)`` is ``3 ln(x)``; where it cannot be shown that the two are equal at all the
+    others, as of ``(x-1) sqrt(x-1)`` and ``sqrt((x-1)^3)``, the answer is left undecided. ``log`` without a base stands
+    for any base unless ``log_base`` says which. ``f``, ``g``, ``h`` and their capitals before brackets, and every
+    variable before a number in brackets, are functions: ``f(2)`` is not ``2f``, and is compared as it is written.
+    Directly after a number "million" and its like (dozen, hundred, thousand, billion, trillion, in the short scale) are
+    factors; other words that change a number ("5 halves") are units of their own and are never ignored.
 
     Documented zeros: what has another form than the reference (a list beside a set, ``2 < x < 5`` beside the possible
     point ``(2, 5)``, a number beside digits in a stated base); numbers too large to compute (``9^9^9``) beside anything
-    but the same normal form; an answer that has no value where the reference has one.
+    but the same normal form; an answer that has no value where the reference has one; ``x=2, x=1``
+    beside the list ``1, 2``, in which order counts.
+
+    Not read, as answers malformed and as references an error: primes (``f'(x)``), ``\gcd``, ``\max``, ``\min``, ``\vec``,
+    ``\hat``, ``\overline{AB}``, ``\angle ABC``, ``\triangle``, set builders (``\{x \mid x > 0\}``), congruences, dots for
+    what goes on, sums, integrals, limits, several units in one value (``5 ft 6 in``), words with digits (dates,
+    ``6^{th}``), and TeX's infix ``\over`` and ``\choose``.
 
     Args:
         answer: at most 10,000 characters.
@@ -165,9 +176,7 @@ def _options(
     for name, value in (("tolerance", tolerance), ("absolute_tolerance", absolute_tolerance)):
         if value is not None and not (_is_number(value) and math.isfinite(value) and value > 0):
             raise InputError(f"{name} must be finite and positive, not {value!r}.")
-    if decimals is not None and (
-        not isinstance(decimals, int) or isinstance(decimals, bool) or not 0 <= decimals <= 100
-    ):
+    if decimals is not None and (isinstance(decimals, bool) or decimals not in range(101)):
         raise InputError(f"decimals must be a whole number from 0 to 100, not {decimals!r}.")
     if log_base is not None and log_base != "e" and (not isinstance(log_base, int) or log_base < 2):
         raise InputError(f'log_base must be "e" or a whole number above 1, not {log_base!r}.')

@@ -315,3 +315,8 @@ def test_more_than_one_digit_behind_a_function_is_unclear():
 def test_an_option_of_the_wrong_type_is_the_callers_error(name: str, value: Any):
     with pytest.raises(InputError, match=name):
         verify("math", "5", "5", **{name: value})
+
+
+def test_what_is_real_nowhere_is_compared_as_complex_numbers():
+    assert judged("-(-1)^n", "(-1)^{n+1}").success
+    assert not judged("(-1)^n", "(-1)^{n+1}").success
