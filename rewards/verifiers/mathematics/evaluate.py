@@ -139,6 +139,8 @@ def _power(
         if mp.re(power) <= 0:
             raise Undefined
         return base
+    if exponent is not None and exponent.denominator == 1 and abs(exponent) * max(abs(mp.mag(base)), 1) < MAX_LOG:
+        return base ** int(exponent)
     logarithm = power * mp.log(base)
     # Size, and the turns of the phase, which take as many digits as they have.
     if abs(mp.re(logarithm)) > MAX_LOG or abs(mp.im(logarithm)) > mp.mpf(10) ** MAX_PHASE:

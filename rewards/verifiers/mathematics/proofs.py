@@ -67,14 +67,16 @@ def _arctangents(expression: Any) -> Any:
     where that is a multiple of π/4, and then few digits say which one; no other rational multiple of π occurs.
     """
     total, turns, terms = Fraction(0), Fraction(0), []
-    for factor, coefficient in expression.expand().as_coefficients_dict().items():
+    parts: dict[Any, Any] = expression.expand().as_coefficients_dict()
+    for factor, coefficient in parts.items():
         if not coefficient.is_Rational:
             return 1
         share = Fraction(int(coefficient.p), int(coefficient.q))
         if factor == sympy.pi:
             turns += share
-        elif isinstance(factor, sympy.atan) and factor.args[0].is_Rational:
-            terms.append((share, Fraction(int(factor.args[0].p), int(factor.args[0].q))))
+        elif factor.func == sympy.atan and factor.args[0].is_Rational:
+            tangent = factor.args[0]
+            terms.append((share, Fraction(int(tangent.p), int(tangent.q))))
         else:
             return 1
     if not terms:

@@ -78,10 +78,10 @@ def verify_math(
     but the same normal form; an answer that has no value where the reference has one; ``x=2, x=1``
     beside the list ``1, 2``, in which order counts.
 
-    Not read, as answers malformed and as references an error: primes (``f'(x)``), ``\gcd``, ``\max``, ``\min``, ``\vec``,
-    ``\hat``, ``\overline{AB}``, ``\angle ABC``, ``\triangle``, set builders (``\{x \mid x > 0\}``), congruences, dots for
-    what goes on, sums, integrals, limits, several units in one value (``5 ft 6 in``), words with digits (dates,
-    ``6^{th}``), and TeX's infix ``\over`` and ``\choose``.
+    Not read, as answers malformed and as references an error: primes (``f'(x)``), ``\gcd``, ``\max``, ``\min``,
+    ``\vec``, ``\hat``, ``\overline{AB}``, ``\angle ABC``, ``\triangle``, set builders (``\{x \mid x > 0\}``),
+    congruences, dots for what goes on, sums, integrals, limits, several units in one value (``5 ft 6 in``), words with
+    digits (dates, ``6^{th}``), and TeX's infix ``\over`` and ``\choose``.
 
     Args:
         answer: at most 10,000 characters.
