@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from .build import applied, inverse, mixed, operand, power, product, radians, scalar
 from .lexer import Token
-from .measures import Measures
+from .names import Names
 from .tree import (
     MINUS_ONE,
     ZERO,
@@ -26,22 +26,16 @@ from .tree import (
     negate,
     number,
 )
-from .vocabulary import HYPERBOLIC_AND_CIRCULAR, SHORT_WORDS
+from .vocabulary import HYPERBOLIC_AND_CIRCULAR
 
 _INVERSES = {name: "arc" + name for name in HYPERBOLIC_AND_CIRCULAR}
 _BEGINS_FACTOR = frozenset(("sym", "const", "func", "letters", "word", "(", "{", "[", "√", "∛", "∜", "⌊", "⌈", "cmd"))
 # Functions that need brackets: without them it is unclear where the argument ends.
 _BRACKETED = frozenset(("abs", "floor", "ceil", "factorial", "binomial", "cbrt"))
-# Names of functions, whose value at a place is one thing and never a product: f(2) is not 2f.
-_APPLIED = frozenset("fghFGH")
-_APPLIED_TO_ONE = frozenset("PQpqT")
-_NUMERIC = frozenset(("num", "const", "vulgar", "/", "cmd", "{", "}"))
-_MAX_APPLIED = 40  # tokens
-_MAX_ITERATED = 6  # tokens
 _SIMPLE = {"√": 2, "∛": 3, "∜": 4}
 
 
-class Expressions(Measures):
+class Expressions(Names):
     """Recursive descent over tokens; `grammar.Grammar` adds what is made of scalars."""
 
     # Sums and products.
@@ -277,85 +271,6 @@ class Expressions(Measures):
         if following.kind == "num":
             raise Malformed("Two numbers stand side by side.")
         return value
-
-    def _split_letters(self) -> None:
-        """Replace a run of letters by its letters."""
-        token = self._token
-        letters = [Token("letters", character) for character in token.text]
-        letters[0] = letters[0]._replace(space=token.space)
-        self._tokens[self._at : self._at + 1] = letters
-
-    def _name(self) -> Scalar:
-        token = self._token
-        if token.kind == "letters" and len(token.text) > 1:
-            if len(token.text) > 3 or token.text.lower() in SHORT_WORDS:
-                raise Malformed(f"The word {token.text[:30]!r} does not belong to a mathematical value.")
-            self._split_letters()
-            token = self._token
-        if token.kind == "word" and len(token.text) > 1:
-            raise Malformed(f"The word {token.text[:30]!r} does not belong to a mathematical value.")
-        self._at += 1
-        name = f"{token.text}_{self._subscript()}" if self._take("_") else token.text
-        if place := self._place(token):
-            return Sym(name + place)
-        if name != token.text:
-            return Sym(name)
-        if token.text in ("e", "i") and token.kind != "sym":
-            return Apply(token.text)
-        return Sym(token.text)
-
-    def _place(self, name: Token) -> str:
-        """What stands in brackets behind the name of a function, as it is written; "" where the name is a variable.
-
-        A variable directly before a bracket that holds only a number is one as well: nobody writes x(2) for 2x.
-        """
-        start, exponent = self._at, ""
-        known = name.text in _APPLIED and name.kind in ("letters", "word")
-        if self._token.kind == "^":
-            braced = self._peek().kind == "{"
-            inside = self._tokens[start + 2 : start + 2 + _MAX_ITERATED] if braced else [self._peek()]
-            inside = list(takewhile(lambda token: token.kind != "}", inside))
-            exponent = "^" + "".join(token.text or token.kind for token in inside)
-            if not (known or exponent == "^-1"):
-                return ""
-            start += len(inside) + (3 if braced else 1)
-        closing = {"(": ")", "[": "]"}.get(self._peek(start - self._at).kind)
-        if closing is None:
-            return ""
-        depth, written = 0, []
-        for token in self._tokens[start : start + _MAX_APPLIED]:
-            depth += (token.kind in "([") - (token.kind in ")]")
-            written.append(token)
-            if not depth:
-                break
-        else:
-            if known:
-                raise Malformed("The brackets after the name of a function do not close.")
-            return ""
-        inside = written[1:-1]
-        one = len(inside) == 1 and inside[0].kind in ("num", "letters", "sym")
-        amount = any(token.kind in ("num", "const", "vulgar") for token in inside) and all(
-            token.kind in _NUMERIC or (token.kind == "-" and not position) for position, token in enumerate(inside)
-        )
-        to_one = one and name.kind == "letters" and name.text in _APPLIED_TO_ONE and closing == ")"
-        constant = name.kind == "letters" and name.text in ("e", "i")
-        if not (known or to_one or (amount and not exponent and not constant and name.kind != "word")):
-            return ""
-        self._at = start + len(written)
-        return exponent + "(" + " ".join(token.text or token.kind for token in inside) + ")"
-
-    def _subscript(self) -> str:
-        braces = self._take("{")
-        parts = []
-        kinds = ("num", "letters", "word", "sym", *("+-" if braces else ""))
-        while self._token.kind in kinds and (braces or not parts):
-            parts.append(self._token.text)
-            self._at += 1
-        if braces:
-            self._expect("}")
-        if not parts or parts[-1] in "+-":
-            raise Malformed("A subscript must be letters and digits.")
-        return "".join(parts)
 
     def _command(self) -> Scalar:
         name = self._token.text
