@@ -36,7 +36,7 @@ MAY_IMPORT = {
 OUTSIDE = {
     "rewards": {
         *("gymnasium", "numpy", "jsonschema", "mpmath", "openai", "scipy"),
-        *("referencing", "safetensors", "sqlglot", "sympy", "torch"),
+        *("jsonschema_specifications", "referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
     "envs": {"gymnasium", "numpy", "minigrid"},
     "teachers": {"gymnasium", "numpy"},
