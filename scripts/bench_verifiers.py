@@ -278,7 +278,7 @@ def _print(measured: Sequence[Measured], speeds: dict[str, float], failures: boo
         (verdicts, ("n", "false +", "false -", "undec.", "errors")),
         (times, ("p50 ms", "p99 ms", "worst ms", "late", "wrote")),
     ):
-        table.add_column("grader", overflow="fold")
+        table.add_column("grader", no_wrap=True)
         table.add_column("rows", no_wrap=True)
         for column in columns:
             table.add_column(column, justify="right", no_wrap=True)
