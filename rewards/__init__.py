@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import algebra, audit, judges, models, terms, verifiers
 from .episode import Episode, Step
-from .reward import REWARDS, BatchReward, GroupReward, Reward, StepReward, build, make, register
+from .reward import REWARDS, BatchReward, GroupReward, PooledReward, Reward, StepReward, build, make, register
 from .verdict import Verdict
 from .verifiers import VERIFIERS, verify
 from .wrapper import RewardWrapper
@@ -15,6 +15,7 @@ __all__ = [
     "BatchReward",
     "Episode",
     "GroupReward",
+    "PooledReward",
     "Reward",
     "RewardWrapper",
     "Step",

@@ -2,16 +2,17 @@
 `batch` judges several groups.
 
 A reward is either *complete*, the worth of the whole episode, or a *term* that is added to what the environment paid.
-Most rewards derive from one of four bases and implement one method:
+Most rewards derive from one of five bases and implement one method:
 
-=============  ==========================  =============================================================
-base           method                      sees
-=============  ==========================  =============================================================
-`Reward`       ``value(episode)``          one episode
-`StepReward`   ``values(episode)``         one episode; one number a step, whose sum is the value
-`GroupReward`  ``values(episodes)``        the valid episodes of one task
-`BatchReward`  ``values(groups)``          the valid episodes of all tasks of a training step
-=============  ==========================  =============================================================
+==============  =========================  =============================================================
+base            method                     sees
+==============  =========================  =============================================================
+`Reward`        ``value(episode)``         one episode
+`StepReward`    ``values(episode)``        one episode; one number a step, whose sum is the value
+`PooledReward`  ``values(episodes)``       one episode, but is asked about many at once
+`GroupReward`   ``values(episodes)``       the valid episodes of one task
+`BatchReward`   ``values(groups)``         the valid episodes of all tasks of a training step
+==============  =========================  =============================================================
 
 What a reward reads beyond texts, counts and the environment's own pay (log-probabilities, hidden states, prefix values)
 it names in ``needs``; whoever calls it puts them into ``Episode.extras``. Classes register by name; other packages
@@ -149,6 +150,27 @@ class StepReward(Reward):
     def value(self, episode: Episode) -> float | None:
         values = self.values(episode)
         return None if values is None else float(sum(values))
+
+
+class PooledReward(Reward):
+    """A reward that judges each episode alone but asks about all of them at once: a model, an endpoint."""
+
+    def values(self, episodes: Sequence[Episode]) -> Sequence[float | None]:
+        """The worth of each of some valid episodes of any tasks, in order (there is at least one)."""
+        raise NotImplementedError(f"{type(self).__name__} must implement values(episodes) -> numbers, one each.")
+
+    def value(self, episode: Episode) -> float | None:
+        return self.values([episode])[0]
+
+    def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
+        return self.batch([episodes])[0]
+
+    def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
+        valid = [episode for group in groups for episode in group if episode.valid]
+        values = iter(self.values(valid) if valid else ())
+        return [
+            [self.verdict(episode, next(values) if episode.valid else None) for episode in group] for group in groups
+        ]
 
 
 class GroupReward(Reward):

@@ -8,8 +8,7 @@ from typing import Any
 from ...errors import InputError
 from ..arguments import checked_number
 from ..episode import Episode
-from ..reward import GroupReward, Reward, register
-from ..verdict import Verdict
+from ..reward import GroupReward, PooledReward, register
 from ..verifiers import verify
 from .judge import Judge, Judgement, as_judge
 from .pairwise import mean_preference, play
@@ -25,7 +24,7 @@ def reference_of(episode: Episode) -> str | None:
 
 
 @register("judge")
-class JudgeReward(Reward):
+class JudgeReward(PooledReward):
     """A judge's score of the response by one principle.
 
     The judge sees ``episode.prompt``, ``episode.response`` and, where the caller supplied it,
@@ -46,20 +45,8 @@ class JudgeReward(Reward):
     def bounds(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def value(self, episode: Episode) -> float | None:
-        return self._values([episode])[0]
-
-    def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
-        return self.batch([episodes])[0]
-
-    def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
-        """All episodes in one round of questions, so that an endpoint answers them side by side."""
-        values = iter(self._values([episode for group in groups for episode in group if episode.valid]))
-        return [
-            [self.verdict(episode, next(values) if episode.valid else None) for episode in group] for group in groups
-        ]
-
-    def _values(self, episodes: Sequence[Episode]) -> list[float | None]:
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        """All in one round of questions, so that an endpoint answers them side by side."""
         answers = self.judge.gather([self._call(episode) for episode in episodes])
         return [answer.scores[0] if answer.valid else None for answer in answers]
 

@@ -12,13 +12,12 @@ from typing import Any
 
 from ...errors import InputError
 from ..episode import Episode
-from ..reward import Reward, StepReward, register
-from ..verdict import Verdict
+from ..reward import PooledReward, StepReward, register
 from .token_episode import TokenEpisode
 
 
 @register("reward-model")
-class ModelReward(Reward):
+class ModelReward(PooledReward):
     """The score of a trained reward model for the response to the prompt.
 
     Args:
@@ -47,22 +46,8 @@ class ModelReward(Reward):
     def bounds(self) -> tuple[float, float]:
         return (0.0, 1.0) if self.squash else (-math.inf, math.inf)
 
-    def value(self, episode: Episode) -> float | None:
-        return self._values([episode])[0]
-
-    def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
-        return self.batch([episodes])[0]
-
-    def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
-        """All episodes in one pass through the model."""
-        values = iter(self._values([episode for group in groups for episode in group if episode.valid]))
-        return [
-            [self.verdict(episode, next(values) if episode.valid else None) for episode in group] for group in groups
-        ]
-
-    def _values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        if not episodes:
-            return []
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        """All in one pass through the model."""
         scores = self.model.score([episode.prompt for episode in episodes], [episode.response for episode in episodes])
         # A score that is no number says nothing about the response.
         return [self._shaped(float(score)) if math.isfinite(score) else None for score in scores]
