@@ -41,8 +41,7 @@ class Reward:
         paper: where it comes from, with section or equation; empty for our own.
         needs: names of what it reads in ``Episode.extras``.
         complete: whether its value stands for the whole episode (the environment's own pay included) instead of being
-            added to it. A complete reward never ranks a failed episode above a success, unless it says so in
-            ``ranks_success``.
+            added to it.
         ranks_success: promised, and tested for everything registered: within a group, no failed episode is worth more
             than a successful one.
     """

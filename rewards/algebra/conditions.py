@@ -9,7 +9,7 @@ from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
-from .composite import Single, terms_of
+from .composite import Single, corrected, terms_of
 
 
 @register("gate")
@@ -43,9 +43,7 @@ class Gate(Single):
         terms = terms_of(self.child, verdicts["child"])
         if is_open:
             return terms
-        return {name: self.otherwise if len(terms) == 1 else 0.0 for name in terms} | (
-            {self.name: self.otherwise} if len(terms) > 1 and self.otherwise else {}
-        )
+        return corrected(self.name, dict.fromkeys(terms, 0.0), self.otherwise)
 
 
 @register("veto")

@@ -12,6 +12,7 @@ from ..episode import Episode
 from ..reward import Reward, register
 from ..schedules import Schedule
 from ..schedules import schedule as as_schedule
+from ..timed import Timed
 from ..verdict import Verdict
 from .composite import Composite, Single, named, terms_of
 
@@ -68,7 +69,7 @@ class Weighted(Single):
 
 
 @register("scheduled")
-class Scheduled(Single):
+class Scheduled(Timed, Single):
     """Another reward times a weight that follows training progress.
 
     Args:
@@ -80,12 +81,11 @@ class Scheduled(Single):
     def __init__(self, child: Reward, schedule: Schedule | Mapping[str, Any]):
         super().__init__(child)
         self.schedule = as_schedule(schedule)
-        self._step, self._steps = 0, 1
 
     @property
     def weight(self) -> float:
         """The weight now."""
-        return self.schedule(self._step, self._steps)
+        return self.now(self.schedule)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -94,19 +94,6 @@ class Scheduled(Single):
 
     def describe(self) -> str:
         return f"{self.name} x {self.schedule} (now {self.weight:g})"
-
-    def advance(self, step: int, steps: int) -> None:
-        self._step, self._steps = step, steps
-        super().advance(step, steps)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "step": self._step, "steps": self._steps}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        if not {"step", "steps"} <= set(state):
-            raise InputError(f"the saved state of {self.name!r} needs 'step' and 'steps', but has {sorted(state)}.")
-        self._step, self._steps = int(state["step"]), int(state["steps"])
-        super().load_state_dict({name: value for name, value in state.items() if name not in ("step", "steps")})
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
         weight = self.weight

@@ -10,10 +10,10 @@ from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import register
 from ..schedules import Linear, Schedule, schedule
+from ..timed import Timed
 from .answer_f1 import best_f1
 from .format import FormatCheck, r1_format
 from .scored import Score, Scorer, scores_in
-from .timed import Timed
 
 ANNEALED = Linear(start=0.5, end=0.0)
 

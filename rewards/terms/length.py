@@ -11,9 +11,9 @@ from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import register
 from ..schedules import Schedule, StepDecay, schedule
+from ..timed import Timed
 from ..verdict import Verdict
 from .format import pairs_once
-from .timed import Timed
 
 # Their example: 256 tokens, times 0.7 every 100 updates.
 BUDGET = StepDecay(start=256, factor=0.7, every=100, minimum=1)

@@ -9,8 +9,8 @@ from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import register
 from ..schedules import Schedule
+from ..timed import Timed
 from .length import checked_budget
-from .timed import Timed
 
 
 def over_budget(length: float, budget: float) -> float:

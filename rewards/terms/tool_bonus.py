@@ -10,7 +10,7 @@ from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import register
 from ..schedules import Cosine, Schedule, schedule
-from .timed import Timed
+from ..timed import Timed
 
 FADING = Cosine(start=1.0, end=0.0, over=200)
 

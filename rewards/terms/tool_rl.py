@@ -10,10 +10,10 @@ from ..arguments import checked_choice, checked_number
 from ..episode import Episode
 from ..reward import register
 from ..schedules import Constant, Schedule, schedule
+from ..timed import Timed
 from ..verdict import Verdict
 from ..verifiers.tool_calls import CallError, checked_calls, parse_tool_calls, tool_call_correctness
 from .format import pairs_once, tags_in_order
-from .timed import Timed
 
 # The paper's other scales, as data for `correctness` and `format`: at most 1 like the format; 1 for 30 updates and 3
 # from then on; and a slow change over 150 updates from 2 and 2 to 3 and 1.

@@ -11,8 +11,8 @@ from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import GroupReward, register
 from ..schedules import Exponential, Schedule, schedule
+from ..timed import Timed
 from .scored import Score, Scorer
-from .timed import Timed
 
 FADING = Exponential(start=0.3, scale=500.0)
 

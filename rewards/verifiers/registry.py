@@ -1,7 +1,8 @@
 """Every verifier by name: ``verify("number", "3/4", Fraction(3, 4))``.
 
 A verifier is a pure function ``(answer, reference, **options) -> Verdict``. The answer is untrusted text of any length
-and content, so a verifier is bounded in time and memory, parses with a grammar of its own and never evaluates text; the
+and content, so a verifier is bounded in time and memory and never evaluates text; what it parses it parses with a
+grammar, and the one kind that runs something, "sql", runs it on a read-only database under an authorizer. The
 reference comes from the task and is trusted, and a wrong one raises `InputError`. The gold answer scores 1.
 """
 

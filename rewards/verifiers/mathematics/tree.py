@@ -108,7 +108,6 @@ Value: TypeAlias = "Num | Sym | Apply | Quantity | Group | Matrix | Relation | C
 
 ZERO, ONE = Num(Fraction(0)), Num(Fraction(1))
 MINUS_ONE = Num(Fraction(-1))
-HALF = Num(Fraction(1, 2))
 
 
 def number(value: int | Fraction) -> Num:

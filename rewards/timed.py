@@ -1,13 +1,13 @@
-"""What terms share that follow training: they remember the update that was announced last, and save it."""
+"""What rewards share that follow training: they remember the update that was announced last, and save it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import InputError
-from ..reward import Reward
-from ..schedules import Schedule
+from ..errors import InputError
+from .reward import Reward
+from .schedules import Schedule
 
 
 class Timed(Reward):
