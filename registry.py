@@ -1,14 +1,16 @@
 """One kind of registry for everything that is looked up by name: verifiers, rewards, teachers, agents, stages, recipes.
 
 A name maps to an object, or to an entry-point string ``"package.module:attribute"`` that is imported on first use, so
-that registering a heavy component costs nothing. Packages installed beside this one add to a registry through its
-entry-point group (``palaestra.teachers`` and so on), which is read when a name is not found among the registered ones.
+that registering a heavy component costs nothing. A registry may know the modules that register its entries, and imports
+them when it is first asked for a name it does not have, or for all names. Packages installed beside this one add to a
+registry through its entry-point group (``palaestra.teachers`` and so on), which is read at the same moment.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar, cast
@@ -25,11 +27,13 @@ class Registry(Generic[T]):
     Args:
         kind: what an entry is, in the singular ("teacher"); used in error messages.
         group: entry-point group through which other distributions contribute, or None.
+        modules: full names of modules, and of packages with their direct modules, that register entries when imported.
     """
 
-    def __init__(self, kind: str, group: str | None = None):
+    def __init__(self, kind: str, group: str | None = None, modules: Iterable[str] = ()):
         self.kind = kind
         self.group = group
+        self._modules = list(modules)
         self._entries: dict[str, T | str] = {}
         self._announced: set[str] = set()
 
@@ -58,7 +62,7 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         """The registered object. Raises InputError with close names where there is none."""
         if name not in self._entries:
-            self._load_entry_points()
+            self._discover()
         if name not in self._entries:
             raise unknown_name(self.kind, name, self._entries)
         value = self._entries[name]
@@ -92,22 +96,31 @@ class Registry(Generic[T]):
         return factory(*arguments, **options)
 
     def __contains__(self, name: object) -> bool:
-        self._load_entry_points()
+        self._discover()
         return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        self._load_entry_points()
+        self._discover()
         return iter(sorted(self._entries))
 
     def __len__(self) -> int:
-        self._load_entry_points()
+        self._discover()
         return len(self._entries)
 
     def items(self) -> list[tuple[str, T]]:
         """Every name with its object, loaded, in alphabetical order."""
         return [(name, self[name]) for name in self]
 
-    def _load_entry_points(self) -> None:
+    def _discover(self) -> None:
+        modules, self._modules = self._modules, []  # what is imported may look names up
+        try:
+            for name in modules:
+                module = importlib.import_module(name)
+                for child in pkgutil.iter_modules(getattr(module, "__path__", ())):
+                    importlib.import_module(f"{name}.{child.name}")
+        except BaseException:
+            self._modules = modules
+            raise
         if self.group is None:
             return
         for point in entry_points(group=self.group):

@@ -6,32 +6,32 @@
     params = teacher.sample(); teacher.update(params, 0.7)
     env = TeacherWrapper(env, "alp-gmm", seed=0)
 
-Each algorithm is one module that registers itself; importing this package registers those built in.
+Each algorithm is a module that registers itself, in the folder of its kind: `boxes` (points of continuous axes), `arms`
+(bandits over categories), `prompts` (selectors over a list of tasks), `levels` (buffers of generated tasks). `budgets`
+says how many rollouts each task gets; `combinators` and `gates` put teachers together. ``palaestra list teachers``.
 """
 
 from __future__ import annotations
 
-from .alp_gmm import ALPGMM
+from .pools import FiniteTasks, as_arms, as_pool, discretise
 from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
-from .random import RandomTeacher
-from .registry import TEACHERS, make, register
-from .sec import SEC
-from .spaces import as_arms, as_cube, discretise
+from .registry import TEACHERS, Preset, make, register
+from .spaces import as_cube
 from .wrapper import TeacherWrapper
 
 __all__ = [
-    "ALPGMM",
-    "SEC",
     "TEACHERS",
     "Draw",
     "Evidence",
+    "FiniteTasks",
     "Outcome",
+    "Preset",
     "Proposal",
-    "RandomTeacher",
     "Teacher",
     "TeacherWrapper",
     "as_arms",
     "as_cube",
+    "as_pool",
     "discretise",
     "make",
     "register",

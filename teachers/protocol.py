@@ -3,7 +3,8 @@
 A teacher proposes tasks in batches and is told, in any order and for any subset, what became of them. It never waits:
 it may be asked for more while earlier proposals are still being played, and an outcome that never comes costs nothing
 but a slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new teacher writes
-short methods: `_draw`, `_record`, `_learn` and, where it has state, `_save`/`_restore`.
+short methods: `_draw`, `_record`, `_learn` and, where it has state, `_save`/`_restore`. For each kind of task space
+there is a base that leaves less to write: `boxes.base`, `arms.base`, `prompts.base`, `levels.base`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -21,6 +22,14 @@ from ..errors import InputError
 ORIGINS = ("warmup", "explore", "exploit", "replay", "edit", "review")
 # Sums of floating-point rewards may overshoot the declared range by rounding; this share of its width is forgiven.
 RANGE_SLACK = 1e-6
+
+
+class Common(TypedDict, total=False):
+    """What every teacher takes besides its own options (see `Teacher`)."""
+
+    seed: int
+    return_range: tuple[float, float]
+    max_in_flight: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +44,7 @@ class Proposal:
             it has none (a point that clipping moved onto the border).
         origin: why it was proposed, one of `ORIGINS`.
         train: False asks to evaluate only, without learning from the episodes.
+        meta: further advice to the learner by name, JSON-able (the weight of the group in the loss, its partner ...).
     """
 
     id: int
@@ -43,6 +53,7 @@ class Proposal:
     prob: float = math.nan
     origin: str = "explore"
     train: bool = True
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +111,7 @@ class Draw:
     origin: str = "explore"
     n: int = 1
     train: bool = True
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +145,13 @@ class Teacher(ABC):
         InputError: seed, range or bound is unusable.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-    """Names of the `Outcome.extras` without which this teacher cannot learn; checked by whoever runs it."""
+    kind: str = ""
+    """What it chooses from: "box", "arms", "prompts" or "levels"; "any" where that makes no difference to it."""
+    paper: str = ""
+    """Where the method comes from, an arXiv number or a citation."""
+    needs: frozenset[str] = frozenset()
+    """Names of the `Outcome.extras` without which this teacher cannot learn; checked by whoever runs it. An instance
+    may need less or more than its class, as its options say."""
 
     def __init__(
         self,
@@ -164,7 +181,7 @@ class Teacher(ABC):
         whole_number("k", k, low=0)
         proposals = []
         for draw in self._draw(int(k)) if k else []:
-            proposals.append(Proposal(self._next_id, draw.task, draw.n, draw.prob, draw.origin, draw.train))
+            proposals.append(Proposal(self._next_id, draw.task, draw.n, draw.prob, draw.origin, draw.train, draw.meta))
             self._in_flight[self._next_id] = draw.record
             self._next_id += 1
         while len(self._in_flight) > self.max_in_flight:
@@ -217,6 +234,12 @@ class Teacher(ABC):
         if len(returns):
             self._counts["observed"] += 1
             self._learn([Evidence(record, returns, outcome)])
+
+    def distribution(self) -> np.ndarray | None:
+        """float64[n], the chance of each arm, prompt or level in the next proposal; None where there is no finite list
+        of them or the next choice is no random one.
+        """
+        return None
 
     def metrics(self) -> dict[str, float]:
         """Numbers for a log: counts of the book-keeping, and the teacher's own."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from .protocol import Draw, Evidence, Teacher
+import numpy as np
+
+from .pools import Arms
+from .protocol import Common, Draw, Evidence, Teacher
 from .registry import register
-from .spaces import Arms, DiscreteCube, as_cube
+from .spaces import DiscreteCube, as_cube
 
 
 @register("random")
@@ -14,15 +17,19 @@ class RandomTeacher(Teacher):
     """Uniform over the unit cube of a ParamSpace or Box, or over the arms of a Discrete.
 
     Args:
-        space: ParamSpace, Box, Discrete, or arms from `discretise`.
+        space: ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`.
         seed, return_range, max_in_flight: see `Teacher`.
     """
 
-    def __init__(
-        self, space: Any, *, seed: int = 0, return_range: tuple[float, float] = (0.0, 1.0), max_in_flight: int = 10_000
-    ):
+    kind = "any"
+
+    def __init__(self, space: Any, **common: Unpack[Common]):
         self.domain = space if isinstance(space, Arms) else as_cube(space)
-        super().__init__(self.domain.signature, seed=seed, return_range=return_range, max_in_flight=max_in_flight)
+        super().__init__(self.domain.signature, **common)
+
+    def distribution(self) -> np.ndarray | None:
+        n = getattr(self.domain, "n", None)
+        return None if n is None else np.full(n, 1 / n)
 
     def _draw(self, k: int) -> list[Draw]:
         domain = self.domain

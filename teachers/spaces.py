@@ -1,13 +1,12 @@
-"""What a teacher sees of a task space: points of the unit cube, or arms.
+"""A task space seen as points of the unit cube.
 
-`as_cube` and `as_arms` take a `ParamSpace`, a bounded Gymnasium `Box` or a `Discrete`, and convert both ways between
-its tasks and what the algorithms work on. `discretise` cuts a cube into a grid of arms. Anything with the five members
-of `ParamSpaceLike` counts as a ParamSpace, as teachers do not depend on the environments.
+`as_cube` takes a `ParamSpace`, a bounded Gymnasium `Box` or a `Discrete`, and converts both ways between its tasks and
+points. Anything with the five members of `ParamSpaceLike` counts as a ParamSpace, as teachers do not depend on the
+environments. For task spaces seen as a list, see `pools`.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -16,10 +15,6 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError
-from .protocol import whole_number
-
-MAX_ARMS = 4096
-DEFAULT_ARMS = 25
 
 
 @runtime_checkable
@@ -140,89 +135,7 @@ class DiscreteCube(Cube):
         return self.start + min(int(u[0] * self.n), self.n - 1)
 
     def encode(self, task: Any) -> np.ndarray:
-        return np.array([(_arm_index(task, self.n, self.start) + 0.5) / self.n])
-
-
-class Arms(ABC):
-    """A task space seen as n arms.
-
-    Attributes:
-        n: number of arms.
-        signature: JSON-able description.
-    """
-
-    n: int
-    signature: Any
-
-    @abstractmethod
-    def task(self, arm: int, rng: np.random.Generator) -> Any:
-        """A task of that arm; drawn uniformly where the arm holds several."""
-
-    @abstractmethod
-    def arm(self, task: Any) -> int:
-        """The arm a task belongs to. Raises InputError for a task outside the space."""
-
-    @abstractmethod
-    def name(self, arm: int) -> str:
-        """A short name for logs."""
-
-
-class DiscreteArms(Arms):
-    """A Discrete: one arm per value."""
-
-    def __init__(self, space: gym.spaces.Discrete):
-        self.n, self.start = int(space.n), int(space.start)
-        self.signature = {"n": self.n, "start": self.start}
-
-    def task(self, arm: int, rng: np.random.Generator) -> int:
-        return self.start + int(arm)
-
-    def arm(self, task: Any) -> int:
-        return _arm_index(task, self.n, self.start)
-
-    def name(self, arm: int) -> str:
-        return str(self.start + arm)
-
-
-class Grid(Arms):
-    """A cube cut into equal cells, one arm each; a task is uniform inside its cell.
-
-    Args:
-        cube: the cube to cut.
-        bins: cells along each axis: one number for all, or one per axis. None gives about `DEFAULT_ARMS` in all (10 on
-            a single axis). An axis with fewer values than bins gets one cell per value.
-    """
-
-    def __init__(self, cube: Cube, bins: int | Sequence[int] | None = None):
-        if bins is None:
-            bins = 10 if cube.dimension == 1 else max(2, int(DEFAULT_ARMS ** (1 / cube.dimension) + 1e-9))
-        per_axis = [bins] * cube.dimension if isinstance(bins, int | np.integer) else list(bins)
-        if len(per_axis) != cube.dimension:
-            raise InputError(f"bins={bins!r} has {len(per_axis)} entries; this space has {cube.dimension} axes.")
-        for count in per_axis:
-            whole_number("bins", count, low=1)
-        self.cube = cube
-        self.bins = tuple(int(b) if s is None else min(int(b), s) for b, s in zip(per_axis, cube.sizes))
-        self.n = math.prod(self.bins)
-        if self.n > MAX_ARMS:
-            raise InputError(
-                f"bins={bins!r} on {cube.dimension} axes makes {self.n} arms; at most {MAX_ARMS} are allowed."
-            )
-        self._shape = np.array(self.bins, dtype=np.float64)
-        self.signature = {"cube": cube.signature, "bins": list(self.bins)}
-
-    def task(self, arm: int, rng: np.random.Generator) -> Any:
-        return self.cube.decode(
-            (np.array(np.unravel_index(arm, self.bins)) + rng.random(self.cube.dimension)) / self._shape
-        )
-
-    def arm(self, task: Any) -> int:
-        cell = np.minimum((self.cube.encode(task) * self._shape).astype(int), self._shape.astype(int) - 1)
-        return int(np.ravel_multi_index(tuple(cell), self.bins))
-
-    def name(self, arm: int) -> str:
-        cell = np.unravel_index(arm, self.bins)
-        return ",".join(f"{n}[{i + 1}/{b}]" for n, i, b in zip(self.cube.names, cell, self.bins))
+        return np.array([(arm_index(task, self.n, self.start) + 0.5) / self.n])
 
 
 def as_cube(space: Any) -> Cube:
@@ -235,21 +148,10 @@ def as_cube(space: Any) -> Cube:
         return DiscreteCube(space)
     if isinstance(space, ParamSpaceLike):
         return ParamCube(space)
-    raise InputError(f"a teacher cannot choose from {space!r}; pass a ParamSpace, a Gymnasium Box or a Discrete.")
-
-
-def as_arms(space: Any, bins: int | Sequence[int] | None = None) -> Arms:
-    """The arms of a Discrete, or those of `discretise` as they are, else the grid that ``bins`` cuts."""
-    if isinstance(space, Arms | gym.spaces.Discrete):
-        if bins is not None:
-            raise InputError(f"bins={bins!r} has no meaning here: the space already consists of arms; leave bins out.")
-        return space if isinstance(space, Arms) else DiscreteArms(space)
-    return Grid(as_cube(space), bins)
-
-
-def discretise(space: Any, bins: int | Sequence[int] | None = None) -> Grid:
-    """Cut a ParamSpace, Box or Discrete into a grid of arms: ``make("sec", discretise(space, bins=(4, 2)))``."""
-    return Grid(as_cube(space), bins)
+    raise InputError(
+        f"this teacher cannot choose from {space!r}; pass a ParamSpace, a Gymnasium Box or a Discrete, or take a "
+        "teacher of arms or prompts for FiniteTasks."
+    )
 
 
 def _size(space: gym.Space[Any]) -> int | None:
@@ -263,7 +165,8 @@ def _size(space: gym.Space[Any]) -> int | None:
     return None
 
 
-def _arm_index(task: Any, n: int, start: int) -> int:
+def arm_index(task: Any, n: int, start: int) -> int:
+    """The place of a Discrete's value among its values. Raises InputError for anything else."""
     # Environments hand arms around as Python ints, NumPy scalars and arrays without dimensions alike.
     value = task.item() if isinstance(task, np.generic | np.ndarray) and np.ndim(task) == 0 else task
     if isinstance(value, bool) or not isinstance(value, int) or not start <= value < start + n:

@@ -11,10 +11,15 @@ import pytest
 from palaestra.envs.axes import ChoiceAxis, FloatAxis, IntAxis
 from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
-from palaestra.teachers import TEACHERS, Outcome, discretise, make
+from palaestra.teachers import TEACHERS, FiniteTasks, Outcome, discretise, make
 
-# Small fits, so that a short run passes through several.
-OPTIONS = {"alp-gmm": {"fit_rate": 30, "components": (2, 3)}, "sec": {"group": 2}}
+# Options under which a short run passes through what takes a teacher long at its defaults (fits, windows, phases).
+OPTIONS = {
+    "alp-gmm": {"fit_rate": 30, "components": (2, 3)},
+    "sec": {"group": 2},
+}
+# Where the space is a plain list, these propose by rule alone.
+WITHOUT_CHANCE: set[str] = set()
 
 PARAMS = ParamSpace(
     [
@@ -30,6 +35,8 @@ SPACES = {
     "integers": gym.spaces.Box(-1, 4, (2,), dtype=np.int64),
     "discrete": gym.spaces.Discrete(4, start=3),
 }
+PROMPTS = FiniteTasks([{"question": i} for i in range(7)])
+LISTS = [name for name in sorted(TEACHERS) if TEACHERS[name].kind != "box"]
 
 
 @pytest.fixture(params=sorted(TEACHERS))
@@ -56,7 +63,14 @@ def inside(space, task):
 def plain(proposal):
     task = proposal.task.tolist() if isinstance(proposal.task, np.ndarray) else proposal.task
     prob = None if math.isnan(proposal.prob) else proposal.prob
-    return (proposal.id, task, proposal.n, prob, proposal.origin, proposal.train)
+    return (proposal.id, task, proposal.n, prob, proposal.origin, proposal.train, dict(proposal.meta))
+
+
+def outcome(teacher, proposal, returns):
+    """An outcome of a proposal, with whatever extras the teacher needs."""
+    low, high = teacher.return_range
+    extras = {name: [0.25 + 0.5 * (r - low) / (high - low) for r in returns] for name in teacher.needs}
+    return Outcome(proposal.id, proposal.task, returns, extras=extras)
 
 
 def play(teacher, rounds=12, batch=10, seed=5, low=0.0, high=1.0, n=2, returns=None):
@@ -66,8 +80,16 @@ def play(teacher, rounds=12, batch=10, seed=5, low=0.0, high=1.0, n=2, returns=N
         proposals = teacher.propose(batch)
         seen += map(plain, proposals)
         scores = [[low + (high - low) * r for r in (rng.random(n) if returns is None else returns)] for _ in proposals]
-        teacher.observe([Outcome(p.id, p.task, score) for p, score in zip(proposals, scores)])
+        teacher.observe([outcome(teacher, p, score) for p, score in zip(proposals, scores)])
     return seen
+
+
+def refuses_update(teacher, task):
+    """Whether `update` is not for this teacher, which then must say so."""
+    if teacher.needs:
+        with pytest.raises(InputError, match="needs the extras"):
+            teacher.update(task, 0.5)
+    return bool(teacher.needs)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
@@ -77,7 +99,10 @@ def test_a_seed_fixes_every_proposal(name, space, seed):
 
 def test_seeds_differ_and_zero_is_one_of_them(name, space):
     runs = [play(build(name, space, seed)) for seed in (0, 1)]
-    assert runs[0] != runs[1]
+    if name in WITHOUT_CHANCE and isinstance(space, gym.spaces.Discrete):
+        assert runs[0] == runs[1]
+    else:
+        assert runs[0] != runs[1]
 
 
 def test_the_global_generator_is_not_touched(name, space):
@@ -91,7 +116,7 @@ def test_every_task_lies_in_the_space_with_its_type(name, space):
     for _ in range(12):
         proposals = teacher.propose(10)
         assert all(inside(space, p.task) for p in proposals)
-        teacher.observe([Outcome(p.id, p.task, [0.2, 0.9]) for p in proposals])
+        teacher.observe([outcome(teacher, p, [0.2, 0.9]) for p in proposals])
     assert inside(space, teacher.sample())
 
 
@@ -102,7 +127,7 @@ def test_a_state_saved_as_json_continues_identically(name, space):
     copy = build(name, space, seed=99)
     copy.load_state_dict(json.loads(json.dumps(teacher.state_dict(), allow_nan=False)))
     for one in (teacher, copy):
-        one.observe([Outcome(p.id, p.task, [0.4, 0.6]) for p in open_ones])
+        one.observe([outcome(one, p, [0.4, 0.6]) for p in open_ones])
     assert play(copy) == play(teacher)
     assert copy.metrics() == teacher.metrics()
     assert copy.state_dict() == teacher.state_dict()
@@ -112,7 +137,7 @@ def test_outcomes_may_come_late_reversed_or_never(name, space):
     teacher = build(name, space)
     waiting = [p for _ in range(20) for p in teacher.propose(10)]
     kept = waiting[::-3]
-    teacher.observe([Outcome(p.id, p.task, [0.0, 1.0]) for p in kept])
+    teacher.observe([outcome(teacher, p, [0.0, 1.0]) for p in kept])
     assert all(inside(space, p.task) for p in teacher.propose(50))
     assert teacher.metrics()["observed"] == len(kept)
     assert teacher.metrics()["in_flight"] == 250 - len(kept)
@@ -121,7 +146,7 @@ def test_outcomes_may_come_late_reversed_or_never(name, space):
 def test_a_second_outcome_for_an_id_changes_nothing_but_the_count(name, space):
     teacher = build(name, space)
     proposals = teacher.propose(40)
-    outcomes = [Outcome(p.id, p.task, [0.1, 0.8]) for p in proposals]
+    outcomes = [outcome(teacher, p, [0.1, 0.8]) for p in proposals]
     teacher.observe(outcomes)
     before = teacher.state_dict()
     teacher.observe(outcomes[:7])
@@ -164,9 +189,10 @@ def test_a_return_outside_the_declared_range_is_refused_and_nothing_learned(name
     first, second = teacher.propose(2)
     before = teacher.state_dict()
     with pytest.raises(InputError, match="return_range"):
-        teacher.observe([Outcome(first.id, first.task, [0.5]), Outcome(second.id, second.task, [bad])])
-    with pytest.raises(InputError, match="return_range"):
-        teacher.update(first.task, bad)
+        teacher.observe([outcome(teacher, first, [0.5]), outcome(teacher, second, [bad])])
+    if not teacher.needs:
+        with pytest.raises(InputError, match="return_range"):
+            teacher.update(first.task, bad)
     assert teacher.state_dict() == before
 
 
@@ -186,7 +212,7 @@ def test_scaling_the_returns_with_the_declared_range_changes_nothing(name, space
     for batch in returns:
         for teacher, values in ((ordinary, batch), (scaled, 16 * batch - 8)):
             proposals = teacher.propose(10)
-            teacher.observe([Outcome(p.id, p.task, v) for p, v in zip(proposals, values)])
+            teacher.observe([outcome(teacher, p, v) for p, v in zip(proposals, values)])
     assert list(map(plain, scaled.propose(50))) == list(map(plain, ordinary.propose(50)))
 
 
@@ -195,7 +221,7 @@ def test_lost_outcomes_cannot_fill_the_memory(name, space):
     proposals = teacher.propose(50)
     assert teacher.metrics()["in_flight"] == 16
     assert teacher.metrics()["forgotten"] == 34
-    teacher.observe([Outcome(p.id, p.task, [0.5, 0.6]) for p in proposals])
+    teacher.observe([outcome(teacher, p, [0.5, 0.6]) for p in proposals])
     assert teacher.metrics()["observed"] == 16
     assert teacher.metrics()["ignored"] == 34
 
@@ -203,7 +229,7 @@ def test_lost_outcomes_cannot_fill_the_memory(name, space):
 def test_an_outcome_without_valid_episodes_teaches_nothing(name, space):
     teacher = build(name, space)
     own = teacher.state_dict()["own"]
-    teacher.observe([Outcome(p.id, p.task, []) for p in teacher.propose(40)])
+    teacher.observe([outcome(teacher, p, []) for p in teacher.propose(40)])
     assert teacher.state_dict()["own"] == own
     assert teacher.metrics()["in_flight"] == 0
 
@@ -211,6 +237,8 @@ def test_an_outcome_without_valid_episodes_teaches_nothing(name, space):
 def test_sample_and_update_learn_like_propose_and_observe_on_a_discrete_space(name):
     space = gym.spaces.Discrete(5)
     teacher = build(name, space)
+    if refuses_update(teacher, 0):
+        return
     for _ in range(70):
         task = teacher.sample()
         teacher.update(task, task / 4)
@@ -220,6 +248,8 @@ def test_sample_and_update_learn_like_propose_and_observe_on_a_discrete_space(na
 
 def test_update_runs_on_every_space_over_several_fits(name, space):
     teacher = build(name, space)
+    if refuses_update(teacher, teacher.sample()):
+        return
     rng = np.random.default_rng(1)
     for _ in range(95):
         teacher.update(teacher.sample(), float(rng.random()))
@@ -230,7 +260,7 @@ def test_update_refuses_a_task_outside_the_space(name):
     outside = {"params": {**PARAMS.at(0.5), "digits": 9}, "box": np.array([9.0, 0.0]), "discrete": 7}
     for kind, task in outside.items():
         with pytest.raises(InputError):
-            build(name, SPACES[kind]).update(task, 0.5)
+            build(name, SPACES[kind]).update(task, 0.5)  # also where it takes no updates at all
 
 
 def test_a_state_of_another_space_or_range_is_refused(name):
@@ -289,7 +319,32 @@ def test_a_misspelt_teacher_names_the_right_one():
         make("alpgmm", SPACES["discrete"])
 
 
-def test_arms_made_by_discretise_serve_the_teachers_of_arms():
-    for name in ("random", "sec"):
-        teacher = build(name, discretise(SPACES["box"], bins=(3, 2)))
-        assert [p.prob for p in teacher.propose(20)] == pytest.approx([1 / 6] * 20)
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("space", [PROMPTS, discretise(SPACES["box"], bins=(3, 2))], ids=["prompts", "cells"])
+def test_lists_of_tasks_serve_every_teacher_of_lists(name, space):
+    teacher = build(name, space)
+    for proposal in play(teacher) and teacher.propose(20):
+        assert space.arm(proposal.task) < space.n
+
+
+@pytest.mark.parametrize("name", sorted(set(TEACHERS) - set(LISTS)))
+def test_teachers_of_axes_refuse_a_list_of_prompts(name):
+    with pytest.raises(InputError, match="FiniteTasks"):
+        build(name, PROMPTS)
+
+
+def test_a_distribution_is_one(name, space):
+    teacher = build(name, space)
+    for _ in range(4):
+        probabilities = teacher.distribution()
+        if probabilities is not None:
+            assert (probabilities >= 0).all()
+            assert probabilities.sum() == pytest.approx(1)
+        play(teacher, rounds=3)
+
+
+def test_every_teacher_names_its_kind_and_its_paper(name):
+    teacher = TEACHERS[name]
+    assert teacher.kind in ("box", "arms", "prompts", "levels", "any")
+    assert teacher.paper or name in ("random", "palaestra")
+    assert teacher.__doc__

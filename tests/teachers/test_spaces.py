@@ -9,7 +9,8 @@ from palaestra.envs.axes import ChoiceAxis, FloatAxis, IntAxis
 from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
 from palaestra.teachers import discretise
-from palaestra.teachers.spaces import as_arms, as_cube
+from palaestra.teachers.pools import as_arms
+from palaestra.teachers.spaces import as_cube
 
 BOX = gym.spaces.Box(np.array([[-3.0, 10.0]], np.float32), np.array([[5.0, 10.5]], np.float32))
 

@@ -8,35 +8,22 @@ matter.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..errors import InputError
-from .protocol import Draw, Evidence, Teacher, finite, share, whole_number
-from .registry import register
-from .spaces import as_arms
+from ...errors import InputError
+from ..protocol import Common, Evidence, finite, share, whole_number
+from ..registry import register
+from ..signals import Groups, mean_absolute_advantage, mean_absolute_deviation
+from .base import ArmTeacher, softmax
 
 OBJECTIVES = ("advantage", "deviation", "progress")
-EPSILON = 1e-6  # added to the standard deviation, as learners do; it also keeps rounding in equal returns at 0
-METRIC_ARMS = 32  # with more arms, only summaries are logged
-
-
-def mean_absolute_advantage(returns: np.ndarray) -> float:
-    """Mean |(r - mean) / (std + 1e-6)| of one group, by the population standard deviation (GRPO, arXiv 2402.03300)."""
-    return float(np.abs(returns - returns.mean()).mean() / (returns.std() + EPSILON))
-
-
-def softmax(values: np.ndarray, temperature: float) -> np.ndarray:
-    """float64[n] probabilities proportional to exp(values / temperature), computed without overflow."""
-    weights = np.exp((values - values.max()) / temperature)
-    return weights / weights.sum()
 
 
 @register("sec")
-class SEC(Teacher):
+class SEC(ArmTeacher):
     """Self-evolving curriculum.
 
     Each `observe` is one batch: for every arm c in it, Q(c) <- alpha r(c) + (1 - alpha) Q(c), where r(c) averages over
@@ -46,7 +33,7 @@ class SEC(Teacher):
     are collected until `group` of them make a group; the arm then gets its update.
 
     Args:
-        space: a Discrete (one arm per value), or a ParamSpace or Box, cut into a grid.
+        space, bins, floor: see `ArmTeacher`.
         alpha: step size of Q, in (0, 1]. The paper's runs use 0.5, the released code's default is 0.1.
         tau: temperature > 0. The paper uses 1.0 (Countdown), 0.4 (mathematics), 0.2 (types x difficulties). As mean |A|
             is at most 1, tau = 1 keeps every ratio of probabilities below e.
@@ -54,7 +41,6 @@ class SEC(Teacher):
             minus the arm's mean return in its last batch.
         absent: what happens to arms that are not in a batch: "hold" keeps Q, as the paper's text; "decay" gives them
             r = 0, as the released code.
-        bins: cells per axis for a ParamSpace or Box; None gives about 25 arms.
         group: single returns that make a group.
         seed, return_range, max_in_flight: see `Teacher`.
 
@@ -62,19 +48,20 @@ class SEC(Teacher):
         InputError: an option out of range.
     """
 
+    paper = "2505.14970"
+
     def __init__(
         self,
         space: Any,
         *,
-        seed: int = 0,
         alpha: float = 0.5,
         tau: float = 1.0,
         objective: Literal["advantage", "deviation", "progress"] = "advantage",
         absent: Literal["hold", "decay"] = "hold",
-        bins: int | Sequence[int] | None = None,
         group: int = 8,
-        return_range: tuple[float, float] = (0.0, 1.0),
-        max_in_flight: int = 10_000,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
     ):
         if finite([tau], "tau")[0] <= 0:
             raise InputError(f"tau={tau:g} must be positive.")
@@ -83,37 +70,26 @@ class SEC(Teacher):
         if absent not in ("hold", "decay"):
             raise InputError(f"absent={absent!r} must be 'hold' or 'decay'.")
         whole_number("group", group, low=2)
-        self.arms = as_arms(space, bins)
         self.alpha = share("alpha", alpha, low_open=True)
         self.tau, self.objective, self.absent, self.group = float(tau), objective, absent, int(group)
         settings = {"alpha": self.alpha, "tau": self.tau, "objective": objective, "absent": absent, "group": self.group}
-        super().__init__(
-            self.arms.signature, seed=seed, return_range=return_range, max_in_flight=max_in_flight, settings=settings
-        )
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
         self.q = np.zeros(self.arms.n)
-        self._waiting: dict[int, list[float]] = {}  # single returns that do not make a group yet, by arm
+        self._groups = Groups(self.group)
         self._last_mean: dict[int, float] = {}  # an arm's mean return in its last batch, for "progress"
 
-    @property
-    def probabilities(self) -> np.ndarray:
-        """float64[arms]: the chance of each arm in the next proposal."""
+    def _probabilities(self) -> np.ndarray:
         return softmax(self.q, self.tau)
 
-    def _draw(self, k: int) -> list[Draw]:
-        probabilities = self.probabilities
-        arms = np.searchsorted(np.cumsum(probabilities)[:-1], self._rng.random(k), side="right")
-        return [
-            Draw(int(arm), self.arms.task(int(arm), self._rng), float(probabilities[arm]), "exploit") for arm in arms
-        ]
-
-    def _record(self, task: Any) -> int:
-        return self.arms.arm(task)
+    def _values(self) -> np.ndarray:
+        return self.q
 
     def _learn(self, evidence: list[Evidence]) -> None:
         present: dict[int, list[np.ndarray]] = {}
         for item in evidence:
-            groups = present.setdefault(int(item.record), [])
-            groups.extend([item.returns] if self.objective == "progress" else self._groups(item))
+            arm = int(item.record)
+            group = item.returns if self.objective == "progress" else self._groups.add(arm, item.returns)
+            present.setdefault(arm, []).extend([] if group is None else [group])
         targets = np.zeros(len(self.q))
         updated = np.full(len(self.q), self.absent == "decay")
         for arm, groups in present.items():
@@ -122,42 +98,19 @@ class SEC(Teacher):
                 targets[arm] = self._reward(arm, groups)
         self.q = np.where(updated, self.alpha * targets + (1 - self.alpha) * self.q, self.q)
 
-    def _groups(self, item: Evidence) -> list[np.ndarray]:
-        if len(item.returns) > 1:
-            return [item.returns]
-        waiting = self._waiting.setdefault(int(item.record), [])
-        waiting.append(float(item.returns[0]))
-        if len(waiting) < self.group:
-            return []
-        return [np.array(self._waiting.pop(int(item.record)))]
-
     def _reward(self, arm: int, groups: list[np.ndarray]) -> float:
         if self.objective == "progress":
             mean = float(np.concatenate(groups).mean())
             previous = self._last_mean.get(arm, mean)  # an arm's first batch shows no progress yet
             self._last_mean[arm] = mean
             return mean - previous
-        if self.objective == "advantage":
-            signals = [mean_absolute_advantage(returns) for returns in groups]
-        else:
-            signals = [float(np.abs(returns - returns.mean()).mean()) for returns in groups]
-        return float(np.average(signals, weights=[len(returns) for returns in groups]))
-
-    def _metrics(self) -> dict[str, float]:
-        probabilities = self.probabilities
-        metrics = {
-            "q_max": float(self.q.max()),
-            "effective_arms": math.exp(-float((probabilities * np.log(probabilities.clip(1e-300))).sum())),
-        }
-        if self.arms.n <= METRIC_ARMS:
-            for arm in range(self.arms.n):
-                metrics[f"q/{self.arms.name(arm)}"] = float(self.q[arm])
-        return metrics
+        signal = mean_absolute_advantage if self.objective == "advantage" else mean_absolute_deviation
+        return float(np.average([signal(returns) for returns in groups], weights=[len(returns) for returns in groups]))
 
     def _save(self) -> dict[str, Any]:
         return {
             "q": self.q.tolist(),
-            "waiting": [[arm, list(returns)] for arm, returns in self._waiting.items()],
+            "waiting": self._groups.save(),
             "last_mean": [[arm, mean] for arm, mean in self._last_mean.items()],
         }
 
@@ -166,5 +119,5 @@ class SEC(Teacher):
         if q.shape != (self.arms.n,):
             raise ValueError(f"{q.shape} values for {self.arms.n} arms")
         self.q = q
-        self._waiting = {int(arm): [float(r) for r in returns] for arm, returns in own["waiting"]}
+        self._groups.restore(own["waiting"])
         self._last_mean = {int(arm): float(mean) for arm, mean in own["last_mean"]}

@@ -15,8 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import InputError
-from .protocol import whole_number
+from ...errors import InputError
+from ..protocol import whole_number
 
 TOLERANCE = 1e-3  # change of the mean log-likelihood per point below which EM stops
 REGULARISATION = 1e-6  # added to the diagonal of every covariance

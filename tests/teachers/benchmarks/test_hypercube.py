@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.teachers.benchmark import SWEEP, TEACHERS, Record, main, run, summarise, sweep, table
+from palaestra.teachers.benchmarks.hypercube import SWEEP, TEACHERS, Record, main, run, summarise, sweep, table
 from palaestra.teachers.students import HypercubeStudent
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from palaestra.errors import InputError
-from palaestra.teachers.gaussian_mixture import GaussianMixture, expectation_maximisation, fit
+from palaestra.teachers.boxes.gaussian_mixture import GaussianMixture, expectation_maximisation, fit
 
 
 def mixture(*components):

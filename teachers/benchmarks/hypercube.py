@@ -1,4 +1,4 @@
-"""Teachers compared on the hypercube student: ``python -m palaestra.teachers.benchmark``.
+"""Teachers compared on the hypercube student: ``python -m palaestra.teachers.benchmarks.hypercube``.
 
 An experiment is data (`SWEEP`: settings by name), a run that gives a record, and `summarise`, which turns records into
 one score in [0, 1] per teacher: the share of cubes mastered at the end. Times cover the teacher only (propose and
@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .protocol import Outcome
-from .registry import make
-from .students import HypercubeStudent
+from ..protocol import Outcome
+from ..registry import make
+from ..students import HypercubeStudent
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def table(summaries: Sequence[Summary]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line: run the sweep and write the table to standard output."""
     parser = argparse.ArgumentParser(
-        prog="python -m palaestra.teachers.benchmark", description="Teachers compared on a student."
+        prog="python -m palaestra.teachers.benchmarks.hypercube", description="Teachers compared on a student."
     )
     parser.add_argument("--settings", nargs="+", choices=list(SWEEP), default=["2d"], help="students (default: 2d)")
     parser.add_argument("--teachers", nargs="+", choices=list(TEACHERS), default=list(TEACHERS), help="default: all")

@@ -8,15 +8,15 @@ with the lowest AIC is kept, and tasks are drawn from its components in proporti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from ..errors import InputError
+from ...errors import InputError
+from ..protocol import Common, Evidence, share, whole_number
+from ..registry import register
+from .base import BoxTeacher
 from .gaussian_mixture import GaussianMixture, fit
-from .protocol import Draw, Evidence, Teacher, share, whole_number
-from .registry import register
-from .spaces import as_cube
 
 FEWEST_NEIGHBOURS = 5  # progress is 0 until more tasks than this are stored, as in the authors' code
 
@@ -71,7 +71,7 @@ class TaskMemory:
 
 
 @register("alp-gmm")
-class ALPGMM(Teacher):
+class ALPGMM(BoxTeacher):
     """Absolute learning progress, Gaussian mixture model.
 
     One outcome is one row, whatever the size of its group: the return is the group's mean. Tasks on integer or
@@ -90,17 +90,17 @@ class ALPGMM(Teacher):
         InputError: an option out of range.
     """
 
+    paper = "1910.07224"
+
     def __init__(
         self,
         space: Any,
         *,
-        seed: int = 0,
         fit_rate: int = 250,
         random_share: float = 0.2,
         components: Sequence[int] = tuple(range(2, 11)),
         history: int | None = None,
-        return_range: tuple[float, float] = (0.0, 1.0),
-        max_in_flight: int = 10_000,
+        **common: Unpack[Common],
     ):
         whole_number("fit_rate", fit_rate, low=2)
         if history is not None:
@@ -111,21 +111,18 @@ class ALPGMM(Teacher):
             raise InputError(
                 f"components={list(components)} must be one or more numbers of at most fit_rate={fit_rate}."
             )
-        self.cube = as_cube(space)
         self.fit_rate = int(fit_rate)
         self.random_share = share("random_share", random_share)
         self.components = tuple(int(k) for k in components)
         super().__init__(
-            self.cube.signature,
-            seed=seed,
-            return_range=return_range,
-            max_in_flight=max_in_flight,
+            space,
             settings={
                 "fit_rate": self.fit_rate,
                 "random_share": self.random_share,
                 "components": list(self.components),
                 "history": history,
             },
+            **common,
         )
         self._memory = TaskMemory(self.cube.dimension, None if history is None else int(history))
         self._rows = np.zeros((self.fit_rate, self.cube.dimension + 1))  # a ring: row i is task i modulo fit_rate
@@ -142,10 +139,10 @@ class ALPGMM(Teacher):
         """The mixture over tasks (in the unit cube) from which the tasks that are not uniform come, before clipping."""
         return self._sampler
 
-    def _draw(self, k: int) -> list[Draw]:
+    def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         d = self.cube.dimension
         if self._sampler is None:
-            return [self._as_draw(u, 1.0, "warmup") for u in self._rng.random((k, d))]
+            return self._rng.random((k, d)), 1.0, "warmup"
         uniform = self._rng.random(k) < self.random_share
         points = self._rng.random((k, d))
         drawn = self._sampler.sample(k - int(uniform.sum()), self._rng)
@@ -154,15 +151,7 @@ class ALPGMM(Teacher):
         clipped[~uniform] = (points[~uniform] != drawn).any(1)
         density = self.random_share + (1 - self.random_share) * np.exp(self._sampler.log_density(points))
         density[clipped] = np.nan  # the border carries a point mass, which no density describes
-        return [
-            self._as_draw(u, float(p), "explore" if free else "exploit") for u, p, free in zip(points, density, uniform)
-        ]
-
-    def _as_draw(self, u: np.ndarray, prob: float, origin: str) -> Draw:
-        return Draw(u.tolist(), self.cube.decode(u), prob, origin)
-
-    def _record(self, task: Any) -> list[float]:
-        return self.cube.encode(task).tolist()
+        return points, density, ["explore" if free else "exploit" for free in uniform]
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:

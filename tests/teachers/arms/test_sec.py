@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import Outcome, make
-from palaestra.teachers.sec import mean_absolute_advantage, softmax
+from palaestra.teachers.arms.base import softmax
+from palaestra.teachers.signals import mean_absolute_advantage
 
 TWO_OF_EIGHT = [1.0, 1.0] + [0.0] * 6
 
@@ -50,7 +51,7 @@ def test_equal_returns_that_are_not_exact_in_binary_give_no_signal():
 def test_q_of_1_and_0_gives_probabilities_0_7311_and_0_2689():
     teacher = sec()
     teacher.q = np.array([1.0, 0.0])
-    assert teacher.probabilities == pytest.approx([0.7311, 0.2689], abs=5e-5)
+    assert teacher.distribution() == pytest.approx([0.7311, 0.2689], abs=5e-5)
 
 
 def test_arms_are_drawn_with_the_probability_that_proposals_state():
@@ -63,9 +64,9 @@ def test_arms_are_drawn_with_the_probability_that_proposals_state():
 
 def test_constant_q_is_uniform():
     teacher = sec(n=5)
-    assert teacher.probabilities == pytest.approx(np.full(5, 0.2))
+    assert teacher.distribution() == pytest.approx(np.full(5, 0.2))
     teacher.q = np.full(5, 0.9)
-    assert teacher.probabilities == pytest.approx(np.full(5, 0.2))
+    assert teacher.distribution() == pytest.approx(np.full(5, 0.2))
 
 
 def test_the_ratio_of_probabilities_is_exp_of_the_difference_over_tau():
@@ -148,7 +149,7 @@ def test_arms_half_solved_win_over_hopeless_and_mastered_ones():
         proposals = teacher.propose(16)
         chance = [0.02, 0.5, 0.98]
         teacher.observe([Outcome(p.id, p.task, (rng.random(8) < chance[p.task]).astype(float)) for p in proposals])
-    assert teacher.probabilities[1] > 0.8
+    assert teacher.distribution()[1] > 0.8
 
 
 def test_its_arms_on_a_box_are_the_cells_of_a_grid():

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import Outcome, make
-from palaestra.teachers.alp_gmm import TaskMemory
-from palaestra.teachers.benchmark import run
-from palaestra.teachers.gaussian_mixture import GaussianMixture
+from palaestra.teachers.benchmarks.hypercube import run
+from palaestra.teachers.boxes.alp_gmm import TaskMemory
+from palaestra.teachers.boxes.gaussian_mixture import GaussianMixture
 
 LINE = gym.spaces.Box(0.0, 1.0, (1,), dtype=np.float64)
 SQUARE = gym.spaces.Box(0.0, 1.0, (2,), dtype=np.float64)

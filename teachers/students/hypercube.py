@@ -7,8 +7,8 @@ from typing import Literal
 import gymnasium as gym
 import numpy as np
 
-from ..errors import InputError
-from .protocol import finite, whole_number
+from ...errors import InputError
+from ..protocol import finite, whole_number
 
 NOISES = ("none", "gaussian", "bernoulli")
 UNLOCK = 75  # visits after which a cube lets its successors be learned, and beyond which it counts as mastered

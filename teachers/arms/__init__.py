@@ -1,0 +1,1 @@
+"""Bandits and schedules over categories or the cells of a discretised space."""

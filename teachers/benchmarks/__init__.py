@@ -1,0 +1,1 @@
+"""Teachers compared on students: the tables of ``palaestra bench teachers``."""

@@ -1,0 +1,1 @@
+"""Teachers over continuous task parameters, seen as points of the unit cube."""

@@ -1,0 +1,44 @@
+"""The base of teachers that choose points of the unit cube."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Draw, Teacher
+from ..spaces import as_cube
+
+
+class BoxTeacher(Teacher):
+    """Chooses from a cube; a subclass writes `_points` and `_learn`.
+
+    ``Evidence.record`` is the point drawn, a list of floats in [0, 1]. On integer or categorical axes it is the
+    continuous point that was drawn for the task, not the task's own place.
+
+    Attributes:
+        cube: the task space as [0, 1]^dimension.
+    """
+
+    kind = "box"
+
+    def __init__(self, space: Any, *, settings: Mapping[str, Any] | None = None, **common: Unpack[Common]):
+        self.cube = as_cube(space)
+        super().__init__(self.cube.signature, settings=settings, **common)
+
+    @abstractmethod
+    def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
+        """k >= 1 points, float64[k, dimension] in [0, 1]; the density of each over the cube (NaN where there is none);
+        and the origin of each."""
+
+    def _draw(self, k: int) -> list[Draw]:
+        points, density, origins = self._points(k)
+        densities = np.broadcast_to(density, k).tolist()
+        origins = [origins] * k if isinstance(origins, str) else origins
+        decode = self.cube.decode
+        return [Draw(u.tolist(), decode(u), p, origin) for u, p, origin in zip(points, densities, origins, strict=True)]
+
+    def _record(self, task: Any) -> list[float]:
+        return self.cube.encode(task).tolist()

@@ -1,0 +1,1 @@
+"""Rollout budgets: how many episodes each chosen task gets."""

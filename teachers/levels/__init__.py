@@ -1,0 +1,1 @@
+"""Level buffers: tasks that are generated, scored, kept, edited and replayed."""

@@ -1,0 +1,233 @@
+"""A task space seen as a list: arms of a bandit, cells of a grid, prompts of a data set.
+
+`as_arms` and `as_pool` take a `ParamSpace`, a bounded Gymnasium `Box`, a `Discrete` or `FiniteTasks`; the first cuts
+axes coarsely, as a bandit must try every arm, the second keeps every combination of values apart where they can be
+counted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ..errors import InputError
+from .protocol import whole_number
+from .spaces import Cube, arm_index, as_cube
+
+MAX_ARMS = 4096
+MAX_TASKS = 1_000_000
+DEFAULT_ARMS = 25
+DEFAULT_CELLS = 10_000  # a space with no more combinations of values than this is a pool of all of them
+
+
+class Arms(ABC):
+    """A task space seen as n arms.
+
+    Attributes:
+        n: number of arms.
+        features: float64[n, d] in [0, 1], what is known of each beforehand.
+        signature: JSON-able description.
+    """
+
+    n: int
+    signature: Any
+
+    @property
+    @abstractmethod
+    def features(self) -> np.ndarray: ...
+
+    @property
+    def difficulty(self) -> np.ndarray:
+        """float64[n] in [0, 1]: how hard each is thought to be, here the mean of its features."""
+        return self.features.mean(1)
+
+    @abstractmethod
+    def task(self, arm: int, rng: np.random.Generator) -> Any:
+        """A task of that arm; drawn uniformly where the arm holds several."""
+
+    @abstractmethod
+    def arm(self, task: Any) -> int:
+        """The arm a task belongs to. Raises InputError for a task outside the space."""
+
+    @abstractmethod
+    def name(self, arm: int) -> str:
+        """A short name for logs."""
+
+
+class DiscreteArms(Arms):
+    """A Discrete: one arm per value, thought to be in order of difficulty."""
+
+    def __init__(self, space: gym.spaces.Discrete):
+        self.n, self.start = int(space.n), int(space.start)
+        self.signature = {"n": self.n, "start": self.start}
+
+    @property
+    def features(self) -> np.ndarray:
+        return np.linspace(0.0, 1.0, self.n)[:, None]
+
+    def task(self, arm: int, rng: np.random.Generator) -> int:
+        return self.start + int(arm)
+
+    def arm(self, task: Any) -> int:
+        return arm_index(task, self.n, self.start)
+
+    def name(self, arm: int) -> str:
+        return str(self.start + arm)
+
+
+class Grid(Arms):
+    """A cube cut into equal cells, one arm each; a task is uniform inside its cell.
+
+    Args:
+        cube: the cube to cut.
+        bins: cells along each axis: one number for all, or one per axis. None gives about `DEFAULT_ARMS` in all (10 on
+            a single axis). An axis with fewer values than bins gets one cell per value.
+        limit: more cells in all are refused.
+    """
+
+    def __init__(self, cube: Cube, bins: int | Sequence[int] | None = None, limit: int = MAX_ARMS):
+        if bins is None:
+            bins = 10 if cube.dimension == 1 else max(2, int(DEFAULT_ARMS ** (1 / cube.dimension) + 1e-9))
+        per_axis = [bins] * cube.dimension if isinstance(bins, int | np.integer) else list(bins)
+        if len(per_axis) != cube.dimension:
+            raise InputError(f"bins={bins!r} has {len(per_axis)} entries; this space has {cube.dimension} axes.")
+        for count in per_axis:
+            whole_number("bins", count, low=1)
+        self.cube = cube
+        self.bins = tuple(int(b) if s is None else min(int(b), s) for b, s in zip(per_axis, cube.sizes))
+        self.n = math.prod(self.bins)
+        if self.n > limit:
+            raise InputError(
+                f"bins={bins!r} on {cube.dimension} axes makes {self.n} arms; at most {limit} are allowed."
+            )
+        self._shape = np.array(self.bins, dtype=np.float64)
+        self.signature = {"cube": cube.signature, "bins": list(self.bins)}
+
+    @property
+    def features(self) -> np.ndarray:
+        """The centres of the cells."""
+        return (np.indices(self.bins).reshape(len(self.bins), -1).T + 0.5) / self._shape
+
+    def task(self, arm: int, rng: np.random.Generator) -> Any:
+        return self.cube.decode(
+            (np.array(np.unravel_index(arm, self.bins)) + rng.random(self.cube.dimension)) / self._shape
+        )
+
+    def arm(self, task: Any) -> int:
+        cell = np.minimum((self.cube.encode(task) * self._shape).astype(int), self._shape.astype(int) - 1)
+        return int(np.ravel_multi_index(tuple(cell), self.bins))
+
+    def name(self, arm: int) -> str:
+        cell = np.unravel_index(arm, self.bins)
+        return ",".join(f"{n}[{i + 1}/{b}]" for n, i, b in zip(self.cube.names, cell, self.bins))
+
+
+class FiniteTasks(Arms):
+    """A list of tasks, such as the prompts of a data set.
+
+    Args:
+        tasks: what the environment is given for each, JSON-able and different from one another.
+        features: float[n, d] in [0, 1], what is known of each (an embedding, a length ...); None gives its place in the
+            list.
+        difficulty: float[n] in [0, 1], how hard each is thought to be; None gives the mean of the features.
+
+    Raises:
+        InputError: no task, one twice, one that is not JSON-able, or numbers of a wrong shape or outside [0, 1].
+    """
+
+    def __init__(self, tasks: Sequence[Any], *, features: Any | None = None, difficulty: Sequence[float] | None = None):
+        self.tasks = list(tasks)
+        self.n = len(self.tasks)
+        if not 0 < self.n <= MAX_TASKS:
+            raise InputError(f"{self.n} tasks were given; FiniteTasks takes 1 to {MAX_TASKS}.")
+        keys = [task_key(task) for task in self.tasks]
+        self._index = {key: index for index, key in enumerate(keys)}
+        if len(self._index) < self.n:
+            twice = next(task for index, task in enumerate(self.tasks) if self._index[keys[index]] != index)
+            raise InputError(f"task {twice!r} is given twice; give every task once.")
+        self._features = None if features is None else _numbers("features", features, (self.n, None))
+        self._difficulty = None if difficulty is None else _numbers("difficulty", difficulty, (self.n,))
+        digest = blake2b(digest_size=8)
+        for part in (*keys, features is not None and self.features.tolist(), self.difficulty.tolist()):
+            digest.update(json.dumps(part).encode())
+        self.signature = {"tasks": self.n, "digest": digest.hexdigest()}
+
+    @property
+    def features(self) -> np.ndarray:
+        return np.linspace(0.0, 1.0, self.n)[:, None] if self._features is None else self._features
+
+    @property
+    def difficulty(self) -> np.ndarray:
+        return super().difficulty if self._difficulty is None else self._difficulty
+
+    def task(self, arm: int, rng: np.random.Generator) -> Any:
+        return self.tasks[arm]
+
+    def arm(self, task: Any) -> int:
+        index = self._index.get(task_key(task))
+        if index is None:
+            raise InputError(f"task {task!r} is not among the {self.n} tasks of this list.")
+        return index
+
+    def name(self, arm: int) -> str:
+        return str(arm)
+
+
+def task_key(task: Any) -> str:
+    """A task as text, the same for equal tasks. Raises InputError for one that is not JSON-able."""
+    try:
+        return json.dumps(task, sort_keys=True, allow_nan=False, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"task {task!r} is not JSON-able ({error}).") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _numbers(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be an array of numbers ({error}).") from None
+    fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape))
+    if not fits or not array.size:
+        raise InputError(f"{name} has shape {array.shape}; expected {tuple('d' if s is None else s for s in shape)}.")
+    if not ((array >= 0) & (array <= 1)).all():
+        raise InputError(f"{name} holds values outside [0, 1]; scale them, easiest to hardest.")
+    return array
+
+
+def as_arms(space: Any, bins: int | Sequence[int] | None = None) -> Arms:
+    """The arms of a Discrete or of a list of tasks as they are, else the grid that ``bins`` cuts."""
+    if isinstance(space, Arms | gym.spaces.Discrete):
+        if bins is not None:
+            raise InputError(f"bins={bins!r} has no meaning here: the space already consists of arms; leave bins out.")
+        return space if isinstance(space, Arms) else DiscreteArms(space)
+    return Grid(as_cube(space), bins)
+
+
+def as_pool(space: Any, bins: int | Sequence[int] | None = None) -> Arms:
+    """The tasks of a list as they are; else every combination of values of the axes, where these are at most
+    `DEFAULT_CELLS`, or the grid that ``bins`` cuts."""
+    if bins is not None or isinstance(space, Arms | gym.spaces.Discrete):
+        return as_arms(space, bins)
+    cube = as_cube(space)
+    sizes = [size for size in cube.sizes if size is not None]
+    if len(sizes) == cube.dimension and math.prod(sizes) <= DEFAULT_CELLS:
+        return Grid(cube, sizes, DEFAULT_CELLS)
+    return Grid(cube)
+
+
+def discretise(space: Any, bins: int | Sequence[int] | None = None) -> Grid:
+    """Cut a ParamSpace, Box or Discrete into a grid of arms: ``make("sec", discretise(space, bins=(4, 2)))``."""
+    return Grid(as_cube(space), bins)

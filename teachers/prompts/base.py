@@ -1,0 +1,84 @@
+"""The base of selectors: batches of distinct tasks out of a finite list."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..pools import as_pool
+from ..protocol import Common, Draw, Teacher
+
+
+class PromptTeacher(Teacher):
+    """Chooses from a finite list; a subclass writes `_choose` and `_learn`.
+
+    ``Evidence.record`` is the task's index in the pool. A batch repeats a task only where it asks for more than there
+    are.
+
+    Args:
+        space: `FiniteTasks`, a Discrete, or a ParamSpace or Box, whose every combination of values is a task where
+            they are few enough, else cut into a grid.
+        bins: cells per axis of that grid; None as above.
+        settings, seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        pool: the tasks, with ``pool.features`` (float64[n, d] in [0, 1]) and ``pool.difficulty`` (float64[n] in [0, 1],
+            what is known of it beforehand).
+    """
+
+    kind = "prompts"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        bins: int | Sequence[int] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **common: Unpack[Common],
+    ):
+        self.pool = as_pool(space, bins)
+        super().__init__(self.pool.signature, settings=settings, **common)
+
+    @abstractmethod
+    def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
+        """At most k >= 1 distinct indices, int[m], at least min(k, n) of them; the probability of each (NaN where the
+        choice is no random one or its probability is unknown); and the origin of each."""
+
+    def _draw(self, k: int) -> list[Draw]:
+        draws: list[Draw] = []
+        while len(draws) < k:
+            chosen, probs, origins = self._choose(k - len(draws))
+            if not len(chosen):
+                raise RuntimeError(f"{type(self).__name__}._choose gave nothing")
+            probs = np.broadcast_to(probs, len(chosen)).tolist()
+            origins = [origins] * len(chosen) if isinstance(origins, str) else origins
+            for index, p, origin in zip(chosen.tolist(), probs, origins, strict=True):
+                draws.append(Draw(index, self.pool.task(index, self._rng), p, origin, **self._advice(index)))
+        return draws
+
+    def _advice(self, index: int) -> dict[str, Any]:
+        """Further fields of the `Draw` of a chosen task: n, train, meta."""
+        return {}
+
+    def _record(self, task: Any) -> int:
+        return self.pool.arm(task)
+
+
+def lowest(cost: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """int[min(k, n)]: the indices of the smallest costs, smallest first, ties in random order."""
+    k = min(k, len(cost))
+    shuffled = rng.permutation(len(cost))
+    near = shuffled[np.argpartition(cost[shuffled], k - 1)[:k]] if k < len(cost) else shuffled
+    return near[np.argsort(cost[near], kind="stable")]
+
+
+def weighted(weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """int[m]: min(k, n) distinct indices, drawn one after another in proportion to what is left of ``weights >= 0``.
+    Those of weight 0 come last, in random order (Efraimidis and Spirakis 2006).
+    """
+    with np.errstate(divide="ignore"):
+        order = -np.log(rng.random(len(weights))) / weights  # exponential waiting times; infinite for weight 0
+    return lowest(order, k, rng)

@@ -1,0 +1,124 @@
+"""What one group of returns says: success rate, advantages, whether there is anything to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .protocol import Evidence
+
+EPSILON = 1e-6  # added to the standard deviation, as learners do; it also keeps rounding in equal returns at 0
+
+
+def mean_absolute_advantage(returns: np.ndarray) -> float:
+    """Mean |(r - mean) / (std + 1e-6)| of one group, by the population standard deviation (GRPO, arXiv 2402.03300)."""
+    return float(np.abs(returns - returns.mean()).mean() / (returns.std() + EPSILON))
+
+
+def mean_absolute_deviation(returns: np.ndarray) -> float:
+    """Mean |r - mean| of one group."""
+    return float(np.abs(returns - returns.mean()).mean())
+
+
+def success_counts(evidence: Evidence) -> tuple[float, int]:
+    """(successes, episodes) of a group. Where the environment does not tell successes, returns in [0, 1] are summed."""
+    successes = evidence.outcome.successes
+    total = float(evidence.returns.sum()) if successes is None else float(sum(successes))
+    return total, len(evidence.returns)
+
+
+def success_rate(evidence: Evidence) -> float:
+    """Successes per episode (see `success_counts`)."""
+    successes, episodes = success_counts(evidence)
+    return successes / episodes
+
+
+def is_flat(returns: np.ndarray) -> bool:
+    """Whether all returns of a group are equal, so that its advantages are 0."""
+    return bool(np.ptp(returns) <= EPSILON)
+
+
+class Groups:
+    """Single returns, collected by key until ``size`` of them make a group.
+
+    A group of one has no advantage. Where outcomes carry single returns (`TeacherWrapper`, `Teacher.update`), a teacher
+    that needs groups passes them through here; larger groups pass as they are.
+    """
+
+    def __init__(self, size: int):
+        self.size = size
+        self._waiting: dict[int, list[float]] = {}
+
+    def add(self, key: int, returns: np.ndarray) -> np.ndarray | None:
+        """The group that is complete now, or None."""
+        if len(returns) > 1:
+            return returns
+        waiting = self._waiting.setdefault(key, [])
+        waiting.append(float(returns[0]))
+        return np.array(self._waiting.pop(key)) if len(waiting) >= self.size else None
+
+    def save(self) -> list[list[Any]]:
+        return [[key, list(returns)] for key, returns in self._waiting.items()]
+
+    def restore(self, saved: Any) -> None:
+        self._waiting = {int(key): [float(r) for r in returns] for key, returns in saved}
+
+
+class PassRates:
+    """A Beta posterior of the success rate of each of n tasks.
+
+    An observation of s successes in m episodes does alpha <- decay alpha + (1 - decay) alpha_0 + s, beta alike with
+    m - s, so that with decay < 1 the effective number of episodes tends to m / (1 - decay) (MoPPS, arXiv 2507.04632).
+
+    Args:
+        n: tasks.
+        prior: (alpha_0, beta_0), both positive.
+        decay: in (0, 1]; 1 forgets nothing.
+
+    Attributes:
+        alpha, beta: float64[n].
+        episodes, visits: int64[n], episodes and groups seen of each task.
+    """
+
+    def __init__(self, n: int, prior: tuple[float, float] = (1.0, 1.0), decay: float = 1.0):
+        self.prior, self.decay = (float(prior[0]), float(prior[1])), float(decay)
+        self.alpha, self.beta = np.full(n, self.prior[0]), np.full(n, self.prior[1])
+        self.episodes, self.visits = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+
+    def add(self, task: int, successes: float, episodes: int) -> None:
+        keep, (a, b) = self.decay, self.prior
+        self.alpha[task] = keep * self.alpha[task] + (1 - keep) * a + successes
+        self.beta[task] = keep * self.beta[task] + (1 - keep) * b + episodes - successes
+        self.episodes[task] += episodes
+        self.visits[task] += 1
+
+    def learn(self, evidence: list[Evidence]) -> None:
+        """Add every group of a batch whose records are indices of tasks."""
+        for item in evidence:
+            self.add(int(item.record), *success_counts(item))
+
+    @property
+    def mean(self) -> np.ndarray:
+        """float64[n] posterior means."""
+        return self.alpha / (self.alpha + self.beta)
+
+    def sample(self, rng: np.random.Generator) -> np.ndarray:
+        """float64[n], one draw from each posterior."""
+        return rng.beta(self.alpha, self.beta)
+
+    def reset(self) -> None:
+        """Back to the prior everywhere; counts stay."""
+        self.alpha[:], self.beta[:] = self.prior
+
+    def save(self) -> dict[str, Any]:
+        return {name: getattr(self, name).tolist() for name in ("alpha", "beta", "episodes", "visits")}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        for name in ("alpha", "beta", "episodes", "visits"):
+            mine = getattr(self, name)
+            given = np.array(saved[name], dtype=mine.dtype)
+            if given.shape != mine.shape:
+                raise ValueError(f"{given.shape} values of {name} for {len(mine)} tasks")
+            setattr(self, name, given)
