@@ -13,7 +13,7 @@ says how many rollouts each task gets; `combinators` and `gates` put teachers to
 
 from __future__ import annotations
 
-from .pools import FiniteTasks, as_arms, as_pool, discretise
+from .pools import FiniteTasks, as_arms, as_pool, discretise, fixed_tasks, instance
 from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
 from .registry import TEACHERS, Preset, make, register
 from .spaces import as_cube
@@ -33,6 +33,8 @@ __all__ = [
     "as_cube",
     "as_pool",
     "discretise",
+    "fixed_tasks",
+    "instance",
     "make",
     "register",
 ]

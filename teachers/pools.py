@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import InputError
 from .protocol import whole_number
-from .spaces import Cube, arm_index, as_cube
+from .spaces import Cube, ParamSpaceLike, arm_index, as_cube
 
 MAX_ARMS = 4096
 MAX_TASKS = 1_000_000
@@ -178,6 +178,28 @@ class FiniteTasks(Arms):
 
     def name(self, arm: int) -> str:
         return str(arm)
+
+
+def fixed_tasks(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
+    """n instances of an environment with a ParamSpace, for teachers that choose among given tasks.
+
+    Each is ``{"params": ..., "seed": ...}`` (see `instance`), its parameters uniform over the space; its features are
+    their place in the unit cube.
+    """
+    whole_number("n", n, low=1)
+    rng = np.random.default_rng(seed)
+    params = [space.sample(rng) for _ in range(n)]
+    seeds = rng.choice(2**31, size=n, replace=False).tolist()
+    tasks = [{"params": p, "seed": s} for p, s in zip(params, seeds)]
+    return FiniteTasks(tasks, features=np.clip([space.to_unit(p) for p in params], 0.0, 1.0))
+
+
+def instance(task: Any) -> tuple[Any, int | None]:
+    """What to reset an environment to, as (params, seed): a task ``{"params": ..., "seed": ...}`` fixes the instance,
+    any other is the parameters and leaves the seed open (None)."""
+    if isinstance(task, Mapping) and set(task) == {"params", "seed"}:
+        return task["params"], int(task["seed"])
+    return task, None
 
 
 def task_key(task: Any) -> str:

@@ -39,7 +39,7 @@ class Proposal:
     Attributes:
         id: unique within the teacher; the outcome names it.
         task: what the environment is given: a params dict, an array inside the Box, or an int inside the Discrete.
-        n: rollouts asked for.
+        n: rollouts asked for; None leaves the number to whoever plays.
         prob: the teacher's probability of this proposal: mass for arms, density over the unit cube for boxes; NaN where
             it has none (a point that clipping moved onto the border).
         origin: why it was proposed, one of `ORIGINS`.
@@ -49,7 +49,7 @@ class Proposal:
 
     id: int
     task: Any
-    n: int = 1
+    n: int | None = None
     prob: float = math.nan
     origin: str = "explore"
     train: bool = True
@@ -109,7 +109,7 @@ class Draw:
     task: Any
     prob: float = math.nan
     origin: str = "explore"
-    n: int = 1
+    n: int | None = None
     train: bool = True
     meta: Mapping[str, Any] = field(default_factory=dict)
 
@@ -145,6 +145,7 @@ class Teacher(ABC):
         InputError: seed, range or bound is unusable.
     """
 
+    signature: Any
     kind: str = ""
     """What it chooses from: "box", "arms", "prompts" or "levels"; "any" where that makes no difference to it."""
     paper: str = ""
@@ -169,7 +170,7 @@ class Teacher(ABC):
             raise InputError(f"return_range {tuple(return_range)} must be two finite numbers, the lower one first.")
         self.return_range = (low, high)
         self.max_in_flight = int(max_in_flight)
-        self._signature = signature
+        self.signature = signature
         self._settings = dict(settings or {})
         self._rng = np.random.default_rng(np.random.SeedSequence(int(seed)))
         self._next_id = 0
@@ -220,20 +221,31 @@ class Teacher(ABC):
         """One task, without an id: the counterpart of `update` for people in a hurry."""
         return self._draw(1)[0].task
 
-    def update(self, task: Any, ret: float | Sequence[float]) -> None:
-        """Learn that ``task`` gave the return ``ret`` (or several). Equals a batch of one outcome.
+    def update(
+        self,
+        task: Any,
+        ret: float | Sequence[float],
+        *,
+        successes: Sequence[bool] | None = None,
+        cost: float | None = None,
+        extras: Mapping[str, Sequence[float]] | None = None,
+    ) -> None:
+        """Learn that ``task`` gave the return ``ret`` (or several). Equals a batch of one `Outcome`, whose further
+        fields may be given too.
 
         Raises:
-            InputError: the task lies outside the space, or the return outside `return_range`.
+            InputError: the task lies outside the space, the return outside `return_range`, or extras that it needs are
+                not given.
         """
-        outcome = Outcome(-1, task, np.atleast_1d(np.asarray(ret, dtype=np.float64)).tolist())
-        if self.needs:
-            raise InputError(f"this teacher needs the extras {sorted(self.needs)}; use propose and observe.")
-        returns = self._normalise(outcome.returns)
+        returns = np.atleast_1d(np.asarray(ret, dtype=np.float64)).tolist()
+        outcome = Outcome(-1, task, returns, successes, cost, extras or {})
+        if missing := self.needs - set(outcome.extras):
+            raise InputError(f"this teacher needs the extras {sorted(missing)}; pass them with extras=.")
+        scaled = self._normalise(outcome.returns)
         record = self._record(task)
-        if len(returns):
+        if len(scaled):
             self._counts["observed"] += 1
-            self._learn([Evidence(record, returns, outcome)])
+            self._learn([Evidence(record, scaled, outcome)])
 
     def distribution(self) -> np.ndarray | None:
         """float64[n], the chance of each arm, prompt or level in the next proposal; None where there is no finite list
@@ -250,7 +262,7 @@ class Teacher(ABC):
         """Everything the future depends on, as JSON-able values."""
         return {
             "teacher": type(self).__qualname__,
-            "space": self._signature,
+            "space": self.signature,
             "settings": {**self._settings, "return_range": list(self.return_range)},
             "rng": self._rng.bit_generator.state,
             "next_id": self._next_id,

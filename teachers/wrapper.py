@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gymnasium as gym
 
 from ..errors import InputError
+from .pools import instance
 from .protocol import Outcome, Proposal, Teacher
 from .registry import make
 
 
 class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
-    """Resets the environment with ``options={"params": task}`` and tells the teacher how the episode went.
+    """Resets the environment with ``options={"params": task}`` and tells the teacher how the episodes went.
 
-    The outcome is the sum of rewards and, where the environment gives it, ``info["is_success"]``. Nothing is told of an
-    episode that was left before its end, or in which any step said ``reward_valid: False``: that is the machinery's
-    failure, not the student's. A reset whose options name ``params`` or ``difficulty`` is played as asked, without the
-    teacher (evaluation). ``info["proposal"]`` holds the `Proposal` after a reset and at the end of its episode. A
-    learner that honours ``proposal.train`` reads it there; the teacher is told of evaluations too.
+    The outcome is the sum of rewards and, where the environment gives it, ``info["is_success"]``. A proposal that asks
+    for n episodes is played in n resets, and its outcome told after the last. Nothing is told of an episode that was
+    left before its end, or in which any step said ``reward_valid: False``: that is the machinery's failure, not the
+    student's. A reset whose options name ``params`` or ``difficulty`` is played as asked, without the teacher
+    (evaluation). A task ``{"params": ..., "seed": ...}`` fixes the seed of the reset too. ``info["proposal"]`` holds
+    the `Proposal` after a reset and at the end of its episode. A learner that honours ``proposal.train`` reads it
+    there; the teacher is told of evaluations too.
 
     Each wrapper asks its own teacher. With `AsyncVectorEnv` every process would hold a copy that learns from its own
     episodes only; there, call `Teacher.propose` and `Teacher.observe` in the learner instead.
@@ -28,13 +33,26 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         env: its `unwrapped.param_space` is the space of a teacher given by name.
         teacher: a teacher, shared with the caller and not copied; or a registered name, which keeps the spec JSON-able.
         seed, options: for `make`, when the teacher is given by name.
+        measure: what only the learner knows of an episode, for `Outcome.extras`: it is called with the `Played` episode
+            at its end and returns numbers by name (see `measures`).
 
     Raises:
-        InputError: the teacher needs more than returns, options come with a made teacher, or there is no space.
+        InputError: the teacher needs more than returns and there is no ``measure``, options come with a made teacher,
+            or there is no space.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], teacher: Teacher | str, *, seed: int = 0, **options: Any):
-        gym.utils.RecordConstructorArgs.__init__(self, _disable_deepcopy=True, teacher=teacher, seed=seed, **options)
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        teacher: Teacher | str,
+        *,
+        seed: int = 0,
+        measure: Callable[[Played], Mapping[str, float]] | None = None,
+        **options: Any,
+    ):
+        gym.utils.RecordConstructorArgs.__init__(
+            self, _disable_deepcopy=True, teacher=teacher, seed=seed, measure=measure, **options
+        )
         gym.Wrapper.__init__(self, env)
         if isinstance(teacher, str):
             space = getattr(env.unwrapped, "param_space", None)
@@ -43,41 +61,99 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             teacher = make(teacher, space, seed=seed, **options)
         elif options:
             raise InputError(f"{sorted(options)} have no effect on a teacher already made; pass them to teachers.make.")
-        if teacher.needs:
+        if teacher.needs and measure is None:
             raise InputError(
-                f"{type(teacher).__name__} needs {sorted(teacher.needs)}, but a wrapper sees returns only; "
-                "call propose and observe where those are known."
+                f"{type(teacher).__name__} needs {sorted(teacher.needs)}, but a wrapper sees returns only; give them "
+                "with measure=, or call propose and observe where they are known."
             )
         self.teacher = teacher
+        self._measure = measure
         self._proposal: Proposal | None = None
-        self._return, self._valid = 0.0, True
+        self._played: Played | None = None
+        self._group = _Group()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self._proposal, self._return, self._valid = None, 0.0, True
+        if self._played is not None:
+            self._end(replace(self._played, valid=False), {})
+        self._played = None
         chosen = dict(options or {})
         if "params" in chosen or "difficulty" in chosen:
             return self.env.reset(seed=seed, options=options)
-        proposal = self.teacher.propose(1)[0]
-        observation, info = self.env.reset(seed=seed, options={**chosen, "params": proposal.task})
-        self._proposal = proposal
-        self._note_validity(info)
+        if self._proposal is None:
+            self._proposal, self._group = self.teacher.propose(1)[0], _Group()
+        proposal = self._proposal
+        params, own = instance(proposal.task)
+        observation, info = self.env.reset(seed=seed if own is None else own, options={**chosen, "params": params})
+        self._played = Played(proposal)
+        if self._measure is not None:
+            self._played.observations.append(observation)
+        self._note_validity(self._played, info)
         return observation, {**info, "proposal": proposal}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(action)
-        proposal = self._proposal
-        if proposal is None:
+        played = self._played
+        if played is None:
             return observation, reward, terminated, truncated, info
-        self._return += float(reward)
-        self._note_validity(info)
+        played.rewards.append(float(reward))
+        if self._measure is not None:
+            played.actions.append(action)
+            played.observations.append(observation)
+        self._note_validity(played, info)
         if terminated or truncated:
-            self._proposal = None
-            if self._valid:
-                success = info.get("is_success")
-                successes = None if success is None else [bool(success)]
-                self.teacher.observe([Outcome(proposal.id, proposal.task, [self._return], successes)])
-            info = {**info, "proposal": proposal}
+            played.terminated = bool(terminated)
+            self._played = None
+            self._end(played, info)
+            info = {**info, "proposal": played.proposal}
         return observation, reward, terminated, truncated, info
 
-    def _note_validity(self, info: Mapping[str, Any]) -> None:
-        self._valid = self._valid and bool(info.get("reward_valid", True))
+    def _end(self, played: Played, info: Mapping[str, Any]) -> None:
+        """Add an episode to its group, and tell the teacher once the group is complete."""
+        proposal, group = played.proposal, self._group
+        group.episodes += 1
+        if played.valid:
+            success = info.get("is_success")
+            group.returns.append(math.fsum(played.rewards))
+            group.successes.append(None if success is None else bool(success))
+            for name, value in ({} if self._measure is None else self._measure(played)).items():
+                group.extras.setdefault(name, []).append(float(value))
+        if group.episodes < (proposal.n or 1):
+            return
+        self._proposal = None
+        if group.returns:
+            known = [success for success in group.successes if success is not None]
+            successes = known if len(known) == len(group.returns) else None
+            self.teacher.observe([Outcome(proposal.id, proposal.task, group.returns, successes, extras=group.extras)])
+
+    def _note_validity(self, played: Played, info: Mapping[str, Any]) -> None:
+        played.valid = played.valid and bool(info.get("reward_valid", True))
+
+
+@dataclass
+class Played:
+    """An episode, as `TeacherWrapper` saw it.
+
+    Attributes:
+        proposal: why it was played.
+        observations: one more than there are actions; () unless somebody measures.
+        actions, rewards: one per step.
+        terminated: whether the task ended it, rather than a limit.
+        valid: whether every reward was.
+    """
+
+    proposal: Proposal
+    observations: list[Any] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    terminated: bool = False
+    valid: bool = True
+
+
+@dataclass
+class _Group:
+    """The episodes of one proposal so far; what is told are the valid ones."""
+
+    episodes: int = 0
+    returns: list[float] = field(default_factory=list)
+    successes: list[bool | None] = field(default_factory=list)
+    extras: dict[str, list[float]] = field(default_factory=dict)

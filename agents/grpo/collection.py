@@ -126,7 +126,8 @@ class Collector:
         for round_ in range(objective.recipe.refill):
             rng = np.random.default_rng([config.seed, ROLLOUT, step, round_])
             proposals = self.teacher.propose(config.prompts)
-            tasks = [Task(p.task, int(rng.integers(2**31)), config.samples * p.n, p.id) for p in proposals]
+            seeds = rng.integers(2**31, size=len(proposals)).tolist()
+            tasks = [_task(proposal, seed, config.samples) for proposal, seed in zip(proposals, seeds)]
             player = self._player(step, round_)
             groups = objective.rollout.refresh().play(tasks, player)
             groups, own = groups[: len(tasks)], groups[len(tasks) :]
@@ -207,6 +208,12 @@ class Collector:
         )
 
 
+def _task(proposal: teachers.Proposal, seed: int, samples: int) -> Task:
+    """What a proposal asks to play; ``seed`` and ``samples`` where it leaves them open."""
+    params, own = teachers.instance(proposal.task)
+    return Task(params, seed if own is None else own, samples if proposal.n is None else proposal.n, proposal.id)
+
+
 def _outcome(task: Task, attempts: Sequence[Trajectory]) -> teachers.Outcome:
     """What the curriculum hears of a task: all that was tried without help, whatever is trained."""
     valid = [trajectory for trajectory in attempts if trajectory.valid]
@@ -216,4 +223,16 @@ def _outcome(task: Task, attempts: Sequence[Trajectory]) -> teachers.Outcome:
         returns=[trajectory.env_return for trajectory in valid],
         successes=[trajectory.success for trajectory in valid],
         cost=float(sum(trajectory.action_tokens for trajectory in attempts)),
+        extras={"policy_entropy": [_entropy(trajectory) for trajectory in valid]},
     )
+
+
+def _entropy(trajectory: Trajectory) -> float:
+    """Nats per token that the policy sampled: what it drew was this improbable on average, an unbiased estimate."""
+    logps = [
+        logp
+        for turn in trajectory.turns
+        for logp, origin in zip(turn.logps, turn.token_origins)
+        if origin == Origin.POLICY
+    ]
+    return -math.fsum(logps) / len(logps) if logps else 0.0

@@ -294,7 +294,7 @@ class Learner:
             self.step = int(state["step"])
 
 
-_SUPPLIED: frozenset[str] = frozenset()
+_SUPPLIED = frozenset({"policy_entropy"})
 """Measurements that the learner can hand to teachers in `Outcome.extras`."""
 
 

@@ -25,7 +25,7 @@ class BoxTeacher(Teacher):
     kind = "box"
 
     def __init__(self, space: Any, *, settings: Mapping[str, Any] | None = None, **common: Unpack[Common]):
-        self.cube = as_cube(space)
+        self.cube = self.domain = as_cube(space)
         super().__init__(self.cube.signature, settings=settings, **common)
 
     @abstractmethod

@@ -39,7 +39,7 @@ class PromptTeacher(Teacher):
         settings: Mapping[str, Any] | None = None,
         **common: Unpack[Common],
     ):
-        self.pool = as_pool(space, bins)
+        self.pool = self.domain = as_pool(space, bins)
         super().__init__(self.pool.signature, settings=settings, **common)
 
     @abstractmethod

@@ -155,7 +155,7 @@ def test_constructor_arguments_are_recorded_and_the_spec_round_trips():
     gym.register("test/CountdownForTeachers-v0", f"{__name__}:Countdown")
     env = TeacherWrapper(gym.make("test/CountdownForTeachers-v0"), "sec", seed=4, tau=0.5)
     saved = json.loads(env.spec.to_json())["additional_wrappers"][-1]["kwargs"]
-    assert saved == {"teacher": "sec", "seed": 4, "tau": 0.5}
+    assert saved == {"teacher": "sec", "seed": 4, "measure": None, "tau": 0.5}
     again = gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json()))
     assert [again.reset()[1]["params"] for _ in range(8)] == [env.reset()[1]["params"] for _ in range(8)]
 

@@ -1,0 +1,292 @@
+"""Teachers made of teachers: a uniform floor, a warm-up, phases one after another, a pace.
+
+Each is a `Teacher` itself, over the task space of its parts, which must have been made for the same one. A part keeps
+its own book-keeping: it is asked for proposals and hears of their outcomes under its own ids, so that any teacher can
+be a part, and its state is saved inside the whole's.
+
+    Mix(make("sec", space), floor=0.1)
+    Warmup(make("alp-gmm", space), proposals=500)
+    Sequential([(make("random", space), lambda m: m["observed"] >= 1000), (make("plr", space), None)])
+    Every(make("sec", space), k=64)
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .pools import Arms
+from .protocol import Draw, Evidence, Outcome, Proposal, Teacher, share, whole_number
+from .random import RandomTeacher
+from .spaces import Cube
+
+
+class Combined(Teacher):
+    """The base: parts, and the record (part, the part's proposal id) of each proposal.
+
+    Args:
+        parts: teachers over one task space, whose return ranges are the same.
+        settings: besides those of the parts.
+        seed: of what the combinator itself draws.
+
+    Raises:
+        InputError: no part, or parts over different spaces or return ranges.
+    """
+
+    def __init__(self, parts: Sequence[Teacher], *, settings: Mapping[str, Any] | None = None, seed: int = 0):
+        if not parts:
+            raise InputError("a combined teacher needs at least one teacher.")
+        first = parts[0]
+        for part in parts:
+            if part.signature != first.signature:
+                raise InputError(
+                    f"{type(part).__name__} chooses from {part.signature}, {type(first).__name__} from "
+                    f"{first.signature}; make all parts for one space."
+                )
+            if part.return_range != first.return_range:
+                raise InputError(
+                    f"the parts' return ranges {part.return_range} and {first.return_range} differ; make them the same."
+                )
+        self.parts = list(parts)
+        self.kind = first.kind
+        self.domain = getattr(first, "domain", None)
+        super().__init__(
+            first.signature,
+            seed=seed,
+            return_range=first.return_range,
+            max_in_flight=sum(part.max_in_flight for part in parts),
+            settings={"parts": [type(part).__qualname__ for part in parts], **(settings or {})},
+        )
+
+    @property
+    def needs(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return frozenset().union(*(part.needs for part in self.parts))
+
+    @abstractmethod
+    def _turns(self, k: int) -> np.ndarray:
+        """int[k]: the part that each of the next k >= 1 proposals comes from."""
+
+    def _pass_on(self, part: int, proposal: Proposal) -> Draw:
+        record = [part, proposal.id]
+        p = proposal
+        return Draw(record, p.task, p.prob, p.origin, p.n, p.train, p.meta)
+
+    def _draw(self, k: int) -> list[Draw]:
+        turns = self._turns(k)
+        waiting = {int(part): iter(self.parts[part].propose(int((turns == part).sum()))) for part in np.unique(turns)}
+        return [self._pass_on(part, next(waiting[part])) for part in turns.tolist()]
+
+    def _record(self, task: Any) -> Any:
+        self.parts[0]._record(task)
+        return [None, None]
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        heard: dict[int, list[Any]] = {}
+        for item in evidence:
+            part, id = item.record
+            if part is None:  # from `update`: nobody's proposal, everybody's evidence
+                for each in self.parts:
+                    retell(item, each)
+            else:
+                heard.setdefault(part, []).append(replace(item.outcome, id=id))
+        for part, outcomes in heard.items():
+            self.parts[part].observe(outcomes)
+
+    def _metrics(self) -> dict[str, float]:
+        return {
+            f"{number}/{name}": value
+            for number, part in enumerate(self.parts)
+            for name, value in part.metrics().items()
+        }
+
+    def _save(self) -> dict[str, Any]:
+        return {"parts": [part.state_dict() for part in self.parts]}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        for part, saved in zip(self.parts, own["parts"], strict=True):
+            part.load_state_dict(saved)
+
+
+class Mix(Combined):
+    """A teacher with a floor: each proposal is uniform with probability ``floor``, the teacher's own otherwise.
+
+    Args:
+        teacher: the teacher.
+        floor: in [0, 1].
+        uniform: what that is drawn from instead of the uniform teacher.
+        seed: of the choice between the two, and of the uniform teacher.
+    """
+
+    def __init__(self, teacher: Teacher, floor: float, *, uniform: Teacher | None = None, seed: int = 0):
+        self.floor = share("floor", floor)
+        super().__init__([teacher, uniform or uniform_like(teacher, seed)], settings={"floor": self.floor}, seed=seed)
+
+    def _turns(self, k: int) -> np.ndarray:
+        return (self._rng.random(k) < self.floor).astype(int)
+
+    def distribution(self) -> np.ndarray | None:
+        own, uniform = (part.distribution() for part in self.parts)
+        return None if own is None or uniform is None else (1 - self.floor) * own + self.floor * uniform
+
+
+class Warmup(Combined):
+    """Uniform for the first ``proposals`` proposals, whose outcomes the teacher hears of; then the teacher.
+
+    Args:
+        teacher: the teacher.
+        proposals: how many, at least 1.
+        uniform: what they come from instead of the uniform teacher.
+        seed: of the uniform teacher.
+    """
+
+    def __init__(self, teacher: Teacher, proposals: int, *, uniform: Teacher | None = None, seed: int = 0):
+        whole_number("proposals", proposals, low=1)
+        self.proposals = int(proposals)
+        super().__init__(
+            [teacher, uniform or uniform_like(teacher, seed)], settings={"proposals": self.proposals}, seed=seed
+        )
+        self._left = self.proposals
+
+    def _turns(self, k: int) -> np.ndarray:
+        first = min(k, self._left)
+        self._left -= first
+        return (np.arange(k) < first).astype(int)
+
+    def _pass_on(self, part: int, proposal: Proposal) -> Draw:
+        draw = super()._pass_on(part, proposal)
+        return replace(draw, origin="warmup") if part else draw
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        super()._learn(evidence)
+        for item in evidence:
+            if item.record[0] == 1:
+                retell(item, self.parts[0])
+
+    def distribution(self) -> np.ndarray | None:
+        return self.parts[1 if self._left else 0].distribution()
+
+    def _save(self) -> dict[str, Any]:
+        return {**super()._save(), "left": self._left}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self._left = int(own["left"])
+
+
+class Sequential(Combined):
+    """Teachers one after another, each until its condition holds.
+
+    Args:
+        phases: (teacher, until) pairs; ``until`` is called with the teacher's `metrics` before each batch and says
+            whether to go on to the next teacher. The last one's is None.
+        seed: unused by the combinator itself.
+
+    Raises:
+        InputError: a condition is missing, or the last phase has one.
+    """
+
+    def __init__(self, phases: Sequence[tuple[Teacher, Callable[[dict[str, float]], bool] | None]], *, seed: int = 0):
+        self._until = [until for _, until in phases]
+        if not phases or self._until[-1] is not None or None in self._until[:-1]:
+            raise InputError("every phase but the last needs a condition, and the last has None.")
+        super().__init__([teacher for teacher, _ in phases], seed=seed)
+        self._phase = 0
+
+    @property
+    def phase(self) -> int:
+        """The place of the teacher whose turn it is."""
+        return self._phase
+
+    def _turns(self, k: int) -> np.ndarray:
+        while (until := self._until[self._phase]) is not None and until(self.parts[self._phase].metrics()):
+            self._phase += 1
+        return np.full(k, self._phase)
+
+    def distribution(self) -> np.ndarray | None:
+        return self.parts[self._phase].distribution()
+
+    def _metrics(self) -> dict[str, float]:
+        return {**super()._metrics(), "phase": float(self._phase)}
+
+    def _save(self) -> dict[str, Any]:
+        return {**super()._save(), "phase": self._phase}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self._phase = int(own["phase"])
+
+
+class Every(Combined):
+    """A slower pace: the teacher learns only once ``k`` outcomes have come, from all of them as one batch.
+
+    Bandits such as SEC and EXP3 take one step per batch; where episodes come one by one, this makes the batches.
+
+    Args:
+        teacher: the teacher.
+        k: outcomes in a batch, at least 1.
+    """
+
+    def __init__(self, teacher: Teacher, k: int):
+        whole_number("k", k, low=1)
+        self.k = int(k)
+        super().__init__([teacher], settings={"k": self.k})
+        self._held: list[Any] = []
+
+    def _turns(self, k: int) -> np.ndarray:
+        return np.zeros(k, dtype=int)
+
+    def distribution(self) -> np.ndarray | None:
+        return self.parts[0].distribution()
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            self._held.append(item)
+            if len(self._held) == self.k:
+                held, self._held = self._held, []
+                super()._learn(held)
+
+    def _save(self) -> dict[str, Any]:
+        return {**super()._save(), "held": [_saved(item) for item in self._held]}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self._held = [_restored(saved) for saved in own["held"]]
+
+
+def retell(evidence: Evidence, teacher: Teacher) -> None:
+    """Tell a teacher of an outcome whose task it did not propose."""
+    outcome = evidence.outcome
+    teacher.update(outcome.task, outcome.returns, successes=outcome.successes, cost=outcome.cost, extras=outcome.extras)
+
+
+def uniform_like(teacher: Teacher, seed: int = 0) -> Teacher:
+    """The uniform teacher over another's task space. Raises InputError where that is neither a cube nor a list."""
+    domain = getattr(teacher, "domain", None)
+    if not isinstance(domain, Arms | Cube):
+        raise InputError(f"there is no uniform teacher over {type(teacher).__name__}'s tasks; pass one with uniform=.")
+    return RandomTeacher(domain, seed=seed, return_range=teacher.return_range)
+
+
+def _saved(item: Evidence) -> dict[str, Any]:
+    outcome = item.outcome
+    task = outcome.task.tolist() if isinstance(outcome.task, np.ndarray | np.generic) else outcome.task
+    return {
+        "record": item.record,
+        "scaled": item.returns.tolist(),
+        "outcome": [
+            task,
+            list(outcome.returns),
+            None if outcome.successes is None else list(outcome.successes),
+            outcome.cost,
+            {name: list(values) for name, values in outcome.extras.items()},
+        ],
+    }
+
+
+def _restored(saved: Mapping[str, Any]) -> Evidence:
+    return Evidence(list(saved["record"]), np.array(saved["scaled"]), Outcome(-1, *saved["outcome"]))

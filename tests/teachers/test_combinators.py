@@ -1,0 +1,133 @@
+"""Teachers made of teachers."""
+
+from __future__ import annotations
+
+import json
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from palaestra.errors import InputError
+from palaestra.teachers import Outcome, discretise, make
+from palaestra.teachers.combinators import Every, Mix, Sequential, Warmup
+
+SPACE = gym.spaces.Discrete(4)
+BOX = gym.spaces.Box(0.0, 1.0, (2,), dtype=np.float64)
+
+
+def sec(**options):
+    return make("sec", SPACE, tau=0.01, alpha=1.0, group=2, **options)
+
+
+def favouring(arm, **options):
+    """A bandit that is all but certain of one arm."""
+    teacher = sec(**options)
+    teacher.update(arm, [0.0, 1.0])
+    return teacher
+
+
+def build(kind):
+    return {
+        "mix": lambda: Mix(sec(), 0.25, seed=3),
+        "mix of boxes": lambda: Mix(make("alp-gmm", BOX, fit_rate=30, components=(2, 3)), 0.25),
+        "warmup": lambda: Warmup(sec(), 37),
+        "sequential": lambda: Sequential([(make("random", SPACE), lambda m: m["observed"] >= 30), (sec(), None)]),
+        "every": lambda: Every(sec(), 7),
+        "nested": lambda: Every(Mix(Warmup(make("sec", discretise(BOX), group=2), 20), 0.5), 3),
+    }[kind]()
+
+
+KINDS = ["mix", "mix of boxes", "warmup", "sequential", "every", "nested"]
+
+
+def play(teacher, rounds=10, seed=0):
+    rng, seen = np.random.default_rng(seed), []
+    for _ in range(rounds):
+        proposals = teacher.propose(9)
+        seen += [(p.id, np.asarray(p.task).tolist(), p.origin) for p in proposals]
+        teacher.observe([Outcome(p.id, p.task, rng.random(2), [True, False]) for p in proposals[::-1]])
+        teacher.update(teacher.sample(), rng.random(2))
+    return seen
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_seed_fixes_every_proposal_and_a_saved_state_continues_identically(kind):
+    teacher, other = build(kind), build(kind)
+    assert play(teacher) == play(other)
+    copy = build(kind)
+    copy.load_state_dict(json.loads(json.dumps(teacher.state_dict(), allow_nan=False)))
+    assert play(copy, seed=1) == play(teacher, seed=1)
+    assert copy.state_dict() == teacher.state_dict()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ids_are_the_wholes_own_and_lost_outcomes_cost_nothing(kind):
+    teacher = build(kind)
+    proposals = teacher.propose(50)
+    assert [p.id for p in proposals] == list(range(50))
+    teacher.observe([Outcome(p.id, p.task, [0.0, 1.0]) for p in proposals[::3]])
+    assert teacher.metrics()["observed"] == 17
+    assert len(teacher.propose(5)) == 5
+
+
+def test_a_mixture_draws_its_floor_from_the_uniform_teacher():
+    teacher = Mix(favouring(2), 0.4, seed=1)
+    tasks = [p.task for p in teacher.propose(4000)]
+    assert teacher.distribution() == pytest.approx([0.1, 0.1, 0.7, 0.1])
+    assert np.bincount(tasks) / 4000 == pytest.approx([0.1, 0.1, 0.7, 0.1], abs=0.03)
+
+
+def test_a_warm_up_is_uniform_for_its_proposals_and_teaches_the_teacher():
+    student = sec()
+    teacher = Warmup(student, 100, seed=2)
+    first = teacher.propose(120)
+    assert [p.origin for p in first] == ["warmup"] * 100 + ["exploit"] * 20
+    assert set(np.bincount([p.task for p in first[:100]]) > 10) == {True}
+    teacher.observe([Outcome(p.id, p.task, [0.0, 1.0]) for p in first if p.task == 3])
+    assert {p.task for p in teacher.propose(50)} == {3}
+
+
+def test_phases_follow_one_another_when_their_condition_holds():
+    teacher = Sequential([(favouring(0), lambda m: m["observed"] >= 6), (favouring(1), None)])
+    first = teacher.propose(5)
+    assert {p.task for p in first} == {0}
+    teacher.observe([Outcome(p.id, p.task, [0.0, 1.0]) for p in first])
+    assert teacher.phase == 0
+    assert {p.task for p in teacher.propose(5)} == {1}
+    assert teacher.phase == 1
+
+
+def test_a_pace_makes_one_batch_of_k_outcomes():
+    slow, fast = Every(sec(), 4), sec()
+    for i in range(3):
+        slow.update(i, [0.0, 1.0])
+    assert slow.distribution() == pytest.approx([0.25] * 4)
+    slow.update(3, [1.0, 1.0])
+    batch = [(0, [0.0, 1.0]), (1, [0.0, 1.0]), (2, [0.0, 1.0]), (3, [1.0, 1.0])]
+    for task, returns in batch:
+        fast.update(task, returns)
+    assert slow.distribution() == pytest.approx(fast.distribution())
+
+
+def test_successes_and_extras_reach_the_parts():
+    heard = []
+
+    class Listener(type(make("random", SPACE))):
+        def _learn(self, evidence):
+            heard.extend((item.outcome.successes, dict(item.outcome.extras), item.outcome.cost) for item in evidence)
+
+    teacher = Warmup(Listener(SPACE), 1)
+    proposal = teacher.propose(1)[0]
+    teacher.observe([Outcome(proposal.id, proposal.task, [1.0], [True], 3.0, {"x": [2.0]})])
+    assert heard == [((True,), {"x": (2.0,)}, 3.0)]
+
+
+def test_parts_over_different_spaces_or_ranges_are_refused():
+    with pytest.raises(InputError, match="one space"):
+        Mix(sec(), 0.1, uniform=make("random", BOX))
+    with pytest.raises(InputError, match="ranges"):
+        Mix(sec(), 0.1, uniform=make("random", SPACE, return_range=(0, 2)))
+    with pytest.raises(InputError, match="condition"):
+        Sequential([(sec(), None), (sec(), None)])
+    with pytest.raises(InputError, match=r"floor=1\.5"):
+        Mix(sec(), 1.5)
