@@ -1,0 +1,149 @@
+"""Rollouts in rounds, for whoever can look at a group before it is finished: Reinforce-Ada and racing.
+
+An allocator needs an estimate of the success rate; rounds need none. Each round samples a few more answers to the
+prompts whose group has not shown enough yet:
+
+    rounds = Rounds(len(prompts), exit="balanced", keep=4)
+    while (wanted := rounds.wanted()).any():
+        rounds.add(successes=..., draws=wanted)
+
+`keep_some` then thins a finished group out to the size that is trained on, with advantages from all that was drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import share, whole_number
+
+EXITS = ("positive", "balanced", "mixed")
+
+
+class Rounds:
+    """Which prompts of a batch are still sampled after each round (Reinforce-Ada, arXiv 2510.04996, section 3).
+
+    A prompt retires once its draws so far hold enough successes and failures: "positive" asks for one success (the
+    paper's Ada-pos), "balanced" for keep/2 of each (Ada-balance), "mixed" for one of each (racing: stop a group at the
+    first draw that makes it useful, then `fill` it up).
+
+    Args:
+        prompts: in the batch.
+        exit: as above.
+        keep: answers that are trained on in the end; an even number. The paper has 4.
+        size: draws per round of each active prompt; the paper has 8. Racing draws one by one.
+        rounds: at most; the paper has 4, so that no prompt costs more than 32.
+        fill: a prompt that retired with fewer draws than this gets the rest in one more round.
+
+    Attributes:
+        successes, draws: int64[prompts] so far.
+        retired: bool[prompts], whose exit holds.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    def __init__(
+        self,
+        prompts: int,
+        *,
+        exit: Literal["positive", "balanced", "mixed"] = "balanced",
+        keep: int = 4,
+        size: int = 8,
+        rounds: int = 4,
+        fill: int = 0,
+    ):
+        for name, value, low in (("prompts", prompts, 0), ("size", size, 1), ("rounds", rounds, 1), ("fill", fill, 0)):
+            whole_number(name, value, low=low)
+        whole_number("keep", keep, low=2)
+        if exit not in EXITS:
+            raise InputError(f"exit={exit!r} must be one of {', '.join(map(repr, EXITS))}.")
+        if keep % 2:
+            raise InputError(f"keep={keep} must be even, half of it successes and half failures.")
+        self.needed = {"positive": (1, 0), "balanced": (keep // 2, keep // 2), "mixed": (1, 1)}[exit]
+        self.size, self.limit, self.fill = int(size), int(size) * int(rounds), int(fill)
+        self.successes, self.draws = np.zeros(prompts, dtype=np.int64), np.zeros(prompts, dtype=np.int64)
+
+    @property
+    def retired(self) -> np.ndarray:
+        positives, negatives = self.needed
+        return (self.successes >= positives) & (self.draws - self.successes >= negatives)
+
+    def wanted(self) -> np.ndarray:
+        """int64[prompts]: how many to draw now; all 0 when the batch is finished."""
+        more = np.where(self.draws < self.limit, self.size, 0)
+        return np.where(self.retired, np.maximum(self.fill - self.draws, 0), more)
+
+    def add(self, successes: Sequence[int] | np.ndarray, draws: Sequence[int] | np.ndarray) -> None:
+        """Count what a round gave, int[prompts] each. Answers that failed to come are left out of both.
+
+        Raises:
+            InputError: wrong lengths, or successes outside [0, draws].
+        """
+        s, d = np.asarray(successes, dtype=np.int64), np.asarray(draws, dtype=np.int64)
+        if s.shape != self.draws.shape or d.shape != self.draws.shape or ((s < 0) | (s > d)).any():
+            raise InputError(
+                f"a round gives {len(self.draws)} counts of successes between 0 and their draws, not {s} of {d}."
+            )
+        self.successes, self.draws = self.successes + s, self.draws + d
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"successes": self.successes.tolist(), "draws": self.draws.tolist()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        successes, draws = (np.array(state[name], dtype=np.int64) for name in ("successes", "draws"))
+        if successes.shape != self.draws.shape or draws.shape != self.draws.shape:
+            raise InputError(f"the saved rounds are of {len(draws)} prompts, these of {len(self.draws)}.")
+        self.successes, self.draws = successes, draws
+
+
+def racing(prompts: int, n: int, limit: int) -> Rounds:
+    """Rounds that draw one by one until a group is mixed, then fill it up to n; at most ``limit`` draws a prompt."""
+    return Rounds(prompts, exit="mixed", size=1, rounds=limit, fill=n)
+
+
+def expected_draws(p: float, positives: int, negatives: int) -> float:
+    """Expected draws until that many successes and failures are seen, without limit on rounds of one.
+
+    Each of the two counts alone waits positives/p and negatives/(1-p) draws on average, and the longer of two waits
+    is their sum less the shorter, which is over after positives + negatives - 1 draws at most. One of each:
+    1/p + 1/(1-p) - 1. Infinite where p leaves no chance.
+    """
+    p = share("p", p)
+    whole_number("positives", positives, low=0)
+    whole_number("negatives", negatives, low=0)
+    if (positives and p == 0) or (negatives and p == 1):
+        return math.inf
+    total = (positives / p if positives else 0.0) + (negatives / (1 - p) if negatives else 0.0)
+    for n in range(positives + negatives - 1):
+        for s in range(max(0, n - negatives + 1), min(n, positives - 1) + 1):
+            total -= math.comb(n, s) * p**s * (1 - p) ** (n - s)
+    return total
+
+
+def keep_some(
+    returns: Sequence[float] | np.ndarray, keep: int, rng: np.random.Generator, *, threshold: float = 0.7
+) -> tuple[np.ndarray, np.ndarray]:
+    """Thin a group out to ``keep`` answers, half successes and half failures as far as there are (section 3.3).
+
+    Args:
+        returns: float[m], all draws of one prompt.
+        keep: at most this many are kept; all where there are fewer.
+        rng: which of the successes, and of the failures.
+        threshold: a return above it counts as a success; 0.7 in the released code.
+
+    Returns:
+        int64[min(keep, m)] indices, ascending, and float64 advantages of those, r minus the mean over all draws: the
+        mean over a group chosen to be balanced would not be the prompt's value.
+    """
+    r = np.asarray(returns, dtype=np.float64)
+    shuffled = rng.permutation(len(r))
+    success = r[shuffled] > threshold
+    good, bad = shuffled[success], shuffled[~success]
+    take = min(len(good), max(keep - keep // 2, keep - len(bad)))
+    kept = np.sort(np.concatenate([good[:take], bad[: keep - take]]))
+    return kept, r[kept] - (r.mean() if len(r) else 0.0)
