@@ -321,14 +321,16 @@ class Teacher(ABC):
 
     def _normalise(self, returns: Sequence[float]) -> np.ndarray:
         low, high = self.return_range
-        scaled = (np.asarray(returns, dtype=np.float64) - low) / (high - low)
-        if scaled.size and not (scaled.min() >= -RANGE_SLACK and scaled.max() <= 1 + RANGE_SLACK):
-            worst = returns[int(np.argmax(np.abs(scaled - 0.5)))]
+        width = high - low
+        # A group is short: plain floats take a tenth of the time of five array operations.
+        scaled = [(value - low) / width for value in returns]
+        if scaled and not (min(scaled) >= -RANGE_SLACK and max(scaled) <= 1 + RANGE_SLACK):
+            worst = returns[max(range(len(scaled)), key=lambda i: abs(scaled[i] - 0.5))]
             raise InputError(
                 f"return {worst:g} lies outside the declared return_range ({low:g}, {high:g}); "
                 "make the teacher with return_range=(lowest, highest return)."
             )
-        return np.clip(scaled, 0.0, 1.0)
+        return np.array([0.0 if value < 0 else min(value, 1.0) for value in scaled], dtype=np.float64)
 
 
 def finite(values: Sequence[float], what: str) -> tuple[float, ...]:
