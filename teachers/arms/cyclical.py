@@ -1,0 +1,131 @@
+"""Cyclical curriculum learning: the share of the data in use goes up and down (Kesgin, Amasyali, arXiv 2202.05531).
+
+Each epoch draws a subset of the arms without replacement, easy ones more likely, and goes through it once. The subset's
+size follows a cycle.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..prompts.base import weighted
+from ..protocol import Common, Draw, Evidence, finite, share
+from ..registry import register
+from .base import ArmTeacher, one_of
+
+SOFTENING = 0.1  # the easiest arm, of difficulty 0, is eleven times as likely as the hardest
+
+
+def next_size(size: float, rising: bool, start: float, end: float, factor: float, strategy: str) -> tuple[float, bool]:
+    """The share of the data after ``size`` (0 before the first epoch), and whether sizes are rising there.
+
+    "cycle" divides by ``factor`` until ``end``, then multiplies by it until ``start``, and so on; "up" and "down" go
+    one way and stay; "sharp" goes up and starts again.
+    """
+    if size == 0:
+        return (end, False) if strategy == "down" else (start, True)
+    if strategy == "sharp" and size >= end:
+        return start, True
+    if strategy == "cycle":
+        rising = size < end if rising else size <= start
+    return (min(size / factor, end) if rising else max(size * factor, start)), rising
+
+
+@register("cyclical")
+class Cyclical(ArmTeacher):
+    """Epochs over random subsets of the arms whose size rises and falls.
+
+    With the defaults the subsets hold 0.25, 0.5, 1, 0.5, 0.25, 0.5 ... of the arms (at least one). Arms enter one with
+    probability proportional to their score; the order within an epoch is random. The chance of a proposal has no closed
+    form and is NaN.
+
+    Args:
+        space, bins: see `ArmTeacher`.
+        start, end: smallest and largest share of the arms, 0 < start <= end <= 1.
+        factor: ratio of neighbouring sizes, in (0, 1).
+        strategy: "cycle", "up", "down" or "sharp" (see `next_size`).
+        scores: float[n], positive, how eagerly each arm is taken; the paper has 1 / loss of a plainly trained model.
+            None takes 1 / (0.1 + difficulty).
+        first: "easy" takes the scores as they are, "hard" their inverse.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        size: share of the arms in the present epoch; 0 before the first.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2202.05531"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        start: float = 0.25,
+        end: float = 1.0,
+        factor: float = 0.5,
+        strategy: Literal["cycle", "up", "down", "sharp"] = "cycle",
+        scores: Sequence[float] | None = None,
+        first: Literal["easy", "hard"] = "easy",
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        start, end = share("start", start, low_open=True), share("end", end, low_open=True)
+        if start > end:
+            raise InputError(f"start={start:g} must not be above end={end:g}.")
+        factor = share("factor", factor, low_open=True)
+        if factor == 1:
+            raise InputError("factor=1 never changes the size; take a number below 1.")
+        one_of("strategy", strategy, ("cycle", "up", "down", "sharp"))
+        one_of("first", first, ("easy", "hard"))
+        settings = {
+            "start": start,
+            "end": end,
+            "factor": factor,
+            "strategy": strategy,
+            "scores": None if scores is None else list(finite(scores, "scores")),
+            "first": first,
+        }
+        super().__init__(space, bins=bins, settings=settings, **common)
+        eager = 1 / (SOFTENING + self.arms.difficulty) if scores is None else np.array(finite(scores, "scores"))
+        if eager.shape != (self.arms.n,) or (eager <= 0).any():
+            raise InputError(f"scores must be one positive number for each of the {self.arms.n} arms.")
+        self._scores = eager if first == "easy" else 1 / eager
+        self._cycle = (start, end, factor, strategy)
+        self.size, self._rising = 0.0, True
+        self._queue: deque[int] = deque()  # what is left of the epoch
+
+    def distribution(self) -> None:
+        return None
+
+    def _probabilities(self) -> np.ndarray:
+        raise RuntimeError("the chance of an arm has no closed form")
+
+    def _draw(self, k: int) -> list[Draw]:
+        while len(self._queue) < k:
+            self.size, self._rising = next_size(self.size, self._rising, *self._cycle)
+            chosen = weighted(self._scores, max(1, int(self.size * self.arms.n)), self._rng)
+            self._queue += self._rng.permutation(chosen).tolist()
+        drawn = [self._queue.popleft() for _ in range(k)]
+        return [Draw(arm, self.arms.task(arm, self._rng)) for arm in drawn]
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        pass
+
+    def _metrics(self) -> dict[str, float]:
+        return {"size": self.size}
+
+    def _save(self) -> dict[str, Any]:
+        return {"size": self.size, "rising": self._rising, "queue": list(self._queue)}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        queue = deque(int(arm) for arm in own["queue"])
+        if any(not 0 <= arm < self.arms.n for arm in queue):
+            raise ValueError("an arm out of range")
+        self.size, self._rising, self._queue = float(own["size"]), bool(own["rising"]), queue

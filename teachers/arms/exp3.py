@@ -1,0 +1,166 @@
+"""EXP3.S on learning progress (Graves, Bellemare, Menick, Munos, Kavukcuoglu 2017, arXiv 1704.03003).
+
+An adversarial bandit keeps a log-weight for each arm, adds to it the pay divided by the probability of the draw, and
+lets every arm have a small share of the others' weights, so that an arm that becomes useful late is found again. Pay is
+rescaled by the 20th and 80th percentile of what was paid before.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Evidence, share, whole_number
+from ..registry import Preset, register
+from .base import one_of, positive, restored, softmax
+from .payoff import PaidArms, PayoffKind
+
+LOW, HIGH = 0.2, 0.8  # percentiles of the reservoir that become -1 and 1 (section 3.2)
+
+
+class Rescaling:
+    """Maps pay to [-1, 1] by percentiles of a uniform sample (a reservoir) of all pay so far."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.seen = 0
+        self._sorted: list[float] = []
+
+    def __call__(self, pay: float, rng: np.random.Generator) -> float:
+        """The rescaled pay, after it has entered the reservoir; 0 while all in there are equal."""
+        self.seen += 1
+        if len(self._sorted) < self.size:
+            insort(self._sorted, pay)
+        elif (place := int(rng.integers(self.seen))) < self.size:  # in sorted order a random place is a random member
+            del self._sorted[place]
+            insort(self._sorted, pay)
+        low, high = self._quantile(LOW), self._quantile(HIGH)
+        return min(max(2 * (pay - low) / (high - low) - 1, -1.0), 1.0) if high > low else 0.0
+
+    def _quantile(self, q: float) -> float:
+        position = q * (len(self._sorted) - 1)
+        below = int(position)
+        above = min(below + 1, len(self._sorted) - 1)
+        return self._sorted[below] + (position - below) * (self._sorted[above] - self._sorted[below])
+
+    def save(self) -> dict[str, Any]:
+        return {"seen": self.seen, "sorted": list(self._sorted)}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self.seen, self._sorted = int(saved["seen"]), sorted(map(float, saved["sorted"]))
+
+
+@register("exp3.s")
+class Exp3S(PaidArms):
+    """Exponential weights with sharing, paid for learning progress.
+
+    The t-th outcome, of arm a with pay r in [-1, 1], does
+
+        w_i <- log((1 - alpha_t) e^v_i + alpha_t / (n - 1) sum_{j != i} e^v_j),   v_i = w_i + eta r [i = a] / p_a,
+
+    and arms are drawn from p = (1 - floor) softmax(w) + floor / n. The paper's exploration bonus beta is left out, as
+    it is 0 in its experiments.
+
+    Args:
+        space, bins: see `ArmTeacher`.
+        payoff, group, per_cost: see `PaidArms`.
+        eta: step size > 0. The paper's 1e-3 is meant for hundreds of thousands of steps; released curricula for
+            reinforcement learning use 0.025.
+        floor: the paper's epsilon.
+        sharing: alpha_t; "harmonic" is the paper's 1 / t, a number in [0, 1] is constant, 0 makes it EXP3.
+        importance: by which p pay is divided: "mixed" is the true probability of the draw; "unmixed" leaves the floor
+            out, as some released code does, and is unbounded.
+        rescale: map pay to [-1, 1] by percentiles; False takes it as it is.
+        reservoir: pay that the percentiles are computed from. The paper gives no number.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "1704.03003"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        payoff: PayoffKind = "change",
+        eta: float = 1e-3,
+        floor: float = 0.05,
+        sharing: float | Literal["harmonic"] = "harmonic",
+        importance: Literal["mixed", "unmixed"] = "mixed",
+        rescale: bool = True,
+        reservoir: int = 1000,
+        per_cost: bool = False,
+        group: int = 8,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        whole_number("reservoir", reservoir, low=2)
+        self.eta = positive("eta", eta)
+        self.sharing = sharing if sharing == "harmonic" else share("sharing", sharing)
+        self.importance = one_of("importance", importance, ("mixed", "unmixed"))
+        self.rescale = bool(rescale)
+        settings = {
+            "eta": self.eta,
+            "sharing": self.sharing,
+            "importance": importance,
+            "rescale": self.rescale,
+            "reservoir": int(reservoir),
+        }
+        paid = {"payoff": payoff, "group": group, "per_cost": per_cost}
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **paid, **common)
+        self.w = np.zeros(self.arms.n)
+        self.t = 0
+        self._rescaling = Rescaling(int(reservoir))
+
+    def _probabilities(self) -> np.ndarray:
+        return softmax(self.w, 1.0)
+
+    def _weighing(self) -> np.ndarray:
+        return self.distribution() if self.importance == "mixed" else self._probabilities()
+
+    def _values(self) -> np.ndarray:
+        return self.w
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for paid in filter(None, map(self._pay, evidence)):
+            arm, probability, pay = paid
+            self._step(arm, (self._rescaling(pay, self._rng) if self.rescale else pay) / probability)
+
+    def _step(self, arm: int, weighted: float) -> None:
+        self.t += 1
+        v = self.w.copy()
+        v[arm] += self.eta * weighted
+        v -= v.max()  # only differences count
+        alpha = 1 / self.t if self.sharing == "harmonic" else self.sharing
+        if alpha and len(v) > 1:
+            weights = np.exp(v)
+            others = (weights.sum() - weights) / (len(v) - 1)
+            v = np.log(np.maximum((1 - alpha) * weights + alpha * others, np.finfo(float).tiny))
+        self.w = v
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "w": self.w.tolist(),
+            "t": self.t,
+            "payoff": self._payoff.save(),
+            "rescaling": self._rescaling.save(),
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.w, self.t = restored(own["w"], self.w.shape), int(own["t"])
+        self._payoff.restore(own["payoff"])
+        self._rescaling.restore(own["rescaling"])
+
+
+Preset(
+    "exp3",
+    Exp3S,
+    "Exponential weights without sharing, for arms whose use does not change.",
+    "Auer, Cesa-Bianchi, Freund, Schapire, SIAM J. Comput. 32(1), 2002",
+    sharing=0.0,
+)

@@ -1,0 +1,221 @@
+"""Curricula over answer formats: the same question as a choice of four, of ten, a cloze, an open question.
+
+One feature of the arms is the ladder, the others say which question it is. On a grid these are its axes: the last axis
+is the ladder by default and every cell of the others a question. In a list of tasks they are columns of its features,
+and a question may lack formats.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Draw, Evidence, share, whole_number
+from ..registry import register
+from ..signals import Groups
+from .base import ArmTeacher
+
+DECIMALS = 9  # features that agree to so many are the same value
+
+
+def ladder(features: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Questions and formats of arms.
+
+    Args:
+        features: float64[n, d].
+        axis: the column that is the ladder.
+
+    Returns:
+        question: int64[n], numbers from 0 of the different rows that are left without that column.
+        level: int64[n], place of the arm's format among all different ones, easiest 0.
+        rung: int64[n], the same among the formats that its question has.
+    """
+    if not -features.shape[1] <= axis < features.shape[1]:
+        raise InputError(f"axis={axis} must name one of the {features.shape[1]} axes.")
+    rounded = features.round(DECIMALS)
+    others = np.delete(rounded, axis, axis=1)
+    question = (
+        np.unique(others, axis=0, return_inverse=True)[1].ravel() if others.shape[1] else np.zeros(len(others), int)
+    )
+    level = np.unique(rounded[:, axis], return_inverse=True)[1].ravel()
+    order = np.lexsort((level, question))
+    q, v = question[order], level[order]
+    new_question = np.r_[True, q[1:] != q[:-1]]
+    steps = np.cumsum(np.r_[True, (q[1:] != q[:-1]) | (v[1:] != v[:-1])])
+    rung = np.empty(len(order), dtype=np.int64)
+    rung[order] = steps - steps[new_question][np.cumsum(new_question) - 1]
+    return question.astype(np.int64), level.astype(np.int64), rung
+
+
+@register("format-ladder")
+class FormatLadder(ArmTeacher):
+    """Moves each question up its own ladder of answer formats as soon as it is answered often enough (Cog-DRIFT).
+
+    A question starts at the easiest format it has. Once the mean of its last `window` group means is above `threshold`
+    (not: at it), it moves to the next format it has and its window is emptied; it never moves down. Outcomes of another
+    format than its present one change nothing. Questions are drawn uniformly.
+
+    Where outcomes carry single returns, they are collected until `group` of them make a group.
+
+    Args:
+        space, bins, floor: see `ArmTeacher`.
+        axis: the axis (column of the features) that is the ladder, easiest first.
+        threshold: mean return above which a question moves up, in [0, 1).
+        window: groups that the mean is taken over.
+        guess: success rate of guessing at the easiest format, 0.25 for a choice of four. A threshold at or below it is
+            refused: the ladder would climb without any learning.
+        group: single returns that make a group.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        position: int64[questions], the present rung of each.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2604.04767"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        axis: int = -1,
+        threshold: float = 0.5,
+        window: int = 1,
+        guess: float = 0.25,
+        group: int = 8,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        whole_number("window", window, low=1)
+        whole_number("group", group, low=1)
+        self.threshold, self.guess = share("threshold", threshold), share("guess", guess)
+        if self.threshold <= self.guess:
+            raise InputError(
+                f"threshold={threshold:g} is not above guess={guess:g}: guessing would move questions up; raise it."
+            )
+        self.window = int(window)
+        settings = {
+            "axis": axis,
+            "threshold": self.threshold,
+            "window": self.window,
+            "guess": self.guess,
+            "group": int(group),
+        }
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
+        self._question, _, self._rung = ladder(self.arms.features, axis)
+        self._top = np.zeros(self._question.max() + 1, dtype=np.int64)
+        np.maximum.at(self._top, self._question, self._rung)
+        self.position = np.zeros_like(self._top)
+        self._means: dict[int, deque[float]] = {}  # by question
+        self._groups = Groups(int(group))
+
+    def _probabilities(self) -> np.ndarray:
+        active = self._rung == self.position[self._question]
+        alike = np.bincount(self._question[active], minlength=len(self.position))  # tasks of one question and format
+        return active / (alike[self._question] * len(self.position))
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            arm = int(item.record)
+            question = int(self._question[arm])
+            if self._rung[arm] != self.position[question]:
+                continue
+            group = self._groups.add(arm, item.returns)
+            if group is None:
+                continue
+            means = self._means.setdefault(question, deque(maxlen=self.window))
+            means.append(float(group.mean()))
+            if len(means) == self.window and sum(means) / self.window > self.threshold:
+                self.position[question] = min(self.position[question] + 1, self._top[question])
+                means.clear()
+
+    def _metrics(self) -> dict[str, float]:
+        topmost = self.position == self._top
+        return {**super()._metrics(), "rung_mean": float(self.position.mean()), "at_top": float(topmost.mean())}
+
+    def _save(self) -> dict[str, Any]:
+        means = [[question, list(values)] for question, values in self._means.items()]
+        return {"position": self.position.tolist(), "means": means, "waiting": self._groups.save()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        position = np.array(own["position"], dtype=np.int64)
+        if position.shape != self._top.shape or (position < 0).any() or (position > self._top).any():
+            raise ValueError(f"positions {position}")
+        self.position = position
+        self._means = {int(q): deque(map(float, values), maxlen=self.window) for q, values in own["means"]}
+        self._groups.restore(own["waiting"])
+
+
+@register("format-stages")
+class FormatStages(ArmTeacher):
+    """Trains all questions in one answer format after another, each for a fixed number of tasks (Curr-ReFT).
+
+    Within a stage every task of its format is equally likely. The last stage does not end. The paper's final stage,
+    supervised training on the best answers, is the learner's affair.
+
+    Args:
+        space, bins, floor: see `ArmTeacher`.
+        axis: the axis (column of the features) that is the ladder, easiest first.
+        tasks: proposals in a stage. The paper has 1,000 to 4,000 questions in each.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        position: proposals made so far.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2503.07065"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        axis: int = -1,
+        tasks: int = 1000,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        whole_number("tasks", tasks, low=1)
+        self.tasks = int(tasks)
+        super().__init__(space, bins=bins, floor=floor, settings={"axis": axis, "tasks": self.tasks}, **common)
+        self._level = ladder(self.arms.features, axis)[1]
+        self.position = 0
+
+    @property
+    def stage(self) -> int:
+        """The format now trained, from 0."""
+        return min(self.position // self.tasks, int(self._level.max()))
+
+    def _probabilities(self) -> np.ndarray:
+        active = self._level == self.stage
+        return active / active.sum()
+
+    def _draw(self, k: int) -> list[Draw]:
+        draws: list[Draw] = []
+        while len(draws) < k:
+            here = min(k - len(draws), self.tasks - self.position % self.tasks)
+            draws += super()._draw(here)
+            self.position += here
+        return draws
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        pass
+
+    def _metrics(self) -> dict[str, float]:
+        return {**super()._metrics(), "stage": float(self.stage)}
+
+    def _save(self) -> dict[str, Any]:
+        return {"position": self.position}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.position = int(own["position"])

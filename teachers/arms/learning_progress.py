@@ -1,0 +1,146 @@
+"""Learning progress in both directions (Kanitscheider et al. 2021, arXiv 2106.14876).
+
+Two running averages of an arm's success rate, a fast one and a slow one that follows it, differ while the rate changes,
+upwards or downwards. Arms are drawn in proportion to a sigmoid of how much their difference stands out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, finite, share
+from ..registry import register
+from ..signals import success_counts
+from .base import ArmTeacher, positive, proportional, restored
+
+LARGEST_BASELINE = 0.75  # so that what is left above it can still be measured
+
+
+def reweight(p: np.ndarray, theta: float) -> np.ndarray:
+    """float64: f(p) = p (1 - theta) / (p + theta (1 - 2 p)), which maps 0 to 0, theta to 1/2 and 1 to 1.
+
+    With theta < 1/2 it magnifies changes of small probabilities (section 3).
+    """
+    return p * (1 - theta) / (p + theta * (1 - 2 * p))
+
+
+def focus(progress: np.ndarray, quantile: float | None, steepness: float) -> np.ndarray:
+    """float64[n] in (0, 1): a sigmoid of the z-scores of ``progress`` (float64[n], n >= 1), centred at their quantile,
+    or at their mean where ``quantile`` is None."""
+    deviation = progress.std()
+    z = (progress - progress.mean()) / (deviation if deviation > 0 else 1.0)
+    centre = 0.0 if quantile is None else np.quantile(z, quantile)
+    return 1 / (1 + np.exp(-np.clip(steepness * (z - centre), -500, 500)))
+
+
+@register("bidirectional-lp")
+class BidirectionalLP(ArmTeacher):
+    """Learning progress as the gap between a fast and a slow average of an arm's success rate.
+
+    Each `observe` is one batch: for every arm in it with success rate p, above its baseline b,
+
+        fast <- alpha p' + (1 - alpha) fast,   slow <- alpha fast + (1 - alpha) slow,   p' = max(p - b, 0) / (1 - b),
+
+    and progress is |f(fast) - f(slow)| with `reweight` f. Arms with progress or success share the probability by
+    `focus`; arms that were tried and never succeeded have `floor` only; arms not tried yet count as much as the best.
+    Arms not in the batch keep their averages. As nobody evaluates the arms that are not drawn, the floor is what
+    notices that they have become possible, or were forgotten.
+
+    Where outcomes carry no successes, returns in [0, 1] stand for them.
+
+    Args:
+        space, bins: see `ArmTeacher`.
+        alpha: of both averages, in (0, 1].
+        theta: success rate that the reweighting maps to 1/2, in (0, 1).
+        quantile: of the z-scores at which the sigmoid is centred. The paper's curriculum is centred at a high one; None
+            is the mean, as in OMNI's and Syllabus' code, where the largest share is a few times the smallest.
+        steepness: of the sigmoid, > 0.
+        baselines: success rate of a random policy on each arm, at most 0.75 of it; None is 0.
+        floor: share of proposals that are uniform.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        fast, slow: float64[n].
+        tried: bool[n].
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2106.14876"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        alpha: float = 0.1,
+        theta: float = 0.1,
+        quantile: float | None = 0.9,
+        steepness: float = 1.0,
+        baselines: Sequence[float] | None = None,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.1,
+        settings: Mapping[str, Any] | None = None,
+        **common: Unpack[Common],
+    ):
+        self.alpha, self.theta = share("alpha", alpha, low_open=True), share("theta", theta)
+        if not 0 < self.theta < 1:
+            raise InputError(f"theta={theta:g} must lie strictly between 0 and 1.")
+        self.quantile = None if quantile is None else share("quantile", quantile)
+        self.steepness = positive("steepness", steepness)
+        own = {
+            "alpha": self.alpha,
+            "theta": self.theta,
+            "quantile": self.quantile,
+            "steepness": self.steepness,
+            "baselines": None if baselines is None else [share("baselines", b) for b in baselines],
+        }
+        super().__init__(space, bins=bins, floor=floor, settings={**own, **(settings or {})}, **common)
+        n = self.arms.n
+        given = np.zeros(n) if baselines is None else np.array(finite(baselines, "baselines"))
+        if given.shape != (n,):
+            raise InputError(f"{len(given)} baselines were given for {n} arms; give one for each.")
+        self.baselines = given.clip(0.0, LARGEST_BASELINE)
+        self.fast, self.slow, self.tried = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
+
+    def progress(self) -> np.ndarray:
+        """float64[n]: |f(fast) - f(slow)|."""
+        return np.abs(reweight(self.fast, self.theta) - reweight(self.slow, self.theta))
+
+    def _probabilities(self) -> np.ndarray:
+        progress = self.progress()
+        moving = (progress > 0) | (self.fast > 0)
+        if not moving.any():
+            return proportional((~self.tried).astype(np.float64))
+        weights = np.zeros(self.arms.n)
+        weights[moving] = focus(progress[moving], self.quantile, self.steepness)
+        weights[~self.tried] = weights.max()
+        return weights / weights.sum()
+
+    def _values(self) -> np.ndarray:
+        return self.progress()
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        totals: dict[int, tuple[float, int]] = {}
+        for item in evidence:
+            successes, episodes = success_counts(item)
+            before = totals.get(int(item.record), (0.0, 0))
+            totals[int(item.record)] = (before[0] + successes, before[1] + episodes)
+        arms = np.array(list(totals))
+        rates = np.array([successes / episodes for successes, episodes in totals.values()])
+        above = np.maximum(rates - self.baselines[arms], 0.0) / (1 - self.baselines[arms])
+        self.fast[arms] += self.alpha * (above - self.fast[arms])
+        self.slow[arms] += self.alpha * (self.fast[arms] - self.slow[arms])
+        self.tried[arms] = True
+
+    def _save(self) -> dict[str, Any]:
+        return {"fast": self.fast.tolist(), "slow": self.slow.tolist(), "tried": self.tried.tolist()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        shape = self.fast.shape
+        fast, slow, tried = restored(own["fast"], shape), restored(own["slow"], shape), restored(own["tried"], shape)
+        self.fast, self.slow, self.tried = fast, slow, tried.astype(bool)

@@ -1,0 +1,87 @@
+"""Online data mixing: an EXP3 whose pay is averaged over time (Albalak, Pan, Raffel, Wang 2023, arXiv 2312.02406).
+
+The paper pays the training loss of a domain; here it is a payoff computed from returns, by default the mean
+|advantage|, which is likewise large where there is much to learn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Evidence, share
+from ..registry import register
+from .base import restored, softmax
+from .payoff import PaidArms, PayoffKind
+
+
+@register("odm")
+class ODM(PaidArms):
+    """Online data mixing.
+
+    Each `observe` is one step t: for every arm i in it, R_i <- alpha R_i + (1 - alpha) r_i / p_i, with r_i / p_i
+    averaged over the arm's outcomes and p_i the probability of the draw. Then
+
+        p_i = (1 - n e_t) exp(e_{t-1} R_i) / sum_j exp(e_{t-1} R_j) + e_t,   e_t = min(1 / n, sqrt(ln n / (n t))).
+
+    Args:
+        space, bins, floor: see `ArmTeacher`.
+        payoff, group, per_cost: see `PaidArms`.
+        alpha: how much of R is kept, in [0, 1]; the released code's 0.9.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2312.02406"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        payoff: PayoffKind = "advantage",
+        alpha: float = 0.9,
+        per_cost: bool = False,
+        group: int = 8,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        self.alpha = share("alpha", alpha)
+        paid = {"payoff": payoff, "group": group, "per_cost": per_cost}
+        super().__init__(space, bins=bins, floor=floor, settings={"alpha": self.alpha}, **paid, **common)
+        self.estimates = np.zeros(self.arms.n)
+        self.t = 0
+
+    def exploration(self, t: int) -> float:
+        """e_t, the least probability of an arm after t steps."""
+        n = self.arms.n
+        return min(1 / n, math.sqrt(math.log(n) / (n * t))) if t else 1 / n
+
+    def _probabilities(self) -> np.ndarray:
+        least = self.exploration(self.t)
+        before = self.exploration(max(self.t - 1, 0))
+        weights = softmax(before * self.estimates, 1.0)
+        return max(1 - self.arms.n * least, 0.0) * weights + least
+
+    def _values(self) -> np.ndarray:
+        return self.estimates
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        paid: dict[int, list[float]] = {}
+        for arm, probability, pay in filter(None, map(self._pay, evidence)):
+            paid.setdefault(arm, []).append(pay / probability)
+        for arm, values in paid.items():
+            self.estimates[arm] = self.alpha * self.estimates[arm] + (1 - self.alpha) * sum(values) / len(values)
+        self.t += bool(paid)
+
+    def _save(self) -> dict[str, Any]:
+        return {"estimates": self.estimates.tolist(), "t": self.t, "payoff": self._payoff.save()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.estimates, self.t = restored(own["estimates"], self.estimates.shape), int(own["t"])
+        self._payoff.restore(own["payoff"])

@@ -1,0 +1,134 @@
+"""OMNI: learning progress among what is interesting (Zhang, Lehman, Stanley, Clune 2023, arXiv 2306.01711).
+
+There may be progress to be had on countless tasks that teach nothing new: the same task in other words, or one that is
+a part of another already mastered. A model of interestingness, in the paper a language model, says which; their
+probability is cut to a thousandth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, share
+from ..registry import register
+from .base import restored
+from .learning_progress import BidirectionalLP
+
+Interesting = Callable[[list[int]], Sequence[bool]]
+
+
+@register("omni")
+class OMNI(BidirectionalLP):
+    """Bidirectional learning progress, with boring arms cut down.
+
+    An arm is mastered while its fast success average is at least `mastery`. Without a model of interestingness, an arm
+    is boring if it is mastered, or if it is no harder than a mastered arm and within `nearness` of it. A model is asked
+    again whenever the set of mastered arms has changed. The sigmoid is centred at the mean, as in the authors' code.
+
+    Args:
+        space, bins, alpha, theta, quantile, steepness, baselines, floor: see `BidirectionalLP`.
+        interesting: called with the indices of the mastered arms in ascending order; returns one bool for each arm.
+            A saved state remembers its last answer, not the callable.
+        mastery: success average that counts as mastered, in (0, 1]. The authors' code goes through all tasks, the most
+            successful first, and has no such threshold.
+        nearness: Euclidean distance between the arms' features (each in [0, 1]).
+        boredom: factor on the probability of a boring arm, in [0, 1].
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        boring: bool[n].
+
+    Raises:
+        InputError: an option out of range, or an answer of the wrong length.
+    """
+
+    paper = "2306.01711"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        interesting: Interesting | None = None,
+        mastery: float = 0.9,
+        nearness: float = 0.1,
+        boredom: float = 0.001,
+        alpha: float = 0.1,
+        theta: float = 0.1,
+        quantile: float | None = None,
+        steepness: float = 1.0,
+        baselines: Sequence[float] | None = None,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.1,
+        **common: Unpack[Common],
+    ):
+        self.mastery = share("mastery", mastery, low_open=True)
+        self.nearness, self.boredom = share("nearness", nearness), share("boredom", boredom)
+        self.interesting = interesting
+        super().__init__(
+            space,
+            alpha=alpha,
+            theta=theta,
+            quantile=quantile,
+            steepness=steepness,
+            baselines=baselines,
+            bins=bins,
+            floor=floor,
+            settings={
+                "mastery": self.mastery,
+                "nearness": self.nearness,
+                "boredom": self.boredom,
+                "interesting": interesting is not None,
+            },
+            **common,
+        )
+        n = self.arms.n
+        self._features, self._difficulty = self.arms.features, self.arms.difficulty
+        self._covers = np.zeros(n, dtype=np.int64)  # by how many mastered arms each is made boring
+        self._mastered, self.boring = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+
+    def _probabilities(self) -> np.ndarray:
+        weights = super()._probabilities() * np.where(self.boring, self.boredom, 1.0)
+        total = weights.sum()
+        return weights / total if total > 0 else super()._probabilities()
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        super()._learn(evidence)
+        mastered = self.fast >= self.mastery
+        changed = np.flatnonzero(mastered != self._mastered)
+        if not len(changed):
+            return
+        self._mastered = mastered
+        if self.interesting is None:
+            for arm in changed:
+                self._covers[self._covered(arm)] += 1 if mastered[arm] else -1
+            self.boring = self._covers > 0
+        else:
+            answer = np.asarray(self.interesting(np.flatnonzero(mastered).tolist()), dtype=bool)
+            if answer.shape != (self.arms.n,):
+                raise InputError(
+                    f"interesting() returned {answer.shape} values; give one for each of {self.arms.n} arms."
+                )
+            self.boring = ~answer
+
+    def _covered(self, arm: int) -> np.ndarray:
+        """bool[n]: the arms that mastering ``arm`` makes boring, itself among them."""
+        near = np.linalg.norm(self._features - self._features[arm], axis=1) <= self.nearness
+        return near & (self._difficulty <= self._difficulty[arm])
+
+    def _metrics(self) -> dict[str, float]:
+        return {**super()._metrics(), "boring": float(self.boring.sum())}
+
+    def _save(self) -> dict[str, Any]:
+        masks = {"mastered": self._mastered.tolist(), "boring": self.boring.tolist()}
+        return {**super()._save(), **masks, "covers": self._covers.tolist()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        shape = self.boring.shape
+        mastered, boring = (restored(own[name], shape).astype(bool) for name in ("mastered", "boring"))
+        self._mastered, self.boring = mastered, boring
+        self._covers = restored(own["covers"], shape).astype(np.int64)

@@ -1,0 +1,117 @@
+"""What a bandit over arms is paid for a draw: learning progress, measured from returns alone.
+
+Learners that compute losses or gradients have other measures of progress (Graves et al., arXiv 1704.03003, section 4);
+these four need nothing but the outcome. `PaidArms` is the base of bandits that divide the pay by the probability with
+which the arm was drawn.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Draw, Evidence, whole_number
+from ..signals import Groups, mean_absolute_advantage
+from .base import ArmTeacher, one_of, pick
+
+PayoffKind = Literal["advantage", "change", "gain", "return"]
+PAYOFFS = ("advantage", "change", "gain", "return")
+LEAST_PROBABILITY = 1e-9  # in importance weights, so that they stay finite
+
+
+class Payoff:
+    """One number for each outcome of an arm.
+
+    Args:
+        kind: "advantage", the mean |advantage| of the group, in [0, 1]; "change", how far the group's mean return is
+            from the arm's last one, in [0, 1]; "gain", the same with its sign, in [-1, 1]; "return", the mean return
+            itself, in [0, 1].
+        group: single returns that make a group, for "advantage" (see `Groups`).
+    """
+
+    def __init__(self, kind: PayoffKind, group: int):
+        whole_number("group", group, low=2)
+        self.kind = one_of("payoff", kind, PAYOFFS)
+        self._groups = Groups(int(group))
+        self._last: dict[int, float] = {}
+
+    def of(self, arm: int, returns: np.ndarray) -> float | None:
+        """The pay, or None where it is not known yet: an incomplete group, or an arm's first return."""
+        if self.kind == "advantage":
+            group = self._groups.add(arm, returns)
+            return None if group is None else mean_absolute_advantage(group)
+        mean = float(returns.mean())
+        if self.kind == "return":
+            return mean
+        last = self._last.get(arm)
+        self._last[arm] = mean
+        if last is None:
+            return None
+        return abs(mean - last) if self.kind == "change" else mean - last
+
+    def save(self) -> dict[str, Any]:
+        return {"waiting": self._groups.save(), "last": [[arm, mean] for arm, mean in self._last.items()]}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self._groups.restore(saved["waiting"])
+        self._last = {int(arm): float(mean) for arm, mean in saved["last"]}
+
+
+class PaidArms(ArmTeacher):
+    """A bandit whose updates need the probability of the draw; a subclass writes `_probabilities` and `_learn`.
+
+    ``Evidence.record`` is [arm, probability], as of the moment of the draw: an outcome may come late.
+
+    Args:
+        payoff, group: see `Payoff`.
+        per_cost: divide the pay by ``Outcome.cost``, where that is given and not 0 (Graves et al., section 3: progress
+            per time spent).
+        space, bins, floor, settings, seed, return_range, max_in_flight: see `ArmTeacher`.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        payoff: PayoffKind,
+        group: int,
+        per_cost: bool = False,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        settings: Mapping[str, Any] | None = None,
+        **common: Unpack[Common],
+    ):
+        self._payoff = Payoff(payoff, group)
+        self.per_cost = bool(per_cost)
+        own = {"payoff": payoff, "group": int(group), "per_cost": self.per_cost}
+        super().__init__(space, bins=bins, floor=floor, settings={**own, **(settings or {})}, **common)
+
+    @abstractmethod
+    def _learn(self, evidence: list[Evidence]) -> None: ...
+
+    def _weighing(self) -> np.ndarray:
+        """float64[n], the probabilities by which pay is divided: those of the draw."""
+        return self.distribution()
+
+    def _draw(self, k: int) -> list[Draw]:
+        probabilities, weighing = self.distribution(), self._weighing()
+        drawn = pick(probabilities, k, self._rng)
+        chances = zip(drawn.tolist(), probabilities[drawn].tolist(), weighing[drawn].tolist())
+        return [Draw([arm, w], self.arms.task(arm, self._rng), p, "exploit") for arm, p, w in chances]
+
+    def _record(self, task: Any) -> list[Any]:
+        arm = self.arms.arm(task)
+        return [arm, float(self._weighing()[arm])]
+
+    def _pay(self, item: Evidence) -> tuple[int, float, float] | None:
+        """(arm, probability, pay) of an outcome, or None where the pay is not known."""
+        arm, probability = int(item.record[0]), float(item.record[1])
+        pay = self._payoff.of(arm, item.returns)
+        if pay is None:
+            return None
+        if self.per_cost and item.outcome.cost:
+            pay /= item.outcome.cost
+        return arm, max(probability, LEAST_PROBABILITY), pay

@@ -1,0 +1,182 @@
+"""Thompson sampling over arms: draw what each arm may be worth from its posterior, take the arm that comes out best.
+
+Two posteriors: of the success rate, where the best is nearest to a target (BOTS, arXiv 2510.26374), and of learning
+progress, where the best is largest (discounted Gaussian Thompson sampling, arXiv 2305.10718).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Draw, Evidence, share, whole_number
+from ..registry import register
+from ..signals import PassRates
+from .base import ArmTeacher, positive, restored
+from .payoff import Payoff, PayoffKind
+
+NUMBERS = 8192  # posterior draws a batch may cost
+
+
+class Thompson(ArmTeacher):
+    """Draws from a posterior; a subclass writes `_scores` and `_learn`.
+
+    A batch of k on n arms has k independent draws of all arms where these are at most `NUMBERS` numbers; else it has
+    fewer, and the best few arms of each, as BOTS takes its whole batch from one. The probability of a proposal has no
+    closed form and is NaN.
+    """
+
+    def _probabilities(self) -> np.ndarray:
+        raise RuntimeError("a posterior draw has no distribution in closed form")
+
+    def distribution(self) -> None:
+        return None
+
+    @abstractmethod
+    def _scores(self, rows: int) -> np.ndarray:
+        """float64[rows, n]: independent posterior draws, the best arm having the highest."""
+
+    def _choose(self, k: int) -> np.ndarray:
+        """int64[k], the arms of a batch."""
+        rows = min(k, max(1, NUMBERS // self.arms.n))
+        each = min(-(-k // rows), self.arms.n)
+        scores = self._scores(rows)
+        best = scores.argmax(1) if each == 1 else np.argpartition(-scores, each - 1, axis=1)[:, :each]
+        return np.resize(best, k)
+
+    def _draw(self, k: int) -> list[Draw]:
+        drawn = self._choose(k)
+        free = self._rng.random(k) < self.floor
+        drawn[free] = self._rng.integers(self.arms.n, size=int(free.sum()))
+        origins = np.where(free, "explore", "exploit").tolist()
+        return [Draw(a, self.arms.task(a, self._rng), origin=o) for a, o in zip(drawn.tolist(), origins)]
+
+    def _metrics(self) -> dict[str, float]:
+        values = self._values()
+        return {} if values is None else {"value_max": float(values.max())}
+
+
+@register("thompson")
+class BetaThompson(Thompson):
+    """Thompson sampling of the arm whose success rate is nearest to a target.
+
+    Arm i has a Beta posterior; a draw p_i of it scores -|p_i - target|. With target 0.5 this is also the order of the
+    variance p_i (1 - p_i). The implicit evidence that BOTS interpolates for arms not observed is left out.
+
+    Args:
+        space, bins, floor: see `ArmTeacher`.
+        target: success rate aimed at, in [0, 1].
+        decay: what an arm's posterior keeps of its evidence at each observation of it, in (0, 1]. Chosen here, about
+            ten observations; BOTS lets all arms forget at each training step instead, which would make a
+            loop of single episodes forget everything.
+        prior: (alpha, beta) of the Beta prior.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2510.26374"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        target: float = 0.5,
+        decay: float = 0.9,
+        prior: tuple[float, float] = (1.0, 1.0),
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        self.target, decay = share("target", target), share("decay", decay, low_open=True)
+        a, b = (positive("prior", number) for number in prior)
+        settings = {"target": self.target, "decay": decay, "prior": [a, b]}
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
+        self.rates = PassRates(self.arms.n, (a, b), decay)
+
+    def _scores(self, rows: int) -> np.ndarray:
+        drawn = self._rng.beta(self.rates.alpha, self.rates.beta, size=(rows, self.arms.n))
+        return -np.abs(drawn - self.target)
+
+    def _values(self) -> np.ndarray:
+        return self.rates.mean
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        self.rates.learn(evidence)
+
+    def _save(self) -> dict[str, Any]:
+        return self.rates.save()
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.rates.restore(own)
+
+
+@register("thompson-progress")
+class GaussianThompson(Thompson):
+    """Thompson sampling of the arm with the largest learning progress.
+
+    With N_i and S_i the discounted number and sum of what arm i was paid, a draw is from the normal distribution with
+    mean S_i / (N_i + 1) and standard deviation scale / sqrt(N_i + 1). Each outcome multiplies all N and S by gamma, so
+    that arms not tried for long are tried again.
+
+    Args:
+        space, bins, floor: see `ArmTeacher`.
+        payoff, group: see `Payoff`.
+        gamma: discount in (0, 1]. Chosen here; the paper's depends on how often the best arm changes.
+        scale: posterior standard deviation of an untried arm, > 0. The paper has 1, for pay that fills [0, 1]; learning
+            progress is smaller.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2305.10718"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        payoff: PayoffKind = "change",
+        gamma: float = 0.99,
+        scale: float = 0.2,
+        group: int = 8,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        whole_number("group", group, low=2)
+        self.gamma, self.scale = share("gamma", gamma, low_open=True), positive("scale", scale)
+        settings = {"payoff": payoff, "gamma": self.gamma, "scale": self.scale, "group": int(group)}
+        self._payoff = Payoff(payoff, group)
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
+        self.counts, self.sums = np.zeros(self.arms.n), np.zeros(self.arms.n)
+
+    def _scores(self, rows: int) -> np.ndarray:
+        deviation = self.scale / np.sqrt(self.counts + 1)
+        return self._values() + deviation * self._rng.standard_normal((rows, self.arms.n))
+
+    def _values(self) -> np.ndarray:
+        return self.sums / (self.counts + 1)
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            arm = int(item.record)
+            pay = self._payoff.of(arm, item.returns)
+            if pay is not None:
+                self.counts *= self.gamma
+                self.sums *= self.gamma
+                self.counts[arm] += 1
+                self.sums[arm] += pay
+
+    def _save(self) -> dict[str, Any]:
+        return {"counts": self.counts.tolist(), "sums": self.sums.tolist(), "payoff": self._payoff.save()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        counts, sums = restored(own["counts"], self.counts.shape), restored(own["sums"], self.sums.shape)
+        self.counts, self.sums = counts, sums
+        self._payoff.restore(own["payoff"])

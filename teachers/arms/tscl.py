@@ -1,0 +1,283 @@
+"""Teacher-student curriculum learning (Matiisen, Oliver, Cohen, Schulman 2017, arXiv 1707.00183).
+
+A student's score on an arm is its mean return. An arm is worth the slope of its learning curve: practise where scores
+rise, and, with `absolute`, where they fall and the student forgets. The fourth rule is in `tscl_sampling`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Draw, Evidence, share, whole_number
+from ..registry import register
+from .base import ArmTeacher, epsilon_greedy, one_of, pick, positive, restored, softmax
+
+Policy = Literal["epsilon-greedy", "boltzmann"]
+OPTIMISM = 1.0  # of an arm not known yet: the largest slope or change that there can be, as scores lie in [0, 1]
+
+
+def slope(times: Sequence[float], scores: Sequence[float]) -> float:
+    """Slope of the least-squares line through (times, scores).
+
+    Raises:
+        ValueError: fewer than two different times, which have no slope. It is for the caller to say what that means.
+    """
+    x = np.asarray(times, dtype=np.float64)
+    x = x - x.mean()
+    spread = float(x @ x)
+    if spread == 0:
+        raise ValueError(f"no slope through {len(times)} scores at one time")
+    return float(x @ np.asarray(scores, dtype=np.float64)) / spread
+
+
+class TSCL(ArmTeacher):
+    """Chooses by the slope of learning curves; a subclass writes `_learn`, which updates ``q``.
+
+    Args:
+        space, bins, floor: see `ArmTeacher`.
+        policy: "epsilon-greedy" (ties shared evenly) or "boltzmann".
+        epsilon: share of random arms of the first, in [0, 1].
+        temperature: of the second, > 0. The paper's 4e-4 suits slopes; changes of score need more.
+        absolute: choose by |q|, as the paper does, so that forgotten arms are practised again; False: by q.
+        settings, seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        q: float64[n], worth of each arm.
+    """
+
+    paper = "1707.00183"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        policy: Policy = "epsilon-greedy",
+        epsilon: float = 0.1,
+        temperature: float = 4e-4,
+        absolute: bool = True,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        settings: Mapping[str, Any] | None = None,
+        **common: Unpack[Common],
+    ):
+        self.policy = one_of("policy", policy, ("epsilon-greedy", "boltzmann"))
+        self.epsilon, self.temperature = share("epsilon", epsilon), positive("temperature", temperature)
+        self.absolute = bool(absolute)
+        own = {
+            "policy": policy,
+            "epsilon": self.epsilon,
+            "temperature": self.temperature,
+            "absolute": self.absolute,
+        }
+        super().__init__(space, bins=bins, floor=floor, settings={**own, **(settings or {})}, **common)
+        self.q = np.zeros(self.arms.n)
+
+    @abstractmethod
+    def _learn(self, evidence: list[Evidence]) -> None: ...
+
+    def _probabilities(self) -> np.ndarray:
+        worth = np.abs(self.q) if self.absolute else self.q
+        if self.policy == "boltzmann":
+            return softmax(worth, self.temperature)
+        return epsilon_greedy(worth, self.epsilon)
+
+    def _values(self) -> np.ndarray:
+        return self.q
+
+    def _save(self) -> dict[str, Any]:
+        return {"q": self.q.tolist()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.q = restored(own["q"], self.q.shape)
+
+
+@register("tscl-online")
+class Online(TSCL):
+    """Teacher-student curriculum, online rule: an average of the changes between an arm's successive scores.
+
+    An outcome of arm a with score r does q(a) <- q(a) + alpha (r - last(a) - q(a)), where last(a) is the arm's score
+    before, at first 0, the lowest return (algorithm 1).
+
+    Args:
+        alpha: step size in (0, 1].
+        space, policy, epsilon, temperature, absolute, bins, floor: see `TSCL`.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        alpha: float = 0.1,
+        policy: Policy = "epsilon-greedy",
+        epsilon: float = 0.1,
+        temperature: float = 4e-4,
+        absolute: bool = True,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        self.alpha = share("alpha", alpha, low_open=True)
+        settings: dict[str, Any] = {"alpha": self.alpha}
+        choice = {"policy": policy, "epsilon": epsilon, "temperature": temperature, "absolute": absolute}
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **choice, **common)
+        self.last = np.zeros(self.arms.n)
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            arm, score = int(item.record), float(item.returns.mean())
+            self.q[arm] += self.alpha * (score - self.last[arm] - self.q[arm])
+            self.last[arm] = score
+
+    def _save(self) -> dict[str, Any]:
+        return {**super()._save(), "last": self.last.tolist()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self.last = restored(own["last"], self.last.shape)
+
+
+@register("tscl-naive")
+class Naive(TSCL):
+    """Teacher-student curriculum, naive rule: the slope within a run of tasks of one arm.
+
+    An arm once chosen is proposed `window` times. As soon as `window` scores of an arm have come in, in whatever order,
+    q(a) <- q(a) + alpha (slope - q(a)) with the slope per task (algorithm 2). ``distribution()`` is certain of the arm
+    while a run lasts.
+
+    Args:
+        window: tasks in a run, at least 2.
+        alpha: step size in (0, 1].
+        space, policy, epsilon, temperature, absolute, bins, floor: see `TSCL`.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        window: int = 10,
+        alpha: float = 0.1,
+        policy: Policy = "epsilon-greedy",
+        epsilon: float = 0.1,
+        temperature: float = 4e-4,
+        absolute: bool = True,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        whole_number("window", window, low=2)
+        self.window, self.alpha = int(window), share("alpha", alpha, low_open=True)
+        settings: dict[str, Any] = {"window": self.window, "alpha": self.alpha}
+        choice = {"policy": policy, "epsilon": epsilon, "temperature": temperature, "absolute": absolute}
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **choice, **common)
+        self._arm, self._left = 0, 0  # the arm of the present run, and how many of its proposals are still to come
+        self._scores: dict[int, list[float]] = {}
+
+    def distribution(self) -> np.ndarray:
+        return np.eye(1, self.arms.n, self._arm)[0] if self._left else super().distribution()
+
+    def _draw(self, k: int) -> list[Draw]:
+        draws: list[Draw] = []
+        while len(draws) < k:
+            probability = 1.0
+            if not self._left:
+                probabilities = super().distribution()
+                self._arm, self._left = int(pick(probabilities, 1, self._rng)[0]), self.window
+                probability = float(probabilities[self._arm])
+            run = min(self._left, k - len(draws))
+            self._left -= run
+            for place in range(run):
+                task = self.arms.task(self._arm, self._rng)
+                draws.append(Draw(self._arm, task, 1.0 if place else probability, "exploit"))
+        return draws
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            arm = int(item.record)
+            scores = self._scores.setdefault(arm, [])
+            scores.append(float(item.returns.mean()))
+            if len(scores) == self.window:
+                self.q[arm] += self.alpha * (slope(range(self.window), self._scores.pop(arm)) - self.q[arm])
+
+    def _save(self) -> dict[str, Any]:
+        scores = [[arm, list(scores)] for arm, scores in self._scores.items()]
+        return {**super()._save(), "run": [self._arm, self._left], "scores": scores}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self._arm, self._left = (int(number) for number in own["run"])
+        if not (0 <= self._arm < self.arms.n and 0 <= self._left <= self.window):
+            raise ValueError(f"run {own['run']}")
+        self._scores = {int(arm): [float(score) for score in scores] for arm, scores in own["scores"]}
+
+
+@register("tscl-window")
+class Window(TSCL):
+    """Teacher-student curriculum, window rule: the slope through an arm's latest scores over time.
+
+    Time counts the outcomes of all arms. An arm with fewer than two scores has no slope yet and counts as 1, the
+    steepest there can be, so that each is tried twice before any is preferred (algorithm 3).
+
+    Args:
+        window: scores remembered of each arm, at least 2.
+        space, policy, epsilon, temperature, absolute, bins, floor: see `TSCL`.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        window: int = 10,
+        policy: Policy = "epsilon-greedy",
+        epsilon: float = 0.1,
+        temperature: float = 4e-4,
+        absolute: bool = True,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        whole_number("window", window, low=2)
+        self.window = int(window)
+        settings: dict[str, Any] = {"window": self.window}
+        choice = {"policy": policy, "epsilon": epsilon, "temperature": temperature, "absolute": absolute}
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **choice, **common)
+        self.q = np.full(self.arms.n, OPTIMISM)
+        self.t = 0
+        self._latest: dict[int, deque[tuple[int, float]]] = {}
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            arm = int(item.record)
+            latest = self._latest.setdefault(arm, deque(maxlen=self.window))
+            latest.append((self.t, float(item.returns.mean())))
+            self.t += 1
+            if len(latest) > 1:
+                self.q[arm] = slope(*zip(*latest))
+
+    def _save(self) -> dict[str, Any]:
+        latest = [[arm, [list(point) for point in points]] for arm, points in self._latest.items()]
+        return {**super()._save(), "t": self.t, "latest": latest}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self.t = int(own["t"])
+        self._latest = {
+            int(arm): deque(((int(t), float(score)) for t, score in points), maxlen=self.window)
+            for arm, points in own["latest"]
+        }

@@ -1,0 +1,94 @@
+"""The sampling rule of teacher-student curriculum learning (arXiv 1707.00183); its other rules are in `tscl`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Draw, Evidence, whole_number
+from ..registry import register
+from .base import ArmTeacher, restored
+from .tscl import OPTIMISM
+
+
+@register("tscl-sampling")
+class Sampling(ArmTeacher):
+    """Teacher-student curriculum, sampling rule: the arm that wins a draw from everyone's recent changes.
+
+    Each arm remembers the last `window` changes between its successive scores (the first from 0, the lowest return). A
+    proposal draws one change of each arm and takes the largest; untried arms count as 1, the largest there can be
+    (algorithm 4). The chance of an arm has no closed form and is NaN.
+
+    Args:
+        space, bins, floor: see `ArmTeacher`.
+        window: changes remembered of each arm.
+        absolute: take the largest |change|, as the paper does; False: the largest.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "1707.00183"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        window: int = 10,
+        absolute: bool = True,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        whole_number("window", window, low=1)
+        self.window, self.absolute = int(window), bool(absolute)
+        settings = {"window": self.window, "absolute": self.absolute}
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
+        n = self.arms.n
+        self.last, self.counts = np.zeros(n), np.zeros(n, dtype=np.int64)
+        self._changes = np.full((n, self.window), OPTIMISM)  # rings: the m-th change of an arm is at m modulo window
+
+    def distribution(self) -> None:
+        return None
+
+    def _probabilities(self) -> np.ndarray:
+        raise RuntimeError("the chance of an arm has no closed form")
+
+    def _draw(self, k: int) -> list[Draw]:
+        n = self.arms.n
+        known = self.counts.clip(1, self.window)
+        free = self._rng.random(k) < self.floor
+        drawn = self._rng.integers(n, size=k)
+        worths = (np.abs(self._changes) if self.absolute else self._changes).ravel()
+        first = np.arange(n) * self.window
+        for place in np.flatnonzero(~free):
+            worth = worths.take(first + (self._rng.random(n) * known).astype(np.int64))
+            best = np.flatnonzero(worth == worth.max())
+            drawn[place] = best[int(self._rng.integers(len(best)))]
+        origins = np.where(free, "explore", "exploit").tolist()
+        return [Draw(a, self.arms.task(a, self._rng), origin=o) for a, o in zip(drawn.tolist(), origins)]
+
+    def _metrics(self) -> dict[str, float]:
+        return {"untried": float((self.counts == 0).sum())}
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            arm, score = int(item.record), float(item.returns.mean())
+            self._changes[arm, self.counts[arm] % self.window] = score - self.last[arm]
+            self.counts[arm] += 1
+            self.last[arm] = score
+
+    def _save(self) -> dict[str, Any]:
+        tried = np.flatnonzero(self.counts)
+        changes = [[int(arm), self._changes[arm].tolist()] for arm in tried]
+        return {"last": self.last.tolist(), "counts": self.counts.tolist(), "changes": changes}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        last, counts = restored(own["last"], self.last.shape), restored(own["counts"], self.last.shape)
+        self._changes = np.full((self.arms.n, self.window), OPTIMISM)
+        for arm, changes in own["changes"]:
+            self._changes[int(arm)] = restored(changes, (self.window,))
+        self.last, self.counts = last, counts.astype(np.int64)
