@@ -27,12 +27,11 @@ def slope(times: Sequence[float], scores: Sequence[float]) -> float:
     Raises:
         ValueError: fewer than two different times, which have no slope. It is for the caller to say what that means.
     """
+    if len(set(times)) < 2:
+        raise ValueError(f"no slope through {len(times)} scores at fewer than two times")
     x = np.asarray(times, dtype=np.float64)
     x = x - x.mean()
-    spread = float(x @ x)
-    if spread == 0:
-        raise ValueError(f"no slope through {len(times)} scores at one time")
-    return float(x @ np.asarray(scores, dtype=np.float64)) / spread
+    return float(x @ np.asarray(scores, dtype=np.float64)) / float(x @ x)
 
 
 class TSCL(ArmTeacher):
