@@ -1,0 +1,145 @@
+"""eva (arXiv 2411.00062): evolve the prompts from which there is most to gain.
+
+How informative a task is, is the gap between the best and the worst return of its group, a stand-in for regret. Tasks
+are drawn in proportion to it, and evolved: a generator, such as an agent that writes prompts, or a small step along
+the axes makes a new task of each, which joins the memory once it has been played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..arms.base import pick
+from ..protocol import Common, Draw, Evidence, Teacher, share, whole_number
+from ..registry import register
+from .generation import Generate, Seed, Source, Writer, seed_key
+
+
+@register("eva")
+class Eva(Teacher):
+    """Draws tasks in proportion to the gap between their best return and a baseline, and evolves them.
+
+    Each proposal is, with probability `fresh`, uniform over the original space (origin "explore"); else a task of the
+    memory, drawn in proportion to its gap, is proposed again ("replay") or, with probability `evolve`, a variant of it
+    ("edit"). Where no gap is above 0 all are uniform. On a list without a generator there are no variants, and the
+    teacher only reweights it.
+
+    A task known by a single return has no gap; it counts as the average of the others until there is a second.
+
+    Args:
+        space: ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`.
+        generator: makes a variant, see `generation`; None steps along the axes. It is no part of a saved state.
+        baseline: what is taken from the best return: "min", the worst (the paper's choice), or "mean", the mean.
+        fresh: in (0, 1]. The paper mixes evolved with old prompts; no share is published.
+        evolve: in [0, 1].
+        step: size of the steps along the axes, see `generation.Source`.
+        group: latest single returns that are kept as a task's group.
+        capacity: tasks in memory; the one of the smallest gap gives way.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    kind = "prompts"
+    paper = "2411.00062"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        generator: Generate | Writer | None = None,
+        baseline: Literal["min", "mean"] = "min",
+        fresh: float = 0.2,
+        evolve: float = 0.5,
+        step: float = 0.1,
+        group: int = 4,
+        capacity: int = 1024,
+        **common: Unpack[Common],
+    ):
+        if baseline not in ("min", "mean"):
+            raise InputError(f"baseline={baseline!r} must be 'min' or 'mean'.")
+        whole_number("group", group, low=2)
+        whole_number("capacity", capacity, low=1)
+        self.baseline, self.group, self.capacity = baseline, int(group), int(capacity)
+        self.fresh, self.evolve = share("fresh", fresh, low_open=True), share("evolve", evolve)
+        self.source = Source(space, generator, step)
+        self.domain = self.source.domain
+        settings = {
+            "generator": generator is not None,
+            "baseline": baseline,
+            "fresh": self.fresh,
+            "evolve": self.evolve,
+            "step": self.source.step,
+            "group": self.group,
+            "capacity": self.capacity,
+        }
+        super().__init__(self.source.signature, settings=settings, **common)
+        self._memory: dict[str, tuple[Seed, list[float]]] = {}  # key -> seed, latest returns
+        self._gaps: np.ndarray | None = np.zeros(0)  # of the memory, in its order; None where it has to be computed
+
+    def gaps(self) -> np.ndarray:
+        """float64[m]: how informative each task in memory is."""
+        if self._gaps is None:
+            found = [informativeness(returns, self.baseline) for _, returns in self._memory.values()]
+            gaps = np.array(found, dtype=np.float64)
+            known = gaps[~np.isnan(gaps)]
+            self._gaps = np.where(np.isnan(gaps), known.mean() if len(known) else 1.0, gaps)
+        return self._gaps
+
+    def _draw(self, k: int) -> list[Draw]:
+        gaps, rng = self.gaps(), self._rng
+        fresh = rng.random(k) < self.fresh if gaps.sum() > 0 else np.ones(k, dtype=bool)
+        seeds, origins = self.source.uniform(k, rng), ["explore"] * k
+        if not fresh.all():
+            remembered = list(self._memory.values())
+            slots = np.flatnonzero(~fresh).tolist()
+            evolved = rng.random(len(slots)) < self.evolve if self.source.can_vary else np.zeros(len(slots), dtype=bool)
+            for slot, parent, evolve in zip(slots, pick(gaps / gaps.sum(), len(slots), rng).tolist(), evolved.tolist()):
+                seeds[slot], origins[slot] = remembered[parent][0], "replay"
+                variant = self.source.variant(seeds[slot], rng) if evolve else None
+                if variant is not None:
+                    seeds[slot], origins[slot] = variant, "edit"
+        return [Draw(seed, self.source.task(seed, rng), origin=origin) for seed, origin in zip(seeds, origins)]
+
+    def _record(self, task: Any) -> Seed:
+        return self.source.seed(task)
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            key = seed_key(item.record)
+            _, returns = self._memory.get(key, (None, []))
+            latest = item.returns.tolist()
+            kept = latest if len(latest) > 1 else (returns + latest)[-self.group :]
+            self._memory[key] = (item.record, kept)
+        self._gaps = None
+        if len(self._memory) > self.capacity:
+            keys = list(self._memory)
+            for index in np.argsort(self.gaps(), kind="stable")[: len(keys) - self.capacity].tolist():
+                del self._memory[keys[index]]
+            self._gaps = None
+
+    def _metrics(self) -> dict[str, float]:
+        gaps = self.gaps()
+        mean = float(gaps.mean()) if len(gaps) else 0.0
+        return {"remembered": len(gaps), "mean_gap": mean, "rejected": self.source.rejected}
+
+    def _save(self) -> dict[str, Any]:
+        return {"memory": [list(entry) for entry in self._memory.values()], "rejected": self.source.rejected}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        entries = [(self.source.checked(seed), [float(r) for r in returns]) for seed, returns in own["memory"]]
+        self._memory = {seed_key(seed): (seed, returns) for seed, returns in entries}
+        self._gaps = None
+        self.source.rejected = int(own["rejected"])
+
+
+def informativeness(returns: list[float], baseline: str = "min") -> float:
+    """The best of a group's returns above the worst ("min") or the mean of them; NaN for fewer than two."""
+    if len(returns) < 2:
+        return float("nan")
+    return max(0.0, max(returns) - (min(returns) if baseline == "min" else sum(returns) / len(returns)))

@@ -1,0 +1,164 @@
+"""Where teachers that make tasks get them from: eva and WebRL.
+
+A task is kept as a seed, which is JSON-able: a point of the cube where the space has axes (a variant is a nearby
+point), an index where it is a list, and ``{"task": ..., "near": index}`` for a task that a generator wrote and the list
+does not hold. A generator is any callable ``(task, rng) -> task or None``, or an agent that is asked in words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ...errors import InputError
+from ..pools import Arms, task_key
+from ..protocol import finite
+from ..spaces import as_cube
+
+Seed = list[float] | int | dict[str, Any]
+Generate = Callable[[Any, np.random.Generator], Any]
+
+REQUEST = (
+    "Here is a task, written as JSON:\n{task}\nWrite one new task of the same kind and in the same form, so that it "
+    "can be read by the same program. Answer with the JSON alone."
+)
+
+
+@runtime_checkable
+class Writer(Protocol):
+    """The part of `palaestra.Agent` that is used here."""
+
+    def act(self, observations: Any, infos: Any) -> Any: ...
+
+
+def as_generator(generator: Generate | Writer | None, request: str = REQUEST) -> Generate | None:
+    """A callable of (task, rng). An agent is shown ``request`` with the task in it; its answer is read as JSON, and
+    taken as it stands where it is none."""
+    if generator is None or (callable(generator) and not isinstance(generator, Writer)):
+        return generator
+    if not isinstance(generator, Writer):
+        raise InputError(f"generator={generator!r} must be a callable (task, rng) -> task, or an agent.")
+    writer = generator
+
+    def generate(task: Any, rng: np.random.Generator) -> Any:
+        info = {"episode_seed": int(rng.integers(2**31))}
+        answer = writer.act([request.replace("{task}", task_key(task))], [info])[0]
+        try:
+            return json.loads(answer)
+        except (TypeError, ValueError):
+            return answer
+
+    return generate
+
+
+class Source:
+    """Tasks of a space, old and new.
+
+    Args:
+        space: whatever teachers take.
+        generator: see `as_generator`; None makes variants by small steps along the axes, and on a list there are none.
+        step: standard deviation of those steps, in units of the axis' range; an axis of few values moves by one at
+            least.
+
+    Attributes:
+        domain: the space, as a cube or a list.
+        rejected: variants that the generator wrote and the space does not hold.
+    """
+
+    def __init__(self, space: Any, generator: Generate | Writer | None = None, step: float = 0.1):
+        if finite([step], "step")[0] <= 0:
+            raise InputError(f"step={step:g} must be positive.")
+        self.arms = space if isinstance(space, Arms) else None
+        self.domain = self.arms or as_cube(space)
+        self.signature = self.domain.signature
+        self.generator, self.step = as_generator(generator), float(step)
+        self.rejected = 0
+        self._sizes = None if self.arms else [size or 0 for size in as_cube(space).sizes]
+
+    @property
+    def can_vary(self) -> bool:
+        """Whether there are variants at all."""
+        return self.arms is None or self.generator is not None
+
+    def uniform(self, k: int, rng: np.random.Generator) -> list[Seed]:
+        """k seeds drawn uniformly from the space."""
+        if self.arms is not None:
+            return rng.integers(self.arms.n, size=k).tolist()
+        return rng.random((k, len(self._sizes or ()))).tolist()
+
+    def task(self, seed: Seed, rng: np.random.Generator) -> Any:
+        """The task of a seed."""
+        if isinstance(seed, dict):
+            return seed["task"]
+        return self.domain.task(seed, rng) if isinstance(self.domain, Arms) else self.domain.decode(np.array(seed))
+
+    def seed(self, task: Any) -> Seed:
+        """The seed of a task of the space. Raises InputError for any other."""
+        return self.domain.arm(task) if isinstance(self.domain, Arms) else self.domain.encode(task).tolist()
+
+    def variant(self, seed: Seed, rng: np.random.Generator) -> Seed | None:
+        """A new task like that of ``seed``; None where none could be made."""
+        if self.generator is None:
+            return None if self.arms is not None else self._step(np.array(seed), rng).tolist()
+        task = self.generator(self.task(seed, rng), rng)
+        if task is None:
+            return None
+        try:
+            return self.seed(task)
+        except (TypeError, ValueError):  # what is no mapping at all, a space may refuse in Python's own words
+            if self.arms is None:
+                self.rejected += 1
+                return None
+        try:
+            return {"task": json.loads(task_key(task)), "near": self.index(seed)}
+        except InputError:
+            self.rejected += 1
+            return None
+
+    def index(self, seed: Seed) -> int:
+        """On a list: the place of a seed's task, or of the one that it was made from."""
+        return int(seed["near"] if isinstance(seed, dict) else seed)  # pyright: ignore[reportArgumentType]
+
+    def places(self, seeds: list[Seed]) -> np.ndarray:
+        """float64[m, d]: where the seeds lie, by point or by the features of the list."""
+        if isinstance(self.domain, Arms):
+            return self.features[[self.index(seed) for seed in seeds]]
+        return np.array(seeds, dtype=np.float64).reshape(len(seeds), -1)
+
+    @property
+    def features(self) -> np.ndarray:
+        """On a list: its features, asked for once."""
+        if not hasattr(self, "_features"):
+            assert isinstance(self.domain, Arms)
+            self._features = self.domain.features
+        return self._features
+
+    def checked(self, seed: Any) -> Seed:
+        """A saved seed, if it is one. Raises ValueError otherwise."""
+        if isinstance(self.domain, Arms):
+            if not 0 <= self.index(seed) < self.domain.n or (isinstance(seed, dict) and "task" not in seed):
+                raise ValueError(f"{seed!r} is no seed of this list")
+            return seed if isinstance(seed, dict) else int(seed)
+        if len(seed) != self.domain.dimension:
+            raise ValueError(f"{seed!r} is no point of this space")
+        return [float(x) for x in seed]
+
+    def _step(self, point: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One axis and perhaps others moved, reflected at the borders."""
+        sizes = np.array(self._sizes)
+        moved = rng.random(len(point)) < 0.5
+        moved[rng.integers(len(point))] = True
+        step = self.step * rng.standard_normal(len(point))
+        with np.errstate(divide="ignore"):
+            least = np.where(sizes > 1, 1 / sizes, 0.0)
+        step = np.where(np.abs(step) < least, np.copysign(least, step), step)
+        there = np.abs(point + np.where(moved, step, 0.0))
+        return np.clip(np.where(there > 1, 2 - there, there), 0.0, 1.0)
+
+
+def seed_key(seed: Seed) -> str:
+    """A seed as text, the same for equal seeds."""
+    return json.dumps(seed, sort_keys=True)

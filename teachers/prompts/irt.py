@@ -1,0 +1,197 @@
+"""PUDF (arXiv 2408.05326): train on what the learner is able to, by the one-parameter model of item response theory.
+
+A prompt has a difficulty b, the learner an ability theta, and the chance of success is sigmoid(theta - b).
+Difficulties are fitted beforehand from a crowd of weaker learners (`fit_difficulties`), or come from
+``pool.difficulty``; the ability is estimated from the latest answers. In go successes, out come prompts that are not
+too hard for that ability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, finite, whole_number
+from ..registry import register
+from ..signals import success_counts
+from .base import PromptTeacher, lowest
+
+EDGE = 0.02  # a declared difficulty is kept this far from 0 and 1, whose logits are infinite: |b| <= 3.9
+
+
+@register("pudf")
+class PUDF(PromptTeacher):
+    """Draws uniformly from the prompts whose difficulty does not exceed the learner's estimated ability.
+
+    Args:
+        space, bins: see `PromptTeacher`.
+        crowd: answers of weaker learners, float[learners, n], 1 right, 0 wrong, NaN not asked, from which
+            difficulties are fitted; None takes the logit of ``pool.difficulty``.
+        target: the chance of success that the hardest prompt may have: b <= theta + ln(1/target - 1). The paper's rule
+            b <= theta is 1/2.
+        band: (lower, upper), to train on theta + lower <= b <= theta + upper instead; ``target`` then has no effect.
+        least: prompts to choose from at least: where the rule admits fewer, those nearest to what it admits join.
+        window: latest outcomes from which the ability is estimated, as it changes; the paper estimates on a probe set
+            before each epoch.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        difficulties: float64[n], b of each prompt.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2408.05326"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        crowd: Any | None = None,
+        target: float = 0.5,
+        band: tuple[float, float] | None = None,
+        least: int = 10,
+        window: int = 256,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        self.target = finite([target], "target")[0]
+        if not 0 < self.target < 1:
+            raise InputError(f"target={target:g} must lie strictly between 0 and 1.")
+        if band is not None and (len(band) != 2 or not finite(band, "band")[0] <= band[1]):
+            raise InputError(f"band={band!r} must be two numbers, the lower one first.")
+        whole_number("least", least, low=1)
+        whole_number("window", window, low=1)
+        fitted = None if crowd is None else fit_difficulties(crowd)
+        self.band = None if band is None else finite(band, "band")
+        self.least, self.window = int(least), int(window)
+        super().__init__(
+            space,
+            bins=bins,
+            settings={
+                "crowd": None if fitted is None else blake2b(fitted.tobytes(), digest_size=8).hexdigest(),
+                "target": self.target,
+                "band": None if self.band is None else list(self.band),
+                "least": self.least,
+                "window": self.window,
+            },
+            **common,
+        )
+        if fitted is not None and len(fitted) != self.pool.n:
+            raise InputError(f"crowd has answers to {len(fitted)} tasks; the space has {self.pool.n}.")
+        d = np.clip(self.pool.difficulty, EDGE, 1 - EDGE)
+        self.difficulties = np.log(d / (1 - d)) if fitted is None else fitted
+        self._answers: deque[tuple[int, float, int]] = deque(maxlen=self.window)  # task, successes, episodes
+        self.ability = 0.0
+
+    def _excess(self) -> np.ndarray:
+        """float64[n] >= 0: how far each difficulty lies outside what is admitted."""
+        gap = self.difficulties - self.ability
+        if self.band is None:
+            return np.maximum(gap - math.log(1 / self.target - 1), 0.0)
+        return np.maximum(np.maximum(self.band[0] - gap, gap - self.band[1]), 0.0)
+
+    def _admitted(self) -> np.ndarray:
+        """bool[n]; more than `least` where difficulties are equal."""
+        excess = self._excess()
+        least = min(self.least, len(excess))
+        return excess <= max(float(np.partition(excess, least - 1)[least - 1]), 0.0)
+
+    def distribution(self) -> np.ndarray:
+        admitted = self._admitted()
+        return admitted / admitted.sum()
+
+    def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
+        admitted = self._admitted()
+        chosen = lowest(np.where(admitted, 0.0, 1.0 + self._excess()), k, self._rng)
+        return chosen, np.where(admitted[chosen], 1 / admitted.sum(), np.nan), "exploit"
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        self._answers.extend((int(item.record), *success_counts(item)) for item in evidence)
+        task, successes, episodes = (np.array(column) for column in zip(*self._answers, strict=True))
+        self.ability = fit_ability(self.difficulties[task], successes, episodes)
+
+    def _metrics(self) -> dict[str, float]:
+        return {"ability": self.ability, "admitted": float(self._admitted().mean())}
+
+    def _save(self) -> dict[str, Any]:
+        return {"answers": [list(answer) for answer in self._answers], "ability": self.ability}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        answers = [(int(task), float(s), int(m)) for task, s, m in own["answers"]]
+        self._answers = deque(answers, maxlen=self.window)
+        self.ability = float(own["ability"])
+
+
+def fit_ability(
+    difficulties: np.ndarray, successes: np.ndarray, episodes: np.ndarray | float = 1, *, deviation: float = 1.0
+) -> float:
+    """The ability of highest posterior density given answers to items, under a normal prior around 0.
+
+    Newton's method on a concave function; a step that leaves the bracket known to hold the root halves it instead.
+
+    Args:
+        difficulties: float[m], b of each item answered.
+        successes, episodes: how many of how many attempts were right, fractions allowed.
+        deviation: of the prior.
+    """
+    b, s = np.asarray(difficulties, dtype=np.float64), np.asarray(successes, dtype=np.float64)
+    m = np.broadcast_to(np.asarray(episodes, dtype=np.float64), b.shape)
+    precision = 1 / deviation**2
+    high = float(m.sum()) / precision + 1e-9  # the likelihood pulls by no more than one per attempt
+    low, theta = -high, 0.0
+    for _ in range(200):
+        p = _sigmoid(theta - b)
+        slope = float((s - m * p).sum()) - precision * theta
+        low, high = (theta, high) if slope > 0 else (low, theta)
+        step = slope / (float((m * p * (1 - p)).sum()) + precision)
+        if abs(step) < 1e-10:
+            break
+        theta = theta + step if low < theta + step < high else (low + high) / 2
+    return theta
+
+
+def fit_difficulties(crowd: Any, *, deviation: float = 3.0, tolerance: float = 1e-6) -> np.ndarray:
+    """Difficulties of items from a crowd's answers, by the one-parameter model.
+
+    The posterior mode over abilities (standard normal, as in the paper) and difficulties (normal of standard deviation
+    ``deviation``; wide, so that an item that nobody solves is hard but not infinitely so), by Newton steps on the one
+    and the other in turn. The paper fits the same model by variational inference.
+
+    Args:
+        crowd: float[learners, n], 1 right, 0 wrong, NaN not asked.
+        tolerance: stop when no difficulty moves by more.
+
+    Returns:
+        float64[n].
+
+    Raises:
+        InputError: not such a matrix.
+    """
+    answers = np.asarray(crowd, dtype=np.float64)
+    if answers.ndim != 2 or not answers.size or not (np.isnan(answers) | ((answers >= 0) & (answers <= 1))).all():
+        raise InputError(f"crowd has shape {answers.shape}; give learners x tasks of answers in [0, 1], NaN for none.")
+    asked = ~np.isnan(answers)
+    right = np.where(asked, answers, 0.0)
+    theta, b = np.zeros(len(answers)), np.zeros(answers.shape[1])
+    for _ in range(500):
+        # Steps of at most 1 keep Newton from overshooting where a sigmoid is flat.
+        p = _sigmoid(theta[:, None] - b) * asked
+        theta += np.clip(((right - p).sum(1) - theta) / ((p * (1 - p)).sum(1) + 1), -1, 1)
+        p = _sigmoid(theta[:, None] - b) * asked
+        move = np.clip(((p - right).sum(0) - b / deviation**2) / ((p * (1 - p)).sum(0) + 1 / deviation**2), -1, 1)
+        b += move
+        if np.abs(move).max() < tolerance:
+            break
+    return b
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 + np.tanh(0.5 * x))

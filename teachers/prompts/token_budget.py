@@ -1,0 +1,92 @@
+"""Train long, think short (arXiv 2508.08940): a limit on the answer's length that shrinks as training goes on.
+
+The student first finds out how to solve the tasks at all, then has to say it in fewer tokens. The limit of the present
+step comes with every proposal, in ``meta["max_tokens"]``; the paper puts it in the prompt and rewards the length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, finite, whole_number
+from ..registry import register
+from .base import PromptTeacher
+
+
+@register("token-budget")
+class TokenBudget(PromptTeacher):
+    """Uniform prompts with a token budget that decays over the batches observed.
+
+    Args:
+        space, bins: see `PromptTeacher`.
+        start: B_0, tokens at the beginning; the paper has 256.
+        factor: gamma, in (0, 1], by which the budget falls every `every` batches; 0.7 and 100 in the paper.
+        every: T, batches.
+        decay: "exponential" as above; "linear", the paper's ablation, takes (1 - factor) B_0 away each time.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2508.08940"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        start: int = 256,
+        factor: float = 0.7,
+        every: int = 100,
+        decay: Literal["exponential", "linear"] = "exponential",
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        whole_number("start", start, low=1)
+        whole_number("every", every, low=1)
+        if not 0 < finite([factor], "factor")[0] <= 1:
+            raise InputError(f"factor={factor:g} must lie in (0, 1].")
+        if decay not in ("exponential", "linear"):
+            raise InputError(f"decay={decay!r} must be 'exponential' or 'linear'.")
+        self.start, self.factor, self.every, self.decay = int(start), float(factor), int(every), decay
+        settings = {"start": self.start, "factor": self.factor, "every": self.every, "decay": decay}
+        super().__init__(space, bins=bins, settings=settings, **common)
+        self.step = 0
+
+    @property
+    def budget(self) -> float:
+        """B(t) = max(1, B_0 gamma^floor(t/T)) tokens, before rounding down."""
+        return token_budget(self.step, self.start, self.factor, self.every, self.decay)
+
+    def distribution(self) -> np.ndarray:
+        return np.full(self.pool.n, 1 / self.pool.n)
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
+        return self._rng.choice(self.pool.n, min(k, self.pool.n), replace=False), 1 / self.pool.n, "explore"
+
+    def _advice(self, index: int) -> dict[str, Any]:
+        return {"meta": {"max_tokens": int(self.budget)}}
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        self.step += 1
+
+    def _metrics(self) -> dict[str, float]:
+        return {"max_tokens": int(self.budget)}
+
+    def _save(self) -> dict[str, Any]:
+        return {"step": self.step}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.step = int(own["step"])
+
+
+def token_budget(
+    step: int, start: float = 256, factor: float = 0.7, every: int = 100, decay: str = "exponential"
+) -> float:
+    """Tokens allowed at a step counted from 0, never less than 1 (arXiv 2508.08940, section 3)."""
+    times = step // every
+    return max(1.0, start * (factor**times if decay == "exponential" else 1 - (1 - factor) * times))
