@@ -1,0 +1,315 @@
+"""A buffer of scored levels, and the distribution that it replays them by.
+
+P = (1 - rho) P_S + rho P_C (Prioritized Level Replay, arXiv 2010.03934, section 3): P_S grows with a level's score,
+P_C with the time since it was last chosen. The functions on top are that formula on plain arrays; `LevelBuffer` holds
+arrays of its whole capacity from the start, sorts only what changed, and draws a batch in a few passes over them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InputError
+from ..arms.base import pick, proportional
+from ..protocol import finite, share, whole_number
+
+TRANSFORMS = ("rank", "proportional", "power", "softmax", "max", "eps-greedy", "match", "match-rank", "constant")
+TEMPERINGS = ("power", "divisor")
+PRIORITIES = ("weight", "score")
+POWER_FLOOR = 1e-3  # dcd adds it to scores under "power" where staleness does not keep levels of score 0 alive
+
+
+def rank_weights(scores: np.ndarray, order: np.ndarray, exponent: float) -> np.ndarray:
+    """float64[n]: rank^-exponent, the highest score having rank 1 and the next ones along ``order`` (int[n]).
+
+    Equal scores share the weights of their ranks evenly, which is what breaking ties at random gives on average.
+    """
+    shares = _powers(len(scores), exponent)
+    ordered = scores[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    if len(starts) < len(scores):
+        counts = np.diff(starts, append=len(scores))
+        shares = np.repeat(np.add.reduceat(shares, starts) / counts, counts)
+    weights = np.empty_like(shares)
+    weights[order] = shares
+    return weights
+
+
+@lru_cache(maxsize=2)
+def _powers(n: int, exponent: float) -> np.ndarray:
+    return np.arange(1.0, n + 1) ** -exponent
+
+
+def score_distribution(
+    scores: np.ndarray,
+    transform: str = "rank",
+    temperature: float = 0.1,
+    *,
+    tempering: str = "power",
+    epsilon: float = 0.05,
+    floor: float = 0.0,
+    order: np.ndarray | None = None,
+) -> np.ndarray:
+    """P_S, float64[n], proportional to h(S)^(1 / temperature); uniform where all h are 0. ``scores`` stay as they are.
+
+    Args:
+        scores: float64[n], n >= 1.
+        transform: h. "rank": 1 / rank; "proportional": max(S, 0); "power": max(S, 0) + ``floor``; "softmax": exp(S);
+            "match": S (1 - S), for scores that are success rates; "match-rank": 1 / rank of that; "constant": 1.
+            Without temperature: "max", the highest score only; "eps-greedy", the same but for a share ``epsilon``
+            among all.
+        temperature: beta > 0.
+        tempering: "power" as above; "divisor" is h / beta, what minimax did before v0.2.0 (its issue 7): the
+            distribution then does not depend on beta.
+        order: int[n], indices by descending score, where they are known already ("rank" only).
+    """
+    exponent = 1.0 if tempering == "divisor" else 1.0 / temperature
+    if transform in ("max", "eps-greedy"):
+        best = scores == scores.max()
+        spread = epsilon if transform == "eps-greedy" else 0.0
+        return (1 - spread) * best / best.sum() + spread / len(scores)
+    if transform == "softmax":
+        shifted = np.exp((scores - scores.max()) * exponent)
+        return shifted / shifted.sum()
+    if transform.startswith("match"):
+        scores = scores * (1.0 - scores)
+    if transform in ("rank", "match-rank"):
+        if order is None or transform == "match-rank":
+            order = np.argsort(-scores, kind="stable")
+        return proportional(rank_weights(scores, order, exponent))
+    if transform == "constant":
+        return np.full(len(scores), 1 / len(scores))
+    h = scores.clip(0.0) + (floor if transform == "power" else 0.0)
+    top = h.max()
+    # Divided by the highest first, as a large power of small numbers underflows.
+    return proportional((h / top) ** exponent if top > 0 else h)
+
+
+def staleness_distribution(last: np.ndarray, clock: int) -> np.ndarray:
+    """P_C, float64[n], proportional to ``clock - last``, the steps since each was chosen; uniform where all are 0."""
+    return proportional((clock - last).clip(0).astype(np.float64))
+
+
+class History(NamedTuple):
+    """What is known of a level from all visits: their number, episodes, mean and best return in [0, 1], successes, and
+    the score of the last visit before anything was added to it."""
+
+    visits: int = 0
+    episodes: int = 0
+    mean: float = 0.0
+    best: float = 0.0
+    successes: float = 0.0
+    raw: float = 0.0
+
+    def after(self, n: int, mean: float, best: float, successes: float) -> History:
+        """The history with one more visit of n episodes, given their mean and best return and their successes."""
+        episodes = self.episodes + n
+        mean = self.mean + (mean - self.mean) * n / episodes
+        best = max(self.best, best) if self.visits else best
+        return History(self.visits + 1, episodes, mean, best, self.successes + successes, self.raw)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A level that asks for a place: its key, the level, its score, when it was last chosen, and its history."""
+
+    key: str
+    level: Any
+    score: float
+    last: int
+    history: History
+
+
+class LevelBuffer:
+    """At most ``capacity`` levels with scores.
+
+    A new level takes a free slot; once there is none, it takes the slot of the level with the smallest replay weight
+    (``priority="weight"``, as dcd's "replay_support") or the smallest score (``priority="score"``) if its own score is
+    higher, and is dropped otherwise. Within one batch of new levels, weights are those of before the batch, and a level
+    inserted weighs as much as the one whose place in the order of scores it takes.
+
+    Args:
+        capacity: levels kept.
+        transform, temperature, tempering, epsilon: of P_S, see `score_distribution`.
+        staleness: rho, in [0, 1].
+        priority: "weight" or "score".
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    def __init__(
+        self,
+        capacity: int = 4000,
+        *,
+        transform: str = "rank",
+        temperature: float = 0.1,
+        staleness: float = 0.1,
+        tempering: str = "power",
+        priority: str = "weight",
+        epsilon: float = 0.05,
+    ):
+        whole_number("capacity", capacity, low=1)
+        choices = {"transform": TRANSFORMS, "tempering": TEMPERINGS, "priority": PRIORITIES}
+        for name, value in {"transform": transform, "tempering": tempering, "priority": priority}.items():
+            if value not in choices[name]:
+                raise InputError(f"{name}={value!r} must be one of {', '.join(map(repr, choices[name]))}.")
+        if finite([temperature], "temperature")[0] <= 0:
+            raise InputError(f"temperature={temperature:g} must be positive.")
+        self.capacity, self.priority = int(capacity), priority
+        self.staleness = share("staleness", staleness)
+        floor = 0.0 if self.staleness > 0 else POWER_FLOOR
+        self._transform, self._temperature = transform, float(temperature)
+        self._options = {"tempering": tempering, "epsilon": share("epsilon", epsilon), "floor": floor}
+        self.clear()
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def clear(self) -> None:
+        self.levels: list[Any] = []
+        self.keys: list[str] = []
+        self._slots: dict[str, int] = {}
+        self._scores = np.zeros(self.capacity)
+        self._last = np.zeros(self.capacity, dtype=np.int64)
+        self._visits = np.zeros((self.capacity, 2), dtype=np.int64)  # visits, episodes
+        self._numbers = np.zeros((self.capacity, 4))  # mean, best, successes, raw score
+        self._changed: set[int] = set()
+        self._order = np.empty(0, dtype=np.int64)
+        self._descending = np.empty(0)  # minus the scores along the order
+        self._weights: np.ndarray | None = None
+
+    @property
+    def scores(self) -> np.ndarray:
+        """float64[n], a copy."""
+        return self._scores[: len(self)].copy()
+
+    @property
+    def last(self) -> np.ndarray:
+        """int64[n], a copy: the clock when each was last chosen."""
+        return self._last[: len(self)].copy()
+
+    def find(self, key: str) -> int | None:
+        """The slot of a level, or None."""
+        return self._slots.get(key)
+
+    def history(self, slot: int) -> History:
+        return History(*self._visits[slot].tolist(), *self._numbers[slot].tolist())
+
+    def set(self, slot: int, score: float, history: History | None = None) -> None:
+        """Give a level that is in the buffer another score."""
+        if history is not None:
+            self._visits[slot], self._numbers[slot] = history[:2], history[2:]
+        self._scores[slot] = score
+        self._changed.add(slot)
+        self._weights = None
+
+    def score_weights(self) -> np.ndarray:
+        """P_S, float64[n]; computed once between changes. Not to be written to."""
+        if self._weights is None:
+            order = self._sorted() if self._transform == "rank" else None
+            scores = self._scores[: len(self)]
+            self._weights = score_distribution(scores, self._transform, self._temperature, order=order, **self._options)
+        return self._weights
+
+    def weights(self, clock: int) -> np.ndarray:
+        """P = (1 - rho) P_S + rho P_C, float64[n], n >= 1, at a time ``clock``."""
+        rho = self.staleness
+        if not rho:
+            return self.score_weights()
+        return (1 - rho) * self.score_weights() + rho * staleness_distribution(self._last[: len(self)], clock)
+
+    def sample(self, k: int, clock: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """k independent draws from `weights`: slots int[k] and their probabilities float64[k]. All are now chosen."""
+        weights = self.weights(clock)
+        slots = pick(weights, k, rng)
+        self._last[slots] = clock
+        return slots, weights[slots]
+
+    def insert(self, entries: Sequence[Entry], clock: int) -> int:
+        """Offer new levels, none of which is in the buffer and no two of which are the same, in the order given.
+        Returns how many found a place."""
+        free = self.capacity - len(self)
+        for entry in entries[:free]:
+            self.levels.append(None)
+            self.keys.append("")
+            self._place(len(self) - 1, entry)
+        return min(free, len(entries)) + (self._replace(entries[free:], clock) if len(entries) > free else 0)
+
+    def _replace(self, entries: Sequence[Entry], clock: int) -> int:
+        by_score = self.priority == "score"
+        weight = self._scores[: len(self)].copy() if by_score else self.weights(clock)
+        m = min(len(entries), len(self))
+        # No more than m levels can go, so that the lightest is always among the m lightest and those inserted.
+        lightest = np.argpartition(weight, m - 1)[:m]
+        heap = list(zip(weight[lightest].tolist(), lightest.tolist()))
+        heapq.heapify(heap)
+        arriving = [entry.score for entry in entries] if by_score else self._arriving(entries, clock).tolist()
+        placed = 0
+        for entry, own in zip(entries, arriving, strict=True):
+            slot = heap[0][1]
+            if entry.score > self._scores[slot]:
+                self._slots.pop(self.keys[slot])
+                self._place(slot, entry)
+                heapq.heapreplace(heap, (own, slot))
+                placed += 1
+        return placed
+
+    def _arriving(self, entries: Sequence[Entry], clock: int) -> np.ndarray:
+        """The weights of new levels, were each alone to take the place of the best level that it outdoes."""
+        order, rho = self._sorted(), self.staleness
+        places = np.searchsorted(self._descending, [-entry.score for entry in entries])
+        weights = (1 - rho) * self.score_weights()[order[np.minimum(places, len(order) - 1)]]
+        ages = np.array([clock - entry.last for entry in entries], dtype=np.float64).clip(0.0)
+        total = float((clock - self._last[: len(self)]).clip(0).sum())
+        return weights + rho * (ages / total if total > 0 else 1 / len(self))
+
+    def _place(self, slot: int, entry: Entry) -> None:
+        self.levels[slot], self.keys[slot], self._slots[entry.key] = entry.level, entry.key, slot
+        self._last[slot] = entry.last
+        self.set(slot, entry.score, entry.history)
+
+    def _sorted(self) -> np.ndarray:
+        """int[n], slots by descending score. Only scores that changed are sorted, and merged into the rest."""
+        n, changed = len(self), np.fromiter(self._changed, dtype=np.int64, count=len(self._changed))
+        if len(changed) > n // 8:
+            self._order = np.argsort(-self._scores[:n], kind="stable")
+            self._descending = -self._scores[self._order]
+        elif len(changed):
+            kept = np.ones(n, dtype=bool)
+            kept[changed] = False
+            kept = kept[self._order]
+            order, descending = self._order[kept], self._descending[kept]
+            new = changed[np.argsort(-self._scores[changed])]
+            places = np.searchsorted(descending, -self._scores[new])
+            self._order = np.insert(order, places, new)
+            self._descending = np.insert(descending, places, -self._scores[new])
+        self._changed.clear()
+        return self._order
+
+    def save(self) -> dict[str, Any]:
+        n = len(self)
+        arrays = {name: getattr(self, f"_{name}")[:n].tolist() for name in ("scores", "last", "visits", "numbers")}
+        return {"levels": list(self.levels), "keys": list(self.keys), **arrays}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take over what `save` gave. Raises KeyError or ValueError for what it cannot have given."""
+        n = len(saved["levels"])
+        if not len(saved["keys"]) == len(set(saved["keys"])) == n <= self.capacity:
+            raise ValueError(f"{n} levels under {len(set(saved['keys']))} keys for {self.capacity} places")
+        arrays = {}
+        for name in ("scores", "last", "visits", "numbers"):
+            mine = getattr(self, f"_{name}")
+            arrays[name] = np.array(saved[name], dtype=mine.dtype).reshape(n, *mine.shape[1:])
+        self.clear()
+        self.levels, self.keys = list(saved["levels"]), [str(key) for key in saved["keys"]]
+        self._slots = {key: slot for slot, key in enumerate(self.keys)}
+        for name, values in arrays.items():
+            getattr(self, f"_{name}")[:n] = values
+        self._changed = set(range(n))

@@ -1,0 +1,298 @@
+"""Prioritized level replay and its descendants: one teacher, of which the published methods are settings.
+
+A proposal is a level generated anew, one replayed from a buffer by score and staleness, or an edit of one replayed
+lately. Outcomes give levels scores (see `scores`) and places in the buffer (see `buffer`). The presets are below the
+class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..arms.base import effective_number
+from ..protocol import Common, Draw, Evidence, Teacher, finite, share, whole_number
+from ..signals import success_counts
+from .buffer import Entry, History, LevelBuffer
+from .scores import DIMENSIONLESS, LEVEL_SCORES, PLACED, Visit
+from .space import as_levels
+
+ATTEMPTS = 10  # generated at most, until one is not in the buffer
+
+
+class LevelTeacher(Teacher):
+    """Replays levels by a score of what can still be learned on them; by default robust prioritized level replay.
+
+    Every proposal decides for itself whether to replay; the replayed ones of a batch are drawn independently from the
+    weights at its start, so that one level may come several times. Until the buffer is filled to ``min_fill`` nothing
+    is replayed; once it holds every level of a finite space nothing is generated. Levels that are evaluated only carry
+    ``train=False``. Scores need a critic or more (see `Outcome.extras`); most fall back on returns.
+
+    Args:
+        space: ParamSpace, Box, Discrete, a list of tasks, or `Levels`, `Instances` (a replayed level is then the same
+            down to its seed).
+        score: one of `LEVEL_SCORES`.
+        transform, temperature, tempering, staleness, priority: of the replay distribution and the buffer, see
+            `LevelBuffer`.
+        capacity: levels kept; never more than a finite space has.
+        replay_rule: probability of replay: "fixed" is ``replay_prob``; "proportionate" the filled share of the buffer,
+            at most ``replay_prob``.
+        min_fill: share of the buffer that must be filled before anything is replayed.
+        train_on_new: False is the robust rule (PLR-perp): new levels are evaluated only, and the student learns on
+            replayed ones.
+        smoothing: step size in (0, 1] of a level's score towards its latest.
+        edits: edits that make one new level of a replayed one (ACCEL); 0 makes none. Edited levels are evaluated only.
+        edit_batch: once so many replays are told of, as many edited levels are proposed.
+        parents: the easiest levels of that batch, by mean return minus score, take turns as parents. (dcd's sort goes
+            the other way, and over a two-dimensional array, so that it edits level 0 first: its issue 11.)
+        score_weight: of the second term of "traced".
+        co_learnability: what levels replayed in one batch of outcomes gain when scores of levels met again in the next
+            one fall: this times the mean fall is added to theirs (TRACED).
+        resample: (N, T) proceeds in rounds, as SFL: N evaluations of new levels fill an empty buffer, then come T
+            outcomes of training, levels not replayed being new and not kept. Counted in outcomes, so that lost ones do
+            not stall it; evaluations that come late are still offered to the buffer.
+        rollouts: `Proposal.n` of all proposals; None leaves it to whoever plays.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range, or edits of `Levels` that have no ``mutate``.
+    """
+
+    kind = "levels"
+    paper = "2110.02439"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        score: str = "positive_value_loss",
+        transform: str = "rank",
+        temperature: float = 0.3,
+        tempering: Literal["power", "divisor"] = "power",
+        staleness: float = 0.3,
+        capacity: int = 4000,
+        priority: Literal["weight", "score"] = "weight",
+        replay_rule: Literal["fixed", "proportionate"] = "fixed",
+        replay_prob: float = 0.5,
+        min_fill: float = 0.5,
+        train_on_new: bool = False,
+        smoothing: float = 1.0,
+        edits: int = 0,
+        edit_batch: int = 32,
+        parents: int = 4,
+        score_weight: float = 1.0,
+        co_learnability: float = 0.0,
+        resample: tuple[int, int] | None = None,
+        rollouts: int | None = None,
+        **common: Unpack[Common],
+    ):
+        if score not in LEVEL_SCORES:
+            raise InputError(f"score={score!r} must be one of {', '.join(map(repr, sorted(LEVEL_SCORES)))}.")
+        if replay_rule not in ("fixed", "proportionate"):
+            raise InputError(f"replay_rule={replay_rule!r} must be 'fixed' or 'proportionate'.")
+        for name, value, low in (("edits", edits, 0), ("edit_batch", edit_batch, 1), ("parents", parents, 1)):
+            whole_number(name, value, low=low)
+        for count in () if resample is None else resample:
+            whole_number("resample", count, low=1)
+        if resample is not None and len(resample) != 2:
+            raise InputError(f"resample={resample!r} must be two numbers: evaluations, and outcomes of training.")
+        if rollouts is not None:
+            whole_number("rollouts", rollouts, low=1)
+        finite([score_weight, co_learnability], "score_weight or co_learnability")
+        self.levels = as_levels(space)
+        if edits and not self.levels.editable:
+            raise InputError(f"edits={edits} asks for edits; give these Levels mutate=, or leave edits at 0.")
+        self.score = score
+        self.needs = LEVEL_SCORES[score].needs
+        self.replay_rule, self.train_on_new = replay_rule, bool(train_on_new)
+        self.replay_prob, self.min_fill = share("replay_prob", replay_prob), share("min_fill", min_fill)
+        self.smoothing = share("smoothing", smoothing, low_open=True)
+        self.edits, self.edit_batch, self.parents = int(edits), int(edit_batch), int(parents)
+        self.score_weight, self.co_learnability = float(score_weight), float(co_learnability)
+        self.resample = None if resample is None else [int(count) for count in resample]
+        self.rollouts = rollouts
+        shape = {"transform": transform, "temperature": float(temperature), "tempering": tempering}
+        shape |= {"staleness": float(staleness), "priority": priority}
+        whole_number("capacity", capacity, low=1)
+        self.buffer = LevelBuffer(min(int(capacity), self.levels.size or int(capacity)), **shape)
+        own = ("score", "replay_rule", "replay_prob", "min_fill", "train_on_new", "smoothing", "edits", "edit_batch")
+        own += ("parents", "score_weight", "co_learnability", "resample", "rollouts")
+        settings = {**shape, "capacity": int(capacity), **{name: getattr(self, name) for name in own}}
+        super().__init__(self.levels.signature, settings=settings, **common)
+        self._updates = 0  # outcomes told by `update`, which have no ids
+        self._seen = [0, 0.0]  # episodes and mean return over all levels
+        self._parents: list[Any] = []  # levels to be edited next
+        self._replayed: list[list[Any]] = []  # [how easy, level] since the last batch of edits
+        self._trained_last: list[str] = []  # keys of the levels replayed in the last batch of outcomes
+        self._round = [0, 0]  # evaluations and outcomes of training in this round
+        self._dropped = 0
+
+    @property
+    def clock(self) -> int:
+        """Proposals made so far (and outcomes told by `update`): the time that staleness is measured in."""
+        return self._next_id + self._updates
+
+    @property
+    def evaluating(self) -> bool:
+        """Whether a round of `resample` is still filling the buffer."""
+        return self.resample is not None and self._round[0] < self.resample[0]
+
+    def replay_share(self) -> float:
+        """The probability that a proposal, unless it is an edit, is a replay."""
+        fill = len(self.buffer) / self.buffer.capacity
+        if not len(self.buffer) or self.evaluating or fill < self.min_fill:
+            return 0.0
+        if len(self.buffer) == self.levels.size and self.resample is None:
+            return 1.0
+        return self.replay_prob if self.replay_rule == "fixed" else min(fill, self.replay_prob)
+
+    def _draw(self, k: int) -> list[Draw]:
+        parents, self._parents = self._parents[:k], self._parents[k:]
+        draws = [self._made(self.levels.mutate(level, self.edits, self._rng), "edit", False) for level in parents]
+        chance = self.replay_share()
+        replay = self._rng.random(k - len(draws)) < chance
+        count = int(replay.sum())
+        slots, probs = self.buffer.sample(count, self.clock, self._rng) if count else (np.empty(0, int), np.empty(0))
+        chosen = zip(slots.tolist(), (chance * probs).tolist())
+        new = "new" if self.resample is None or self.evaluating else "random"
+        for again in replay.tolist():
+            if again:
+                slot, prob = next(chosen)
+                level, key = self.buffer.levels[slot], self.buffer.keys[slot]
+                draws.append(self._proposed(level, self.levels.task(level, self._rng), key, "replay", True, prob))
+            else:
+                draws.append(self._generated(new))
+        return draws
+
+    def _generated(self, role: str) -> Draw:
+        train = self.train_on_new if role == "new" else True
+        draw = self._made(self.levels.generate(self._rng), role, train)
+        for _ in range(ATTEMPTS - 1):
+            if role != "new" or self.buffer.find(draw.record[1]) is None:
+                break
+            draw = self._made(self.levels.generate(self._rng), role, train)
+        return draw
+
+    def _made(self, level: Any, role: str, train: bool) -> Draw:
+        task = self.levels.task(level, self._rng)
+        return self._proposed(level, task, self.levels.key(task), role, train, math.nan)
+
+    def _proposed(self, level: Any, task: Any, key: str, role: str, train: bool, prob: float) -> Draw:
+        origin = role if role in ("replay", "edit") else "explore"
+        return Draw([level, key, role], task, prob, origin, n=self.rollouts, train=train)
+
+    def _record(self, task: Any) -> list[Any]:
+        level, key = self.levels.level(task), self.levels.key(task)
+        new = "new" if self.resample is None or self.evaluating else "random"
+        return [level, key, new if self.evaluating or self.buffer.find(key) is None else "replay"]
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        offered: dict[str, Entry] = {}
+        falls, trained = [], []
+        for item in evidence:
+            level, key, role = item.record
+            n, mean, best = len(item.returns), float(item.returns.sum()) / len(item.returns), float(item.returns.max())
+            slot = self.buffer.find(key)
+            before = self._known(key, slot, offered)
+            successes = success_counts(item)[0]
+            history = before.after(n, mean, best, successes)
+            rate = successes / n if n > 1 else history.successes / history.episodes
+            raw = LEVEL_SCORES[self.score].of(self._visit(item, mean, rate, before, history))
+            if before.visits:
+                raw = before.raw + self.smoothing * (raw - before.raw)
+                falls.append(before.raw - raw)
+            history = history._replace(raw=raw)
+            told = item.outcome.id if item.outcome.id >= 0 else self._next_id
+            if slot is not None:
+                self.buffer.set(slot, raw, history)
+            elif role != "random":
+                offered[key] = Entry(key, level, raw, told + self._updates, history)
+            if role == "replay":
+                trained.append(key)
+                self._replayed.append([mean - raw, level])
+            self._count(item, n, mean, role)
+        self._dropped += len(offered) - self.buffer.insert(list(offered.values()), self.clock)
+        self._credit(falls, trained)
+        self._edit()
+        if self.resample is not None and self._round[1] >= self.resample[1]:
+            self.buffer.clear()
+            self._round = [0, 0]
+
+    def _known(self, key: str, slot: int | None, offered: Mapping[str, Entry]) -> History:
+        if slot is not None:
+            return self.buffer.history(slot)
+        return offered[key].history if key in offered else History()
+
+    def _visit(self, item: Evidence, mean: float, rate: float, before: History, after: History) -> Visit:
+        low, high = self.return_range
+        extras = {}
+        for name, values in item.outcome.extras.items():
+            number = sum(values) / len(values) - (low if name in PLACED else 0.0)
+            extras[name] = number if name in DIMENSIONLESS else number / (high - low)
+        unseen = mean if len(item.returns) > 1 or not self._seen[0] else self._seen[1]
+        value = before.mean if before.visits else unseen
+        return Visit(item.returns, value, after.best, rate, extras, self.score_weight, self._rng)
+
+    def _count(self, item: Evidence, n: int, mean: float, role: str) -> None:
+        self._updates += item.outcome.id < 0
+        episodes = self._seen[0] + n
+        self._seen = [episodes, self._seen[1] + (mean - self._seen[1]) * n / episodes]
+        if self.evaluating:
+            self._round[0] += role == "new"
+        elif self.resample is not None:
+            self._round[1] += role != "new"
+
+    def _credit(self, falls: list[float], trained: list[str]) -> None:
+        """TRACED: levels trained on last time gain what the scores met again since have lost on average."""
+        if not self.co_learnability:
+            return
+        if falls:
+            gain, scores = self.co_learnability * float(np.mean(falls)), self.buffer.scores
+            for slot in map(self.buffer.find, self._trained_last):
+                if slot is not None:
+                    self.buffer.set(slot, float(scores[slot]) + gain)
+        self._trained_last = list(dict.fromkeys(trained))
+
+    def _edit(self) -> None:
+        """ACCEL: the easiest levels of a batch of replays become the parents of as many edited ones."""
+        if not self.edits:
+            self._replayed.clear()
+        elif len(self._replayed) >= self.edit_batch:
+            easiest = sorted(self._replayed, key=lambda pair: -pair[0])[: self.parents]
+            self._parents += [easiest[i % len(easiest)][1] for i in range(len(self._replayed))]
+            self._replayed.clear()
+
+    def _metrics(self) -> dict[str, float]:
+        n = len(self.buffer)
+        metrics = {"levels": n, "fill": n / self.buffer.capacity, "dropped": self._dropped}
+        metrics |= {"replay_share": self.replay_share(), "edits_waiting": len(self._parents)}
+        if n:
+            scores = self.buffer.scores
+            metrics |= {"score_mean": float(scores.mean()), "score_max": float(scores.max())}
+            metrics["effective_levels"] = effective_number(self.buffer.weights(self.clock))
+        return metrics
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "buffer": self.buffer.save(),
+            "updates": self._updates,
+            "seen": list(self._seen),
+            "parents": list(self._parents),
+            "replayed": [list(pair) for pair in self._replayed],
+            "trained_last": list(self._trained_last),
+            "round": list(self._round),
+            "dropped": self._dropped,
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.buffer.restore(own["buffer"])
+        self._updates, self._dropped = int(own["updates"]), int(own["dropped"])
+        self._seen = [int(own["seen"][0]), float(own["seen"][1])]
+        self._parents = list(own["parents"])
+        self._replayed = [[float(ease), level] for ease, level in own["replayed"]]
+        self._trained_last = [str(key) for key in own["trained_last"]]
+        self._round = [int(own["round"][0]), int(own["round"][1])]

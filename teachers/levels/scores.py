@@ -1,0 +1,172 @@
+"""Scores of levels: how much a student may still learn on each, by name.
+
+A score sees one `Visit`, what became of a level this time and what is known of it from earlier. Where the learner's own
+measurement is among the outcome's extras, that is taken. Where returns must do, they are read as trajectories of a
+critic that expects one constant value V, with gamma = lambda = 1 and the return paid at the end: advantages are then
+R - V at every step. V is the level's earlier mean return; at the first visit the group's mean or, of a single return,
+the mean over all levels. All returns and values are in [0, 1] of the declared range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..signals import mean_absolute_advantage
+
+DIMENSIONLESS = frozenset({"policy_entropy", "least_confidence", "min_margin", "transition_loss"})
+"""Extras that do not come in units of the return."""
+PLACED = frozenset({"mean_value", "antagonist_return"})
+"""Extras that lie in the range of the return; all others are differences or sums of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """One outcome on one level.
+
+    Attributes:
+        returns: float64[n] in [0, 1].
+        value: V, what returns are compared with where no critic says better.
+        best: the best return ever seen on the level, this visit included.
+        rate: success rate of this visit, or of all visits where this one is a single episode.
+        extras: the learner's measurements, averaged over the returns, in units of [0, 1].
+        weight: of the second term, where a score has two.
+        rng: for scores that are chance.
+    """
+
+    returns: np.ndarray
+    value: float
+    best: float
+    rate: float
+    extras: Mapping[str, float]
+    weight: float
+    rng: np.random.Generator
+
+    def measured(self, name: str, otherwise: float | np.ndarray) -> float:
+        """The extra of that name or, where there is none, the mean of ``otherwise``."""
+        if name in self.extras:
+            return self.extras[name]
+        return float(otherwise.sum()) / len(otherwise) if isinstance(otherwise, np.ndarray) else otherwise
+
+
+@dataclass(frozen=True)
+class LevelScore:
+    """A score: the function, where it comes from, and the extras without which it cannot be had."""
+
+    of: Callable[[Visit], float]
+    paper: str
+    needs: frozenset[str] = frozenset()
+
+
+LEVEL_SCORES: dict[str, LevelScore] = {}
+
+
+def level_score(name: str, paper: str, *needs: str) -> Callable[[Callable[[Visit], float]], Callable[[Visit], float]]:
+    """Decorator that adds a score under ``name``."""
+
+    def add(function: Callable[[Visit], float]) -> Callable[[Visit], float]:
+        LEVEL_SCORES[name] = LevelScore(function, paper, frozenset(needs))
+        return function
+
+    return add
+
+
+@level_score("value_l1", "2010.03934")
+def value_l1(visit: Visit) -> float:
+    """Mean |GAE|: extra "value_l1", else mean |R - V|."""
+    return visit.measured("value_l1", np.abs(visit.returns - visit.value))
+
+
+@level_score("positive_value_loss", "2110.02439")
+def positive_value_loss(visit: Visit) -> float:
+    """Mean max(GAE, 0): extra "positive_value_loss", else mean max(R - V, 0)."""
+    return visit.measured("positive_value_loss", np.maximum(visit.returns - visit.value, 0.0))
+
+
+@level_score("signed_value_loss", "2010.03934")
+def signed_value_loss(visit: Visit) -> float:
+    """Mean GAE: extra "signed_value_loss", else mean R - V."""
+    return visit.measured("signed_value_loss", visit.returns - visit.value)
+
+
+@level_score("one_step_td", "2010.03934")
+def one_step_td(visit: Visit) -> float:
+    """Mean |r + gamma V' - V|: extra "one_step_td", else mean |R - V|, the error of the only step that has one."""
+    return visit.measured("one_step_td", np.abs(visit.returns - visit.value))
+
+
+@level_score("max_mc", "2110.02439")
+def max_mc(visit: Visit) -> float:
+    """R_max - mean V_t, R_max over all visits (minimax keeps the last batch's only): V from extra "mean_value"."""
+    return visit.best - visit.measured("mean_value", visit.value)
+
+
+@level_score("policy_entropy", "2010.03934", "policy_entropy")
+def policy_entropy(visit: Visit) -> float:
+    """Mean entropy of the policy: needs extra "policy_entropy"."""
+    return visit.extras["policy_entropy"]
+
+
+@level_score("least_confidence", "2010.03934", "least_confidence")
+def least_confidence(visit: Visit) -> float:
+    """Mean 1 - max pi: needs extra "least_confidence"."""
+    return visit.extras["least_confidence"]
+
+
+@level_score("min_margin", "2010.03934", "min_margin")
+def min_margin(visit: Visit) -> float:
+    """1 minus the mean gap between the two most likely actions: needs that gap as extra "min_margin"."""
+    return 1.0 - visit.extras["min_margin"]
+
+
+@level_score("learnability", "2408.15099")
+def learnability(visit: Visit) -> float:
+    """p (1 - p) of the success rate p."""
+    return visit.rate * (1.0 - visit.rate)
+
+
+@level_score("abs_advantage", "2505.14970")
+def abs_advantage(visit: Visit) -> float:
+    """Mean |advantage| of the group, normalised by its standard deviation; of a single episode 2 sqrt(p (1 - p)), which
+    is the same for binary returns, with p of all visits."""
+    if len(visit.returns) > 1:
+        return mean_absolute_advantage(visit.returns)
+    return 2.0 * math.sqrt(max(visit.rate * (1.0 - visit.rate), 0.0))
+
+
+@level_score("regret", "2310.02782")
+def regret(visit: Visit) -> float:
+    """Antagonist's mean return (extra "antagonist_return") minus the student's, negative where the student is better
+    (algorithmic regret). Without antagonist the student's best return ever on the level stands for it, as in PAIRED's
+    best minus mean (arXiv 2012.02096)."""
+    return visit.measured("antagonist_return", visit.best) - float(visit.returns.mean())
+
+
+@level_score("traced", "2506.19997", "transition_loss")
+def traced(visit: Visit) -> float:
+    """Positive value loss plus ``weight`` times the loss of a model of transitions: needs extra "transition_loss"."""
+    return positive_value_loss(visit) + visit.weight * visit.extras["transition_loss"]
+
+
+@level_score("mna", "2601.14957")
+def mna(visit: Visit) -> float:
+    """Maximised negative advantage, 0 on levels never solved (best return not above the lowest of the range): extra
+    "negative_advantage" (see `trajectories.negative_advantages`), else mean max(V - R, 0)."""
+    if visit.best <= 0:
+        return 0.0
+    return visit.measured("negative_advantage", np.maximum(visit.value - visit.returns, 0.0))
+
+
+@level_score("random", "2010.03934")
+def random(visit: Visit) -> float:
+    """A uniform number: the control that keeps the buffer and drops the signal."""
+    return float(visit.rng.random())
+
+
+@level_score("uniform", "2010.03934")
+def uniform(visit: Visit) -> float:
+    """1 for every level."""
+    return 1.0

@@ -1,0 +1,222 @@
+"""Spaces of levels: what can be generated, told apart, edited and generated again.
+
+A level buffer keeps levels, small JSON-able values from which tasks are made: a point of the unit cube for axes, an
+index for lists, a text for `Levels` of one's own. `as_levels` takes any space that teachers choose from. Two tasks of
+the same key are the same level.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ..pools import Arms, instance, task_key
+from ..protocol import whole_number
+from ..spaces import Cube, as_cube
+
+STEP = 0.1  # standard deviation of an edit on a continuous axis, in units of its range; no paper gives one for all axes
+SEEDS = 2**31
+
+
+class LevelSpace(ABC):
+    """Where levels come from.
+
+    Attributes:
+        signature: JSON-able description.
+        size: how many levels there are, or None where they cannot be counted.
+        editable: whether `mutate` can be called.
+        cells: a coarser key for `Archive`, see `cell`.
+    """
+
+    signature: Any
+    size: int | None = None
+    editable: bool = True
+
+    @abstractmethod
+    def generate(self, rng: np.random.Generator) -> Any:
+        """A new level."""
+
+    @abstractmethod
+    def mutate(self, level: Any, edits: int, rng: np.random.Generator) -> Any:
+        """The level after ``edits`` random edits; the one given stays as it is."""
+
+    @abstractmethod
+    def task(self, level: Any, rng: np.random.Generator) -> Any:
+        """What the environment is given for a level."""
+
+    @abstractmethod
+    def level(self, task: Any) -> Any:
+        """The level of a task that was not generated here. Raises InputError for one outside the space."""
+
+    def key(self, task: Any) -> str:
+        """Text, equal for tasks of the same level."""
+        return task_key(task)
+
+    def cell(self, task: Any, bins: int) -> str:
+        """Text, equal for tasks that are alike: those in the same of ``bins`` intervals on every continuous axis."""
+        return self.key(task)
+
+
+class Levels(LevelSpace):
+    """A space of levels of one's own, made by a generator.
+
+    Tasks are handed out as plain JSON values (dicts, lists, numbers, text), a fresh copy each time.
+
+    Args:
+        name: what a saved state is compared by; change it when the functions change.
+        generate: ``generate(rng)`` gives a task, JSON-able (NumPy arrays become lists).
+        mutate: ``mutate(task, rng)`` gives the task after one edit; it may change the one it is given, which is a copy.
+            Without it there are no edits.
+        key: ``key(task)`` gives a text, equal for tasks that are the same level; the task as JSON without it.
+        size: how many levels the generator can make, where that is known.
+
+    Raises:
+        InputError: size is no positive whole number; later, a task that is not JSON-able.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        generate: Callable[[np.random.Generator], Any],
+        mutate: Callable[[Any, np.random.Generator], Any] | None = None,
+        key: Callable[[Any], str] | None = None,
+        size: int | None = None,
+    ):
+        if size is not None:
+            whole_number("size", size, low=1)
+        self.signature = {"levels": str(name), "size": size}
+        self.size = size
+        self.editable = mutate is not None
+        self._generate, self._mutate, self._key = generate, mutate, key
+
+    def generate(self, rng: np.random.Generator) -> str:
+        return task_key(self._generate(rng))
+
+    def mutate(self, level: str, edits: int, rng: np.random.Generator) -> str:
+        if self._mutate is None:
+            raise InputError("these Levels cannot be edited; give them mutate=, a function (task, rng) -> task.")
+        task = json.loads(level)
+        for _ in range(edits):
+            task = self._mutate(task, rng)
+        return task_key(task)
+
+    def task(self, level: str, rng: np.random.Generator) -> Any:
+        return json.loads(level)
+
+    def level(self, task: Any) -> str:
+        return task_key(task)
+
+    def key(self, task: Any) -> str:
+        return task_key(task) if self._key is None else str(self._key(task))
+
+
+class CubeLevels(LevelSpace):
+    """The points of a cube, uniform when new.
+
+    An edit changes one random axis: by one value up or down where it takes finitely many (back from the end), by a
+    normal step of standard deviation 0.1 otherwise, clipped to the range. Several edits change as many different axes
+    where there are enough.
+    """
+
+    def __init__(self, cube: Cube):
+        self.cube = cube
+        self.signature = {"levels": cube.signature}
+        counted = [size for size in cube.sizes if size is not None]
+        self._axes = [axis for axis, size in enumerate(cube.sizes) if size != 1]
+        self.size = math.prod(counted) if len(counted) == cube.dimension else None
+
+    def generate(self, rng: np.random.Generator) -> list[float]:
+        return rng.random(self.cube.dimension).tolist()
+
+    def mutate(self, level: list[float], edits: int, rng: np.random.Generator) -> list[float]:
+        point = list(level)
+        for start in range(0, edits, len(self._axes) or edits):
+            for axis in rng.permutation(self._axes)[: edits - start].tolist():
+                point[axis] = _step(point[axis], self.cube.sizes[axis], rng)
+        return point
+
+    def task(self, level: list[float], rng: np.random.Generator) -> Any:
+        return self.cube.decode(np.array(level))
+
+    def level(self, task: Any) -> list[float]:
+        return self.cube.encode(task).tolist()
+
+    def cell(self, task: Any, bins: int) -> str:
+        if self.size is not None:
+            return self.key(task)
+        counts = np.array([bins if size is None else size for size in self.cube.sizes])
+        return str(np.minimum((self.cube.encode(task) * counts).astype(int), counts - 1).tolist())
+
+
+def _step(u: float, size: int | None, rng: np.random.Generator) -> float:
+    if size is None:
+        return float(min(max(u + STEP * rng.standard_normal(), 0.0), 1.0))
+    at = min(int(u * size), size - 1)
+    at += 1 if rng.random() < 0.5 else -1
+    return ({-1: 1, size: size - 2}.get(at, at) + 0.5) / size
+
+
+class ArmLevels(LevelSpace):
+    """The entries of a list; an edit takes another one, uniformly."""
+
+    def __init__(self, arms: Arms):
+        self.arms = arms
+        self.signature = {"levels": arms.signature}
+        self.size = arms.n
+
+    def generate(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(self.arms.n))
+
+    def mutate(self, level: int, edits: int, rng: np.random.Generator) -> int:
+        return level if self.arms.n == 1 else int((level + 1 + rng.integers(self.arms.n - 1)) % self.arms.n)
+
+    def task(self, level: int, rng: np.random.Generator) -> Any:
+        return self.arms.task(level, rng)
+
+    def level(self, task: Any) -> int:
+        return self.arms.arm(task)
+
+    def key(self, task: Any) -> str:
+        return str(self.arms.arm(task))
+
+
+class Instances(LevelSpace):
+    """Instances of an environment: tasks ``{"params": ..., "seed": ...}``, so that a replayed level is the same one to
+    the last wall and not another of the same parameters. An edit changes parameters and keeps the seed.
+
+    Args:
+        space: of the parameters, anything that `as_levels` takes.
+    """
+
+    def __init__(self, space: Any):
+        self.params = as_levels(space)
+        self.signature = {"instances": self.params.signature}
+
+    def generate(self, rng: np.random.Generator) -> list[Any]:
+        return [self.params.generate(rng), int(rng.integers(SEEDS))]
+
+    def mutate(self, level: list[Any], edits: int, rng: np.random.Generator) -> list[Any]:
+        return [self.params.mutate(level[0], edits, rng), level[1]]
+
+    def task(self, level: list[Any], rng: np.random.Generator) -> dict[str, Any]:
+        return {"params": self.params.task(level[0], rng), "seed": level[1]}
+
+    def level(self, task: Any) -> list[Any]:
+        params, seed = instance(task)
+        if seed is None:
+            raise InputError(f'task {task!r} must be {{"params": ..., "seed": ...}}.')
+        return [self.params.level(params), seed]
+
+
+def as_levels(space: Any) -> LevelSpace:
+    """The levels of a ParamSpace, bounded Box or Discrete, of a list of tasks, or of one's own. Raises InputError for
+    anything else."""
+    if isinstance(space, LevelSpace):
+        return space
+    return ArmLevels(space) if isinstance(space, Arms) else CubeLevels(as_cube(space))

@@ -1,0 +1,105 @@
+"""What an actor-critic learner measures on one level, from its trajectories: the numbers that level scores are made of.
+
+Rewards float64[T], values float64[T + 1] (the last one of the state after the last step) and dones bool[T] go in; the
+extras of an `Outcome` come out, by the names that `scores` knows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+
+
+def td_errors(rewards: Any, values: Any, dones: Any, gamma: float) -> np.ndarray:
+    """float64[T]: r_t + gamma V_{t+1} - V_t, with V_{t+1} = 0 after the end of an episode.
+
+    Level-replay's released one-step error has a sign and a discount wrong; this is the usual one.
+
+    Raises:
+        InputError: lengths do not fit.
+    """
+    r, v, end = (np.asarray(x, dtype=np.float64) for x in (rewards, values, dones))
+    if r.ndim != 1 or end.shape != r.shape or v.shape != (len(r) + 1,):
+        raise InputError(
+            f"rewards {r.shape}, values {v.shape} and dones {end.shape} do not fit; give T, T + 1 and T numbers."
+        )
+    return r + gamma * v[1:] * (1 - end) - v[:-1]
+
+
+def gae(rewards: Any, values: Any, dones: Any, gamma: float, lam: float) -> np.ndarray:
+    """float64[T]: generalised advantage estimates, sum_k (gamma lam)^k delta_{t+k} up to the end of the episode (arXiv
+    1506.02438, equation 16)."""
+    deltas = td_errors(rewards, values, dones, gamma)
+    advantages, running = np.empty_like(deltas), 0.0
+    for t in range(len(deltas) - 1, -1, -1):
+        running = deltas[t] + (0.0 if dones[t] else gamma * lam * running)
+        advantages[t] = running
+    return advantages
+
+
+def negative_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam: float) -> np.ndarray:
+    """float64[T] <= 0: how far the play fell short of the best that the critic still expected along the way (maximised
+    negative advantage, arXiv 2601.14957).
+
+    A_t^(n) = min(0, A_t^(n-1) + gamma^n delta_{t+n}) are n-step advantages that forget any surplus; they are averaged
+    with the weights (1 - lam) lam^n, the last step of the episode keeping all that is left.
+    """
+    deltas = td_errors(rewards, values, dones, gamma)
+    total, steps = np.zeros_like(deltas), len(deltas)
+    episode_end = np.asarray(dones, dtype=bool).copy()
+    episode_end[-1:] = True
+    ends = np.flatnonzero(episode_end)
+    last = ends[np.searchsorted(ends, np.arange(steps))]  # of the episode that each step belongs to
+    running = np.zeros_like(deltas)
+    for n in range(steps):
+        at = np.flatnonzero(np.arange(steps) + n <= last)
+        if not len(at):
+            break
+        running[at] = np.minimum(0.0, running[at] + gamma**n * deltas[at + n])
+        total[at] += np.where(at + n == last[at], lam**n, (1 - lam) * lam**n) * running[at]
+    return total
+
+
+def entropy(probabilities: Any) -> float:
+    """Mean entropy of float64[T, actions], divided by its greatest, the logarithm of the number of actions. (In dcd a
+    misplaced parenthesis sums logarithms before weighting them.)"""
+    p = np.asarray(probabilities, dtype=np.float64)
+    logs = np.log(np.where(p > 0, p, 1.0))
+    return float(-(p * logs).sum(-1).mean() / np.log(max(p.shape[-1], 2)))
+
+
+def least_confidence(probabilities: Any) -> float:
+    """Mean of 1 - max_a pi(a), of float64[T, actions]."""
+    return float(1 - np.asarray(probabilities, dtype=np.float64).max(-1).mean())
+
+
+def min_margin(probabilities: Any) -> float:
+    """Mean gap between the two most likely actions, of float64[T, actions >= 2]; the score is 1 minus it."""
+    two = np.sort(np.asarray(probabilities, dtype=np.float64), -1)[..., -2:]
+    return float((two[..., 1] - two[..., 0]).mean())
+
+
+def measurements(
+    rewards: Any, values: Any, dones: Any, gamma: float, lam: float, probabilities: Any | None = None
+) -> dict[str, float]:
+    """One trajectory's extras by name: "value_l1", "positive_value_loss", "signed_value_loss", "one_step_td",
+    "mean_value", "negative_advantage" (a sum, the others are means over steps); with the policy's ``probabilities``
+    (float64[T, actions]) also "policy_entropy", "least_confidence" and "min_margin".
+    """
+    advantages = gae(rewards, values, dones, gamma, lam)
+    extras = {
+        "value_l1": float(np.abs(advantages).mean()),
+        "positive_value_loss": float(advantages.clip(0.0).mean()),
+        "signed_value_loss": float(advantages.mean()),
+        "one_step_td": float(np.abs(td_errors(rewards, values, dones, gamma)).mean()),
+        "mean_value": float(np.asarray(values, dtype=np.float64)[:-1].mean()),
+        "negative_advantage": float(-negative_advantages(rewards, values, dones, gamma, lam).sum()),
+    }
+    if probabilities is not None:
+        extras["policy_entropy"] = entropy(probabilities)
+        extras["least_confidence"] = least_confidence(probabilities)
+        extras["min_margin"] = min_margin(probabilities)
+    return extras
