@@ -1,0 +1,105 @@
+"""AdaRFT: a target difficulty moves with the batch's success rate; prompts nearest to it are next (arXiv 2504.05520).
+
+The released code sorts by distance alone, so that a target that rests repeats the same prompts for ever, and counts a
+reward for format as success. Here prompts near the target take turns, and only success counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, finite, share, whole_number
+from ..registry import register
+from ..signals import success_counts
+from .base import PromptTeacher, lowest
+from .screening import Turns, positive
+
+
+@register("adarft")
+class AdaRFT(PromptTeacher):
+    """Adaptive curriculum: T <- clip(T + eta tanh(alpha (R - beta)), 0, 100), and prompts with difficulty near T.
+
+    A prompt's difficulty is ``100 pool.difficulty``. R is the success rate of a batch; returns stand in for successes
+    where the environment does not tell.
+
+    Args:
+        eta: largest step of T.
+        alpha: sensitivity to the success rate.
+        beta: success rate at which T rests.
+        start: first T, in [0, 100].
+        batch: episodes that make one step of T. One call of `observe` makes at most one step, of all its episodes;
+            where it brings fewer, they are collected (64 is our choice; the paper's batches hold more).
+        reach: prompts take turns among the ``reach`` times k nearest to T, those whose turn is longest ago first
+            (4 is our choice).
+        repeat: take the k nearest each time, as the released code.
+        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2504.05520"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        eta: float = 50.0,
+        alpha: float = 2.0,
+        beta: float = 0.5,
+        start: float = 0.0,
+        batch: int = 64,
+        reach: int = 4,
+        repeat: bool = False,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        whole_number("batch", batch, low=1)
+        whole_number("reach", reach, low=1)
+        self.eta, self.alpha, self.beta = positive("eta", eta), positive("alpha", alpha), share("beta", beta)
+        self.target = finite([start], "start")[0]
+        if not 0 <= self.target <= 100:
+            raise InputError(f"start={start:g} must lie in [0, 100].")
+        self.batch, self.reach, self.repeat = int(batch), int(reach), bool(repeat)
+        settings = {"eta": self.eta, "alpha": self.alpha, "beta": self.beta, "start": self.target}
+        settings |= {"batch": self.batch, "reach": self.reach, "repeat": self.repeat}
+        super().__init__(space, bins=bins, settings=settings, **common)
+        self._difficulty = 100 * self.pool.difficulty
+        self._turns = Turns(self.pool.n)
+        self._successes, self._episodes = 0.0, 0  # since the last step
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
+        distance = np.abs(self._difficulty - self.target)
+        if self.repeat:
+            return np.argsort(distance, kind="stable")[:k], np.nan, "exploit"
+        near = lowest(distance, self.reach * k, self._rng)
+        chosen = near[np.argsort(self._turns.last[near], kind="stable")[:k]]
+        return self._turns.mark(chosen), np.nan, "exploit"
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            successes, episodes = success_counts(item)
+            self._successes += successes
+            self._episodes += episodes
+        if self._episodes >= self.batch:
+            rate = self._successes / self._episodes
+            step = self.eta * math.tanh(self.alpha * (rate - self.beta))
+            self.target = min(max(self.target + step, 0.0), 100.0)
+            self._successes, self._episodes = 0.0, 0
+
+    def _metrics(self) -> dict[str, float]:
+        return {"target": self.target}
+
+    def _save(self) -> dict[str, Any]:
+        waiting = [self._successes, self._episodes]
+        return {"target": self.target, "waiting": waiting, "turns": self._turns.save()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.target = float(own["target"])
+        self._successes, self._episodes = float(own["waiting"][0]), int(own["waiting"][1])
+        self._turns.restore(own["turns"])

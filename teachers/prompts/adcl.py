@@ -1,0 +1,153 @@
+"""ADCL: a curriculum from easy to hard in chunks, where only the next chunk is sorted anew (arXiv 2505.08364).
+
+Difficulty shifts as the model learns. Sorting everything anew is dear, so the list is sorted once and cut into chunks;
+when one chunk has been trained on, the difficulty of the next one's prompts is estimated again and the chunk sorted by
+it. No prompt ever crosses the border of its chunk. How far an order has moved is measured by `inversion_ratio`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, whole_number
+from ..registry import register
+from ..signals import success_rate
+from .base import lowest
+from .screening import ScreeningTeacher, restored
+
+
+def inversion_ratio(reference: Sequence[int], current: Sequence[int]) -> float:
+    """Share of pairs that stand the other way round: 0 for the same order, 1 for the reverse (NIR in the paper).
+
+    Args:
+        reference, current: two orders of the same distinct items, at least 0 of them; fewer than two give 0. Takes
+            O(n log^2 n).
+
+    Raises:
+        InputError: the items differ.
+    """
+    before, after = np.asarray(reference), np.asarray(current)
+    by_item = np.argsort(before, kind="stable")
+    at = np.searchsorted(before[by_item], after)
+    same = before.shape == after.shape and not (np.sort(after) != before[by_item]).any()
+    if not same or len(np.unique(before)) < len(before):
+        raise InputError(f"the orders {reference!r} and {current!r} must hold the same distinct items.")
+    ranks, inverted, n = by_item[at], 0, len(before)
+    if n < 2:
+        return 0.0
+    # Two ranks are told apart by their highest differing bit. With ranks grouped by the bits above (order kept within
+    # a group), the pairs that bit inverts are a 1 before a 0 of the same group.
+    for bit in reversed(range(int(n).bit_length())):
+        group, ones = ranks >> (bit + 1), (ranks >> bit) & 1
+        ones_before = np.cumsum(ones) - ones
+        inverted += int(((ones_before - ones_before[np.searchsorted(group, group)]) * (1 - ones)).sum())
+        ranks = ranks[np.argsort(ranks >> bit, kind="stable")]
+    return inverted / (n * (n - 1) / 2)
+
+
+@register("adcl")
+class ADCL(ScreeningTeacher):
+    """Adaptive difficulty curriculum: chunks from easy to hard, the next chunk sorted anew before it starts.
+
+    When the last prompt of a chunk is proposed, all prompts of the next are proposed with ``train=False``; whatever
+    rates have come in by the time a prompt is due decide the order of those that remain in its chunk. The teacher does
+    not wait for them: a learner that runs the screening before it asks for more gets the paper's order exactly. After
+    the last chunk the first follows, which is then estimated anew as well.
+
+    A prompt's first difficulty is ``pool.difficulty``; give 1 - the base model's pass rate there for the paper's.
+
+    Args:
+        chunks: how many chunks; at most one per prompt (no number is published where we looked; 8 is our choice).
+        probe: estimate the next chunk by rollouts made for it. Without, the rates that training gave decide, which
+            first have an effect in the second pass.
+        screen: rollouts by which a prompt's difficulty, 1 - pass rate, is estimated. An outcome with a single return
+            moves the estimate by 1 / screen of the way.
+        n: rollouts asked for to train on a prompt.
+        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2505.08364"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        chunks: int = 8,
+        probe: bool = True,
+        screen: int = 8,
+        n: int = 8,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        whole_number("chunks", chunks, low=1)
+        self.probe = bool(probe)
+        settings = {"chunks": int(chunks), "probe": self.probe}
+        super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
+        self.difficulty = self.pool.difficulty.copy()
+        order = lowest(self.difficulty, self.pool.n, self._rng)
+        self.chunks = np.array_split(order, min(int(chunks), self.pool.n))
+        self._chunk, self._passes = 0, 0
+        self._to_screen: list[int] = []
+        self._to_train = self.chunks[0].copy()
+        self._moved = 0.0  # inversion ratio of the last chunk that was trained on, against its first order
+        self._done: list[int] = []  # the present chunk's prompts in the order trained on
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, list[str] | str]:
+        if self._to_screen:
+            screened, self._to_screen = self._to_screen[:k], self._to_screen[k:]
+            self._looking = set(screened)
+            return np.array(screened), np.nan, "explore"
+        self._looking = set()
+        order = self._to_train[np.argsort(self.difficulty[self._to_train], kind="stable")]
+        chosen, self._to_train = order[:k], order[k:]
+        self._done += chosen.tolist()
+        if not len(self._to_train):
+            self._advance()
+        return chosen, np.nan, "exploit"
+
+    def _advance(self) -> None:
+        self._moved = inversion_ratio(self.chunks[self._chunk].tolist(), self._done)
+        self._done = []
+        self._chunk = (self._chunk + 1) % len(self.chunks)
+        self._passes += self._chunk == 0
+        self._to_train = self.chunks[self._chunk].copy()
+        self._to_screen = self._to_train.tolist() if self.probe else []
+
+    def _see(self, item: Evidence, looked: bool) -> None:
+        step = 1.0 if len(item.returns) > 1 else 1 / self.screen
+        self.difficulty[item.record] += step * (1 - success_rate(item) - self.difficulty[item.record])
+
+    def _metrics(self) -> dict[str, float]:
+        own = {"chunk": self._chunk, "passes": self._passes, "inversion_ratio": self._moved}
+        return {**super()._metrics(), **own}
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            **super()._save(),
+            "difficulty": self.difficulty.tolist(),
+            "order": np.concatenate(self.chunks).tolist(),
+            "at": [self._chunk, self._passes],
+            "to_screen": list(self._to_screen),
+            "to_train": self._to_train.tolist(),
+            "moved": self._moved,
+            "done": list(self._done),
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self.difficulty = restored(own["difficulty"], self.difficulty)
+        order = restored(own["order"], np.concatenate(self.chunks))
+        if not np.array_equal(np.sort(order), np.arange(self.pool.n)):
+            raise ValueError("the order is none of all prompts")
+        self.chunks = np.array_split(order, len(self.chunks))
+        self._chunk, self._passes = (int(number) for number in own["at"])
+        self._to_screen = [int(task) for task in own["to_screen"]]
+        self._to_train = np.array(own["to_train"], dtype=np.int64)
+        self._moved, self._done = float(own["moved"]), [int(task) for task in own["done"]]

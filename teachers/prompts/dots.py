@@ -1,0 +1,180 @@
+"""DOTS: predict every prompt's difficulty from a few reference prompts, take those near the target (arXiv 2506.05316).
+
+Now and then a random set of reference prompts is rolled out; the rate of any other is a similarity-weighted mean of
+theirs, calibrated on the references themselves. The paper's second part, replaying old rollouts, is the learner's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Evidence, share, whole_number
+from ..registry import register
+from ..signals import success_rate
+from .screening import ScreeningTeacher, in_turn, positive, restored
+
+CLIP = 1e-4  # rates are kept this far from 0 and 1 before a logit, as in the released code
+ROWS = 4096  # prompts predicted at a time, which bounds the memory
+
+
+def attend(queries: np.ndarray, keys: np.ndarray, values: np.ndarray, width: float, *, skip_own: bool = False):
+    """Attention with a Gaussian kernel: float64[q], sum_i softmax_i(-|x - x_i|^2 / (2 width^2)) v_i.
+
+    Args:
+        queries, keys: float64[q, d] and float64[m, d], m >= 1.
+        values: float64[m].
+        width: of the kernel, > 0.
+        skip_own: query i leaves out key i (queries and keys are the same, at least two).
+    """
+    logits = queries @ keys.T - (keys**2).sum(1) / 2
+    if skip_own:
+        np.fill_diagonal(logits, -np.inf)
+    logits = (logits - logits.max(1, keepdims=True)) / width**2
+    weights = np.exp(logits)
+    return weights @ values / weights.sum(1)
+
+
+def platt(predicted: np.ndarray, rates: np.ndarray, ridge: float = 1.0) -> tuple[float, float]:
+    """(scale, shift) for which sigmoid(scale * logit(predicted) + shift) fits ``rates`` by cross-entropy.
+
+    Platt's calibration with soft labels, by 20 Newton steps; ``ridge`` pulls towards (1, 0), no change.
+    """
+    x = np.column_stack([logit(predicted), np.ones(len(predicted))])
+    prior = np.array([1.0, 0.0])
+    theta = prior.copy()
+    for _ in range(20):
+        p = 1 / (1 + np.exp(-np.clip(x @ theta, -30, 30)))
+        slope = x.T @ (p - rates) + ridge * (theta - prior)
+        curve = (x * (p * (1 - p))[:, None]).T @ x + ridge * np.eye(2)
+        step = np.linalg.solve(curve, slope)
+        theta = theta - step / max(1.0, float(np.abs(step).max()))  # no step longer than 1, so that it cannot overshoot
+    return float(theta[0]), float(theta[1])
+
+
+def logit(rate: np.ndarray) -> np.ndarray:
+    clipped = np.clip(rate, CLIP, 1 - CLIP)
+    return np.log(clipped) - np.log1p(-clipped)
+
+
+@register("dots")
+class DOTS(ScreeningTeacher):
+    """Difficulty-targeted selection: rates predicted from reference prompts, draws from softmax(-|p - target| / tau).
+
+    First, and after every ``period`` prompts trained on, ``reference`` random prompts are proposed with
+    ``train=False``. The prediction is renewed whenever a further quarter of their rates has come in, and is the target
+    itself, that is uniform choice, before the first quarter. Draws are without replacement within a batch.
+
+    The paper attends by a learned embedding and predicts scale and shift by a trained layer; here a Gaussian kernel on
+    ``pool.features`` attends, and scale and shift are fitted to the references, each predicted from the others.
+
+    Args:
+        target: success rate aimed at.
+        tau: temperature > 0. At the released script's 1e-3 the choice is nearly always the k nearest.
+        reference: prompts in a reference set (256 in the paper); a quarter of the list where that is less.
+        period: prompts trained on from one set to the next (the paper renews it every 2 steps; 1024 is our choice).
+        width: of the kernel, in features scaled by sqrt(d) (0.1 is our choice).
+        screen: rollouts asked for of a reference prompt. Single outcomes are taken as rates: the kernel averages them.
+        n: rollouts asked for to train on a prompt.
+        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2506.05316"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        target: float = 0.5,
+        tau: float = 1e-3,
+        reference: int = 256,
+        period: int = 1024,
+        width: float = 0.1,
+        screen: int = 8,
+        n: int = 8,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        whole_number("reference", reference, low=1)
+        whole_number("period", period, low=1)
+        self.target, self.tau, self.width = share("target", target), positive("tau", tau), positive("width", width)
+        self.period = int(period)
+        settings = {"target": self.target, "tau": self.tau, "reference": int(reference)}
+        settings |= {"period": self.period, "width": self.width}
+        super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
+        self._features = self.pool.features / np.sqrt(self.pool.features.shape[1])
+        self._size = min(int(reference), max(self.pool.n // 4, 1))
+        self.predicted = np.full(self.pool.n, self.target)
+        self._rates: dict[int, float | None] = {}  # of the reference prompts; None while it has not come in
+        self._ask: list[int] = []  # reference prompts not yet proposed
+        self._trained = self.period  # since the last set; the first is due at once
+        self._fitted = 0  # rates that the prediction rests on
+        self._error = 0.0
+
+    def _log_weights(self) -> np.ndarray:
+        return -np.abs(self.predicted - self.target) / self.tau
+
+    def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        if self._trained >= self.period:
+            self._ask = self._rng.permutation(self.pool.n)[: self._size].tolist()
+            self._rates, self._trained, self._fitted = dict.fromkeys(self._ask), 0, 0
+        look, self._ask = self._ask[:k], self._ask[k:]
+        self._looking = set(look)
+        log_weights = self._log_weights()
+        log_weights[look] = -np.inf
+        count = min(k, self.pool.n) - len(look)
+        drawn, probs = in_turn(log_weights, count, self._rng) if count else (np.empty(0, np.int64), np.empty(0))
+        self._trained += count
+        chosen, unknown = np.concatenate([np.array(look, dtype=np.int64), drawn]), np.full(len(look), np.nan)
+        return chosen, np.concatenate([unknown, probs]), ["explore"] * len(look) + ["exploit"] * count
+
+    def _see(self, item: Evidence, looked: bool) -> None:
+        if looked and item.record in self._rates:
+            self._rates[item.record] = success_rate(item)
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        super()._learn(evidence)
+        known = [task for task, rate in self._rates.items() if rate is not None]
+        if len(known) > self._fitted and len(known) >= min(self._fitted + self._size / 4, self._size):
+            self._fit(np.array(known))
+
+    def _fit(self, known: np.ndarray) -> None:
+        rates = np.array([self._rates[task] for task in known.tolist()], dtype=np.float64)
+        x = self._features[known]
+        scale, shift = 1.0, 0.0
+        if len(known) > 1:
+            own = attend(x, x, rates, self.width, skip_own=True)
+            scale, shift = platt(own, rates)
+            self._error = float(((1 / (1 + np.exp(-(scale * logit(own) + shift))) - rates) ** 2).mean())
+        for start in range(0, self.pool.n, ROWS):
+            rows = slice(start, start + ROWS)
+            raw = attend(self._features[rows], x, rates, self.width)
+            self.predicted[rows] = 1 / (1 + np.exp(-(scale * logit(raw) + shift)))
+        self._fitted = len(known)
+
+    def _metrics(self) -> dict[str, float]:
+        own = {"reference_known": float(self._fitted), "reference_error": self._error}
+        return {**super()._metrics(), **own, "predicted_mean": float(self.predicted.mean())}
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            **super()._save(),
+            "predicted": self.predicted.tolist(),
+            "rates": [[task, rate] for task, rate in self._rates.items()],
+            "ask": list(self._ask),
+            "counts": [self._trained, self._fitted],
+            "error": self._error,
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self.predicted = restored(own["predicted"], self.predicted)
+        self._rates = {int(task): None if rate is None else float(rate) for task, rate in own["rates"]}
+        self._ask = [int(task) for task in own["ask"]]
+        self._trained, self._fitted = (int(count) for count in own["counts"])
+        self._error = float(own["error"])

@@ -1,0 +1,145 @@
+"""GAIN-RL: a Gaussian window slides over the prompts, sorted once by how easily they are learned (arXiv 2506.02281).
+
+The signal of the paper is how much the hidden states of a prompt's tokens point the same way (angle concentration),
+measured in one forward pass before training. The window moves faster the more is solved and the more the angles agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, finite, share, whole_number
+from ..registry import register
+from ..signals import success_counts
+from .base import PromptTeacher, lowest
+from .screening import in_turn, positive, restored
+
+PAPER_RANKS, PAPER_POOL = 1000, 7500  # the released code's window and step, for training sets of about 7,500 prompts
+
+
+@register("gain-rl")
+class GainRL(PromptTeacher):
+    """A Gaussian window over ranks that slides from easy to hard with accuracy and angle concentration.
+
+    Prompt i of rank r has weight exp(-(r - mu)^2 / (2 sigma^2)), drawn without replacement until mu moves. After a
+    batch with success rate a and mean angle signal c, mu <- mu + clip(step / 2 tanh(alpha (a - beta)) + step / 2
+    tanh(alpha c), 0, step): it never moves back. The move comes before the next draw; the released code draws with the
+    mu before. c is the mean of the extra "hidden_angle"; where that is absent, c = 0.
+
+    Args:
+        signal: float per prompt, largest first in the order (the paper's is the angle concentration); None sorts by
+            ``pool.difficulty``, easiest first. Ties are settled at random.
+        sigma: width of the window in ranks; None gives the same share of the list as the paper's 1000 of about 7,500.
+        step: largest step of mu in ranks; None as sigma.
+        alpha, beta: sensitivity, and the success rate that alone does not move mu.
+        batch: groups that make one step of mu; None gives ``step``, as the released code draws as many prompts with
+            one mu. One call of `observe` makes at most one step, of all its groups.
+        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
+
+    Raises:
+        InputError: an option out of range, or not one finite signal for each prompt.
+    """
+
+    paper = "2506.02281"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        signal: Sequence[float] | None = None,
+        sigma: float | None = None,
+        step: float | None = None,
+        alpha: float = 2.0,
+        beta: float = 0.5,
+        batch: int | None = None,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        if batch is not None:
+            whole_number("batch", batch, low=1)
+        self.alpha, self.beta = positive("alpha", alpha), share("beta", beta)
+        given = {"sigma": sigma, "step": step}
+        given = {name: None if value is None else positive(name, value) for name, value in given.items()}
+        settings = {**given, "alpha": self.alpha, "beta": self.beta, "batch": batch, "signal": signal is not None}
+        super().__init__(space, bins=bins, settings=settings, **common)
+        n = self.pool.n
+        scaled = n * PAPER_RANKS / PAPER_POOL
+        self.sigma, self.step = given["sigma"] or scaled, given["step"] or scaled
+        self.batch = int(batch or max(round(self.step), 1))
+        ease = -self.pool.difficulty if signal is None else np.array(finite(signal, "signal"))
+        if ease.shape != (n,):
+            raise InputError(f"signal has {len(ease)} values for {n} prompts; give one for each.")
+        self.order = lowest(-ease, n, self._rng)
+        self.mu = 0.0
+        self._used = np.zeros(n, dtype=bool)  # ranks drawn since mu last moved
+        self._sums, self._groups = np.zeros(4), 0  # successes, episodes, angles, how many angles; since mu last moved
+
+    def distribution(self) -> np.ndarray:
+        log_weights = self._log_weights()
+        weights = np.exp(log_weights - log_weights.max())
+        probabilities = np.empty(len(weights))
+        probabilities[self.order] = weights / weights.sum()
+        return probabilities
+
+    def _log_weights(self) -> np.ndarray:
+        ranks = np.arange(self.pool.n)
+        window = -(((ranks - self.mu) / self.sigma) ** 2) / 2
+        return window if self._used.all() else np.where(self._used, -np.inf, window)
+
+    def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
+        ranks, probs = self._take(k)
+        if len(ranks) < min(k, self.pool.n):  # all were drawn at this mu: again, but not twice in a batch
+            self._used[:] = False
+            self._used[ranks] = True
+            more, more_probs = self._take(k - len(ranks))
+            ranks, probs = np.concatenate([ranks, more]), np.concatenate([probs, more_probs])
+        return self.order[ranks], probs, "exploit"
+
+    def _take(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        if self._used.all():
+            self._used[:] = False
+        ranks, probs = in_turn(self._log_weights(), min(k, int((~self._used).sum())), self._rng)
+        self._used[ranks] = True
+        return ranks, probs
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            angles = item.outcome.extras.get("hidden_angle", ())
+            self._sums += [*success_counts(item), sum(angles), len(angles)]
+        self._groups += len(evidence)
+        if self._groups < self.batch:
+            return
+        successes, episodes, angle, angles = self._sums.tolist()
+        move = math.tanh(self.alpha * (successes / episodes - self.beta)) + math.tanh(
+            self.alpha * (angle / angles if angles else 0.0)
+        )
+        # Past the last prompt there is nothing for the window to stand on.
+        self.mu = min(self.mu + min(max(self.step / 2 * move, 0.0), self.step), float(self.pool.n - 1))
+        self._used[:] = False
+        self._sums, self._groups = np.zeros(4), 0
+
+    def _metrics(self) -> dict[str, float]:
+        return {"mu": self.mu, "mu_share": self.mu / max(self.pool.n - 1, 1)}
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "order": self.order.tolist(),
+            "mu": self.mu,
+            "used": np.flatnonzero(self._used).tolist(),
+            "sums": self._sums.tolist(),
+            "groups": self._groups,
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        order = restored(own["order"], self.order)
+        if not np.array_equal(np.sort(order), np.arange(self.pool.n)):
+            raise ValueError("the order is none of all prompts")
+        self.order, self.mu = order, float(own["mu"])
+        self._used = np.zeros(self.pool.n, dtype=bool)
+        self._used[np.array(own["used"], dtype=np.int64)] = True
+        self._sums, self._groups = restored(own["sums"], self._sums), int(own["groups"])

@@ -1,0 +1,145 @@
+"""GRESO: skip, before any rollout, prompts whose last groups had no variance (arXiv 2506.02177).
+
+A prompt that gave equal rewards z times in a row is tried again with probability p^z. Too easy and too hard prompts
+have a p each, which a controller moves so that a given share of groups without variance is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Evidence, share, whole_number
+from ..registry import register
+from ..signals import Groups, is_flat
+from .base import PromptTeacher, lowest
+from .screening import positive, restored
+
+
+@register("greso")
+class GRESO(PromptTeacher):
+    """Goes through the prompts in turn and skips one with probability 1 - p^z after z groups without variance.
+
+    A group without variance is too easy where its returns lie above 1/2, else too hard; z counts groups of one side in
+    a row, and one with variance sets it to 0. At z = 0 nothing is skipped. Skipped turns are drawn as geometric waiting
+    times, so that a proposal costs the same however many are skipped.
+
+    Args:
+        p_easy, p_hard: first probabilities of the two sides.
+        target: share of all groups that may be without variance: one third of it too easy, two thirds too hard, as in
+            the released code.
+        step: by which each p falls where its share is reached, and rises where it is not.
+        bounds: lowest and highest p (the released code's).
+        floor: least probability of a try, as in the released code; 0 follows the paper's formula.
+        batch: groups that make one step of the controller. One call of `observe` makes at most one, of all its groups;
+            where it brings fewer, they are collected (64 is our choice).
+        group: single returns that make a group.
+        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2506.02177"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        p_easy: float = 0.5,
+        p_hard: float = 0.5,
+        target: float = 0.25,
+        step: float = 0.01,
+        bounds: tuple[float, float] = (0.05, 0.95),
+        floor: float = 0.01,
+        batch: int = 64,
+        group: int = 8,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        whole_number("batch", batch, low=1)
+        whole_number("group", group, low=2)
+        self.p = np.array([share("p_hard", p_hard), share("p_easy", p_easy)])
+        low, high = (share("bounds", bound, low_open=True) for bound in bounds)
+        self.bounds, self.step = (min(low, high), max(low, high)), positive("step", step)
+        self.floor, self.batch = share("floor", floor), int(batch)
+        self.targets = share("target", target) * np.array([2 / 3, 1 / 3])
+        settings = {"p": self.p.tolist(), "target": target, "step": self.step, "bounds": list(self.bounds)}
+        settings |= {"floor": self.floor, "batch": self.batch, "group": int(group)}
+        super().__init__(space, bins=bins, settings=settings, **common)
+        n = self.pool.n
+        self.flat = np.zeros(n, dtype=np.int64)  # z
+        self._easy = np.zeros(n, dtype=np.int64)  # 1 where the last group without variance was too easy
+        self._due = np.arange(n, dtype=np.float64)  # when each prompt's turn comes; one pass takes n
+        self._rng.shuffle(self._due)
+        self._groups = Groups(int(group))
+        self._flat_groups, self._all_groups = np.zeros(2), 0  # since the controller's last step
+        self._shares = np.zeros(2)
+
+    def try_probability(self) -> np.ndarray:
+        """float64[n]: the chance that each prompt is not skipped when its turn comes."""
+        return np.maximum(self.p[self._easy] ** self.flat, np.where(self.flat, self.floor, 0.0))
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, list[str]]:
+        n, chance = self.pool.n, np.maximum(self.try_probability(), 1e-300)
+        with np.errstate(divide="ignore"):
+            skips = np.floor(np.log1p(-self._rng.random(n)) / np.log1p(-chance))  # 0 at chance 1
+        accepted = self._due + n * np.minimum(skips, 1e6)  # a chance that underflows must not wait for ever
+        chosen = lowest(accepted, k, self._rng)
+        end = accepted[chosen[-1]]
+        passed = self._due <= end  # their turn came, and they were skipped
+        passed[chosen] = False
+        self._due[passed] += n * (np.floor((end - self._due[passed]) / n) + 1)
+        self._due[chosen] = accepted[chosen] + n
+        origins = np.where(self.flat[chosen] > 0, "review", "explore").tolist()
+        return chosen, np.nan, origins
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            task = int(item.record)
+            group = self._groups.add(task, item.returns)
+            if group is None:
+                continue
+            self._all_groups += 1
+            if not is_flat(group):
+                self.flat[task] = 0
+                continue
+            easy = int(group.mean() > 0.5)
+            self.flat[task] = self.flat[task] + 1 if self._easy[task] == easy else 1
+            self._easy[task] = easy
+            self._flat_groups[easy] += 1
+        if self._all_groups >= self.batch:
+            self._shares = self._flat_groups / self._all_groups
+            moved = self.p + np.where(self._shares >= self.targets, -self.step, self.step)
+            self.p = np.clip(moved, *self.bounds)
+            self._flat_groups, self._all_groups = np.zeros(2), 0
+
+    def _metrics(self) -> dict[str, float]:
+        return {
+            "p_hard": self.p[0],
+            "p_easy": self.p[1],
+            "hard_share": self._shares[0],
+            "easy_share": self._shares[1],
+            "try_probability": float(self.try_probability().mean()),
+        }
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "p": self.p.tolist(),
+            "flat": self.flat.tolist(),
+            "easy": self._easy.tolist(),
+            "due": self._due.tolist(),
+            "groups": self._groups.save(),
+            "flat_groups": self._flat_groups.tolist(),
+            "all_groups": self._all_groups,
+            "shares": self._shares.tolist(),
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.p, self.flat = restored(own["p"], self.p), restored(own["flat"], self.flat)
+        self._easy, self._due = restored(own["easy"], self._easy), restored(own["due"], self._due)
+        self._groups.restore(own["groups"])
+        self._flat_groups = restored(own["flat_groups"], self._flat_groups)
+        self._all_groups, self._shares = int(own["all_groups"]), restored(own["shares"], self._shares)

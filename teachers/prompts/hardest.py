@@ -1,0 +1,125 @@
+"""Train on the hardest share: the tenth of the prompts that a base model solves least often (arXiv 2508.14094).
+
+The paper's explanation is that hard prompts stay learnable longest: more steps have groups with a spread of rewards.
+That share is in `metrics`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, share
+from ..registry import register
+from ..signals import Groups, is_flat
+from .base import lowest
+from .screening import Pilot, ScreeningTeacher, Tallies, Turns, restored
+
+PARTS = ("hardest", "medium", "easiest")
+WINDOW = 256  # groups over which the learnable share is taken
+
+
+@register("hardest")
+class Hardest(ScreeningTeacher):
+    """Looks at every prompt once, then trains on the share with the lowest success rates only.
+
+    The chosen prompts take turns, ties in the choice are settled at random, and the choice is final, as in the paper.
+    A prompt that never gave a valid outcome is not chosen.
+
+    Args:
+        part: "hardest", or for comparison "easiest" or "medium" (nearest to the median rate, our reading).
+        fraction: share of the prompts that is trained on, in (0, 1]; at least one prompt.
+        screen: rollouts to look at a prompt; single outcomes are collected until they are so many (8 is our choice).
+        n: rollouts asked for to train on one.
+        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2508.14094"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        part: Literal["hardest", "medium", "easiest"] = "hardest",
+        fraction: float = 0.1,
+        screen: int = 8,
+        n: int = 8,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        if part not in PARTS:
+            raise InputError(f"part={part!r} must be one of {', '.join(map(repr, PARTS))}.")
+        self.part, self.fraction = part, share("fraction", fraction, low_open=True)
+        settings = {"part": part, "fraction": self.fraction}
+        super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
+        self.rates = np.zeros(self.pool.n)
+        self.chosen: np.ndarray | None = None  # bool[n], once the choice is made
+        self._pilot, self._turns = Pilot(self.pool.n, 1), Turns(self.pool.n)
+        self._tallies, self._groups = Tallies(self.screen), Groups(max(self.n, 2))
+        self._spread: deque[bool] = deque(maxlen=WINDOW)
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
+        if self.chosen is None and self._pilot.over:
+            self._select()
+        if self.chosen is None:
+            tasks = self._pilot.take(k, self._rng)
+            self._looking = set(tasks.tolist())
+            return tasks, np.nan, "warmup"
+        self._looking = set()
+        return self._turns.take(k, self._rng, allowed=self.chosen), np.nan, "exploit"
+
+    def _select(self) -> None:
+        seen = np.flatnonzero(self._pilot.seen)
+        rates = self.rates[seen]
+        costs = {"hardest": rates, "easiest": -rates, "medium": np.abs(rates - np.median(rates))}
+        count = max(round(self.fraction * self.pool.n), 1)
+        self.chosen = np.zeros(self.pool.n, dtype=bool)
+        self.chosen[seen[lowest(costs[self.part], count, self._rng)]] = True
+
+    def _see(self, item: Evidence, looked: bool) -> None:
+        if self.chosen is not None:
+            group = self._groups.add(item.record, item.returns)
+            if group is not None:
+                self._spread.append(not is_flat(group))
+            return
+        self._pilot.answered += 1
+        done = self._tallies.add(item)
+        if done is not None:
+            self.rates[item.record] = done[0]
+            self._pilot.seen[item.record] += 1
+
+    def _metrics(self) -> dict[str, float]:
+        learnable = sum(self._spread) / len(self._spread) if self._spread else 0.0
+        return {**super()._metrics(), "piloting": float(self.chosen is None), "learnable_share": learnable}
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            **super()._save(),
+            "rates": self.rates.tolist(),
+            "chosen": None if self.chosen is None else np.flatnonzero(self.chosen).tolist(),
+            "pilot": self._pilot.save(),
+            "turns": self._turns.save(),
+            "tallies": self._tallies.save(),
+            "groups": self._groups.save(),
+            "spread": [int(spread) for spread in self._spread],
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self.rates = restored(own["rates"], self.rates)
+        self.chosen = None
+        if own["chosen"] is not None:
+            self.chosen = np.zeros(self.pool.n, dtype=bool)
+            self.chosen[np.array(own["chosen"], dtype=np.int64)] = True
+        self._pilot.restore(own["pilot"])
+        self._turns.restore(own["turns"])
+        self._tallies.restore(own["tallies"])
+        self._groups.restore(own["groups"])
+        self._spread = deque((bool(spread) for spread in own["spread"]), maxlen=WINDOW)

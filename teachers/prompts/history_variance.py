@@ -1,0 +1,107 @@
+"""History variance: after a pilot, train on the prompts whose pass rate moved most (1-shot RLVR, arXiv 2504.20571).
+
+The pilot visits every prompt some times while training; the standard deviation of its pass rates is its score. The
+first n by score are then all that is practised, as often as it takes to fill the batch, down to a single prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..protocol import Common, Evidence, whole_number
+from ..registry import register
+from ..signals import success_rate
+from .base import PromptTeacher, lowest
+from .screening import Pilot, restored
+
+
+@register("history-variance")
+class HistoryVariance(PromptTeacher):
+    """Repeats the prompts whose success rate varied most over a pilot.
+
+    Where outcomes carry single returns, the history is of those, and the score becomes about sqrt(p (1 - p)).
+
+    Args:
+        top: prompts kept after the pilot; more than the pool has means all. The paper studies 1, 2, 4, 16, up to
+            1,209; 16 here is our choice.
+        pilot: rates of each prompt before the choice, at least 2 (the paper's pilot is a full run of 500 steps).
+        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`. After the pilot, a batch repeats prompts
+            in turn where it asks for more than ``top``.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2504.20571"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        top: int = 16,
+        pilot: int = 5,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        whole_number("top", top, low=1)
+        whole_number("pilot", pilot, low=2)
+        self.top, self.pilot = int(top), int(pilot)
+        super().__init__(space, bins=bins, settings={"top": self.top, "pilot": self.pilot}, **common)
+        self._pilot = Pilot(self.pool.n, self.pilot)
+        self._mean, self._squares = np.zeros(self.pool.n), np.zeros(self.pool.n)  # running, by Welford
+        self.chosen: np.ndarray | None = None
+        self._next = 0  # whose turn it is among the chosen
+
+    @property
+    def scores(self) -> np.ndarray:
+        """float64[n]: the standard deviation of each prompt's rates so far, 0 where it has fewer than two."""
+        return np.sqrt(self._squares / np.maximum(self._pilot.seen, 1))
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
+        if self.chosen is None and self._pilot.over:
+            self.chosen = lowest(-self.scores, self.top, self._rng)
+        if self.chosen is None:
+            return self._pilot.take(k, self._rng), np.nan, "warmup"
+        turns = (self._next + np.arange(k)) % len(self.chosen)
+        self._next = int(turns[-1] + 1) % len(self.chosen)
+        return self.chosen[turns], np.nan, "exploit"
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        if self.chosen is not None:
+            return
+        self._pilot.answered += len(evidence)
+        for item in evidence:
+            task, rate = int(item.record), success_rate(item)
+            self._pilot.seen[task] += 1
+            away = rate - self._mean[task]
+            self._mean[task] += away / self._pilot.seen[task]
+            self._squares[task] += away * (rate - self._mean[task])
+
+    def _metrics(self) -> dict[str, float]:
+        scores = self.scores
+        return {
+            "piloting": float(self.chosen is None),
+            "score_mean": float(scores.mean()),
+            "score_chosen": float(scores[self.chosen].mean()) if self.chosen is not None else 0.0,
+        }
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "pilot": self._pilot.save(),
+            "mean": self._mean.tolist(),
+            "squares": self._squares.tolist(),
+            "chosen": None if self.chosen is None else self.chosen.tolist(),
+            "next": self._next,
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self._pilot.restore(own["pilot"])
+        self._mean, self._squares = restored(own["mean"], self._mean), restored(own["squares"], self._squares)
+        chosen = own["chosen"]
+        self.chosen = None if chosen is None else np.array(chosen, dtype=np.int64)
+        if self.chosen is not None and not ((self.chosen >= 0) & (self.chosen < self.pool.n)).all():
+            raise ValueError(f"chosen prompts {chosen}")
+        self._next = int(own["next"])

@@ -1,0 +1,131 @@
+"""MoPPS, model predictive prompt selection: posteriors of success rates pick the next batch (arXiv 2507.04632).
+
+Each prompt is an arm with a Beta posterior that forgets; a draw from each posterior (Thompson sampling) predicts its
+success rate, and those nearest to a target are practised. No rollout is spent on looking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, share, whole_number
+from ..registry import register
+from ..signals import PassRates, success_counts
+from .base import PromptTeacher, lowest
+from .screening import positive, restored
+
+
+class KalmanRates:
+    """A Gaussian posterior of the success rate of each of n tasks, which drifts between observations.
+
+    Every batch adds ``drift`` to all variances, up to that of a uniform rate, 1/12. A rate r of m episodes is taken
+    as r = p + noise of variance max(p (1 - p), 0.01) / m at the posterior mean p; the bound keeps a mean of 0 or 1 from
+    becoming certain (our choice).
+
+    Attributes:
+        mean, variance: float64[n]; first 0.5 and 1/12.
+    """
+
+    def __init__(self, n: int, drift: float):
+        self.drift = drift
+        self.mean, self.variance = np.full(n, 0.5), np.full(n, 1 / 12)
+
+    def learn(self, evidence: list[Evidence]) -> None:
+        self.variance = np.minimum(self.variance + self.drift, 1 / 12)
+        for item in evidence:
+            task, (successes, episodes) = int(item.record), success_counts(item)
+            mean, variance = self.mean[task], self.variance[task]
+            trust = variance / (variance + max(mean * (1 - mean), 0.01) / episodes)
+            self.mean[task] = mean + trust * (successes / episodes - mean)
+            self.variance[task] = (1 - trust) * variance
+
+    def sample(self, rng: np.random.Generator) -> np.ndarray:
+        return np.clip(rng.normal(self.mean, np.sqrt(self.variance)), 0.0, 1.0)
+
+    def save(self) -> dict[str, Any]:
+        return {"mean": self.mean.tolist(), "variance": self.variance.tolist()}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self.mean, self.variance = restored(saved["mean"], self.mean), restored(saved["variance"], self.variance)
+
+
+@register("mopps")
+class MoPPS(PromptTeacher):
+    """Thompson sampling over posteriors of the success rate: the prompts whose draws lie nearest to a target.
+
+    Args:
+        target: success rate aimed at.
+        decay: of the Beta posterior, in (0, 1]: an observation of s successes in m episodes does alpha <- decay alpha +
+            (1 - decay) + s. The released scripts use 0.5; 1 forgets nothing.
+        band: (low, high), drawing uniformly among prompts whose draw lies inside instead, and those nearest to it where
+            they are too few (the released "threshold" strategy). None takes the nearest to ``target``.
+        candidates: prompts drawn at random for every one chosen, of which the best are kept; None considers all.
+        posterior: "beta", or "kalman" for Gaussian posteriors that drift (`KalmanRates`).
+        drift: variance added to every Gaussian posterior with each batch (our choice).
+        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2507.04632"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        target: float = 0.5,
+        decay: float = 0.5,
+        band: tuple[float, float] | None = None,
+        candidates: int | None = None,
+        posterior: Literal["beta", "kalman"] = "beta",
+        drift: float = 1e-3,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        if posterior not in ("beta", "kalman"):
+            raise InputError(f"posterior={posterior!r} must be 'beta' or 'kalman'.")
+        if candidates is not None:
+            whole_number("candidates", candidates, low=1)
+        if band is not None:
+            band = (share("band", band[0]), share("band", band[1]))
+            if band[0] > band[1]:
+                raise InputError(f"band={band} must give the lower bound first.")
+        self.target, self.decay = share("target", target), share("decay", decay, low_open=True)
+        self.band, self.candidates = band, candidates
+        settings = {"target": self.target, "decay": self.decay, "band": band and list(band), "candidates": candidates}
+        settings |= {"posterior": posterior, "drift": positive("drift", drift)}
+        super().__init__(space, bins=bins, settings=settings, **common)
+        n = self.pool.n
+        self.posterior = PassRates(n, decay=self.decay) if posterior == "beta" else KalmanRates(n, float(drift))
+
+    @property
+    def rates(self) -> np.ndarray:
+        """float64[n]: the posterior mean of each prompt's success rate."""
+        return self.posterior.mean
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
+        draws = self.posterior.sample(self._rng)
+        low, high = self.band or (self.target, self.target)
+        cost = np.maximum(low - draws, 0) + np.maximum(draws - high, 0)
+        if self.candidates is None:
+            return lowest(cost, k, self._rng), np.nan, "exploit"
+        among = self._rng.permutation(len(cost))[: min(self.candidates * k, len(cost))]
+        return among[lowest(cost[among], k, self._rng)], np.nan, "exploit"
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        self.posterior.learn(evidence)
+
+    def _metrics(self) -> dict[str, float]:
+        rates = self.rates
+        return {"rate_mean": float(rates.mean()), "near_target": float((np.abs(rates - self.target) < 0.25).mean())}
+
+    def _save(self) -> dict[str, Any]:
+        return self.posterior.save()
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.posterior.restore(own)

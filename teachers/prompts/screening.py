@@ -1,0 +1,273 @@
+"""What selectors that look before they train share: turns, tallies of single outcomes, a pilot, draws in turn.
+
+A proposal to look only has ``train=False``: its rollouts tell how hard the task is and are not learned from. Teachers
+never wait, so each helper here says what comes next from what is known now.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Draw, Evidence, finite, whole_number
+from ..signals import success_counts
+from .base import PromptTeacher, lowest
+
+
+def restored(saved: Any, like: np.ndarray) -> np.ndarray:
+    """A saved array of the shape and type of ``like``. Raises ValueError for another shape."""
+    array = np.array(saved, dtype=like.dtype)
+    if array.shape != like.shape:
+        raise ValueError(f"an array of shape {array.shape} where {like.shape} is expected")
+    return array
+
+
+def positive(name: str, value: Any) -> float:
+    """``value`` as a float above 0. Raises InputError otherwise."""
+    number = finite([value], name)[0]
+    if number <= 0:
+        raise InputError(f"{name}={number:g} must be positive.")
+    return number
+
+
+def in_turn(log_weights: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draws one after another, without replacement, in proportion to the weights that are left.
+
+    Args:
+        log_weights: float64[n]; -inf for a weight of 0, drawn only when nothing else is left, in random order.
+        k: how many, at most n of them are returned.
+
+    Returns:
+        int[m] distinct indices in the order drawn, and float64[m], the probability of each given those before it in
+        the batch (NaN for a weight of 0).
+    """
+    peak = log_weights.max()
+    weights = np.exp(log_weights - peak) if np.isfinite(peak) else np.zeros(len(log_weights))
+    drawn = lowest(-(log_weights + rng.gumbel(size=len(log_weights))), k, rng)
+    taken = weights[drawn]
+    left = np.ones(len(weights), dtype=bool)
+    left[drawn] = False
+    remaining = weights[left].sum() + np.cumsum(taken[::-1])[::-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return drawn, np.where(taken > 0, taken / remaining, np.nan)
+
+
+class Turns:
+    """When each of n tasks had its last turn, in proposals; those whose turn is longest ago come first.
+
+    Repeated use goes through all tasks in random order before any comes again.
+    """
+
+    def __init__(self, n: int):
+        self.last = np.full(n, -1, dtype=np.int64)
+        self.now = 0
+
+    def take(self, k: int, rng: np.random.Generator, *, allowed: np.ndarray | None = None) -> np.ndarray:
+        """int[m] of the ``allowed`` tasks (bool[n], None for all), at most k, the longest ago first; their turn is
+        now."""
+        return self.mark(self.oldest(self.last, k, rng, allowed))
+
+    def oldest(self, due: np.ndarray, k: int, rng: np.random.Generator, allowed: np.ndarray | None) -> np.ndarray:
+        """The same by other dates, without giving them the turn."""
+        if allowed is None:
+            return lowest(due, k, rng)
+        among = np.flatnonzero(allowed)
+        return among[lowest(due[among], k, rng)] if len(among) and k else among[:0]
+
+    def mark(self, tasks: np.ndarray) -> np.ndarray:
+        self.last[tasks] = self.now
+        self.now += len(tasks)
+        return tasks
+
+    def save(self) -> dict[str, Any]:
+        return {"last": self.last.tolist(), "now": self.now}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self.last, self.now = restored(saved["last"], self.last), int(saved["now"])
+
+
+class Tallies:
+    """Success rates by task, where single outcomes are collected until ``size`` of them make a rate; a group of more
+    than one is a rate as it is."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.open: dict[int, list[float]] = {}  # task -> [successes, episodes]
+
+    def add(self, item: Evidence) -> tuple[float, int] | None:
+        """(success rate, episodes) of the task of ``item``, if it is complete now."""
+        successes, episodes = success_counts(item)
+        if episodes == 1:
+            waiting = self.open.pop(int(item.record), [0.0, 0])
+            successes, episodes = waiting[0] + successes, int(waiting[1]) + 1
+            if episodes < self.size:
+                self.open[int(item.record)] = [successes, episodes]
+                return None
+        return successes / episodes, episodes
+
+    def save(self) -> list[Any]:
+        return [[task, *counts] for task, counts in self.open.items()]
+
+    def restore(self, saved: Any) -> None:
+        self.open = {int(task): [float(successes), int(episodes)] for task, successes, episodes in saved}
+
+
+class Pilot:
+    """A first tour that sees each of n tasks ``passes`` times.
+
+    Outcomes may be lost and a task may never give a valid episode: the tour is also over when something has been seen
+    and ``patience`` times as many proposals as it needs are unanswered.
+    """
+
+    def __init__(self, n: int, passes: int, patience: float = 2.0):
+        self.asked, self.seen = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self.answered, self.passes, self.patience = 0, passes, patience
+
+    @property
+    def over(self) -> bool:
+        if (self.seen >= self.passes).all():
+            return True
+        unanswered = int(self.asked.sum()) - self.answered
+        return bool(self.seen.any()) and unanswered >= self.patience * self.passes * len(self.seen)
+
+    def take(self, k: int, rng: np.random.Generator) -> np.ndarray:
+        """int[m], at most k: the tasks least often asked for, those seen often enough last."""
+        tasks = lowest(self.asked + np.where(self.seen >= self.passes, np.int64(2**40), 0), k, rng)
+        self.asked[tasks] += 1
+        return tasks
+
+    def save(self) -> dict[str, Any]:
+        return {"asked": self.asked.tolist(), "seen": self.seen.tolist(), "answered": self.answered}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self.asked, self.seen = restored(saved["asked"], self.asked), restored(saved["seen"], self.seen)
+        self.answered = int(saved["answered"])
+
+
+class ScreeningTeacher(PromptTeacher):
+    """A selector that also proposes to look only; its `_choose` puts the tasks to look at into `_looking`, and `_see`
+    takes the place of `_learn`.
+
+    Args:
+        screen: rollouts asked for to look at a task; single outcomes are collected until they are so many.
+        n: rollouts asked for to train on one.
+        space, bins, settings, seed, return_range, max_in_flight: see `PromptTeacher`.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        screen: int,
+        n: int,
+        bins: int | Sequence[int] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **common: Unpack[Common],
+    ):
+        whole_number("screen", screen, low=1)
+        whole_number("n", n, low=1)
+        self.screen, self.n = int(screen), int(n)
+        settings = {"screen": self.screen, "n": self.n, **(settings or {})}
+        super().__init__(space, bins=bins, settings=settings, **common)
+        self._looking: set[int] = set()
+        self._proposed = {"screened": 0, "trained": 0}
+
+    @abstractmethod
+    def _see(self, item: Evidence, looked: bool) -> None:
+        """Take up one outcome; its record is the task's index. ``looked``: it was proposed to look only, or comes from
+        `update`, where nobody knows."""
+
+    def _draw(self, k: int) -> list[Draw]:
+        draws = [replace(draw, record=[draw.record, not draw.train]) for draw in super()._draw(k)]
+        trained = sum(draw.train for draw in draws)
+        self._proposed["trained"] += trained
+        self._proposed["screened"] += k - trained
+        return draws
+
+    def _record(self, task: Any) -> list[Any]:
+        return [self.pool.arm(task), True]
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            task, looked = item.record
+            self._see(Evidence(int(task), item.returns, item.outcome), bool(looked))
+
+    def _advice(self, index: int) -> dict[str, Any]:
+        look = index in self._looking
+        return {"n": self.screen if look else self.n, "train": not look}
+
+    def _metrics(self) -> dict[str, float]:
+        total = sum(self._proposed.values())
+        return {"screening_share": self._proposed["screened"] / total if total else 0.0}
+
+    def _save(self) -> dict[str, Any]:
+        return {"proposed": dict(self._proposed)}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self._proposed = {name: int(own["proposed"][name]) for name in self._proposed}
+
+
+class StreamTeacher(ScreeningTeacher):
+    """Looks at tasks in turn and trains on a queue that a subclass fills in `_rated`.
+
+    Attributes:
+        queue: tasks to train on next, each with the ids of the proposals by which it was looked at.
+    """
+
+    def __init__(self, space: Any, **options: Any):
+        super().__init__(space, **options)
+        self.queue: dict[int, list[int]] = {}
+        self._turns, self._tallies = Turns(self.pool.n), Tallies(self.screen)
+        self._ids: dict[int, list[int]] = {}  # proposals that looked at a task whose tally is open
+        self._joins: dict[int, list[int]] = {}  # of the batch being drawn
+
+    @abstractmethod
+    def _rated(self, task: int, rate: float, ids: list[int]) -> None:
+        """A task has been looked at often enough."""
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, list[str]]:
+        self._joins = {task: self.queue.pop(task) for task in list(self.queue)[:k]}
+        train, free = list(self._joins), np.ones(self.pool.n, dtype=bool)
+        free[train] = False
+        # A task whose tally is open comes first: otherwise single outcomes would hardly ever add up to a rate.
+        look = [task for task in self._tallies.open if free[task]][: k - len(train)]
+        free[look] = False
+        more = self._turns.take(k - len(train) - len(look), self._rng, allowed=free)
+        self._looking = {*look, *more.tolist()}
+        chosen = np.concatenate([np.array(train + look, dtype=np.int64), more])
+        return chosen, np.nan, ["exploit"] * len(train) + ["explore"] * (len(chosen) - len(train))
+
+    def _advice(self, index: int) -> dict[str, Any]:
+        advice = super()._advice(index)
+        return {**advice, "meta": {"joins": self._joins[index]}} if advice["train"] else advice
+
+    def _see(self, item: Evidence, looked: bool) -> None:
+        if not looked:
+            return
+        ids = self._ids.pop(item.record, []) + ([item.outcome.id] if item.outcome.id >= 0 else [])
+        done = self._tallies.add(item)
+        if done is None:
+            self._ids[item.record] = ids
+        else:
+            self._rated(item.record, done[0], ids)
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            **super()._save(),
+            "queue": [[task, ids] for task, ids in self.queue.items()],
+            "turns": self._turns.save(),
+            "tallies": self._tallies.save(),
+            "ids": [[task, ids] for task, ids in self._ids.items()],
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self.queue = {int(task): [int(id) for id in ids] for task, ids in own["queue"]}
+        self._turns.restore(own["turns"])
+        self._tallies.restore(own["tallies"])
+        self._ids = {int(task): [int(id) for id in ids] for task, ids in own["ids"]}

@@ -1,0 +1,84 @@
+"""What the selectors that look before they train share."""
+
+import numpy as np
+import pytest
+from palaestra.errors import InputError
+from palaestra.teachers import Evidence, Outcome
+from palaestra.teachers.prompts.screening import Pilot, Tallies, Turns, in_turn, positive, restored
+
+
+def evidence(task, returns):
+    return Evidence(task, np.array(returns, dtype=float), Outcome(0, task, returns))
+
+
+def test_draws_in_turn_follow_the_weights_that_are_left():
+    rng, firsts, seconds = np.random.default_rng(0), np.zeros(3), np.zeros(3)
+    for _ in range(4000):
+        (first, second), probs = in_turn(np.log([1.0, 2.0, 5.0]), 2, rng)
+        weights = np.array([1.0, 2.0, 5.0])
+        assert probs == pytest.approx([weights[first] / 8, weights[second] / (8 - weights[first])])
+        firsts[first] += 1
+        seconds[second] += first == 2
+    assert firsts / 4000 == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.03)
+    assert seconds / firsts[2] == pytest.approx([1 / 3, 2 / 3, 0], abs=0.04)
+
+
+def test_weights_of_zero_come_last_and_have_no_probability():
+    drawn, probs = in_turn(np.array([-np.inf, 0.0, -np.inf, 3.0]), 4, np.random.default_rng(0))
+    assert set(drawn[:2]) == {1, 3}
+    assert np.isnan(probs).tolist() == [False, False, True, True]
+    assert probs[1] == 1
+
+
+def test_weights_far_below_the_largest_still_have_an_order():
+    drawn, probs = in_turn(np.array([-5000.0, 0.0, -9000.0]), 3, np.random.default_rng(0))
+    assert drawn.tolist() == [1, 0, 2]
+    assert probs[0] == 1
+
+
+def test_all_have_a_turn_before_any_has_its_second():
+    turns, rng = Turns(10), np.random.default_rng(0)
+    passes = [np.concatenate([turns.take(4, rng), turns.take(4, rng), turns.take(2, rng)]) for _ in range(3)]
+    assert all(sorted(one.tolist()) == list(range(10)) for one in passes)
+    assert passes[0].tolist() != passes[1].tolist()
+
+
+def test_turns_go_to_the_allowed_only():
+    turns, allowed = Turns(6), np.array([True, False, True, False, False, False])
+    assert set(turns.take(5, np.random.default_rng(0), allowed=allowed)) == {0, 2}
+
+
+def test_single_outcomes_are_collected_and_groups_are_taken_as_they_are():
+    tallies = Tallies(3)
+    assert tallies.add(evidence(7, [1.0])) is None
+    assert tallies.add(evidence(8, [0.0, 1.0])) == (0.5, 2)
+    assert tallies.add(evidence(7, [0.0])) is None
+    assert tallies.add(evidence(7, [1.0])) == (pytest.approx(2 / 3), 3)
+    assert tallies.open == {}
+
+
+def test_a_pilot_sees_all_and_is_not_held_up_for_ever_by_what_never_answers():
+    pilot, rng = Pilot(4, passes=1), np.random.default_rng(0)
+    assert sorted(pilot.take(4, rng).tolist()) == [0, 1, 2, 3]
+    pilot.seen[:3] += 1
+    pilot.answered += 3
+    while not pilot.over:
+        assert pilot.take(1, rng).tolist() == [3]  # what is missing is asked for first
+    assert pilot.asked[3] == 8  # 2 times 4 proposals unanswered
+    full = Pilot(2, passes=2)
+    full.seen[:] = 2
+    assert full.over
+
+
+def test_a_pilot_that_saw_nothing_goes_on():
+    pilot, rng = Pilot(3, passes=1), np.random.default_rng(0)
+    for _ in range(50):
+        pilot.take(3, rng)
+    assert not pilot.over
+
+
+def test_what_is_damaged_or_out_of_range_is_refused():
+    with pytest.raises(ValueError, match="shape"):
+        restored([1, 2], np.zeros(3))
+    with pytest.raises(InputError, match="tau=0"):
+        positive("tau", 0)
