@@ -1,26 +1,33 @@
-"""Simulated students, whose dynamics are known and cost nothing, to test and compare teachers on."""
+"""The toy student of ALP-GMM's authors, with what later work made hard about it: noise, irrelevant axes, regions that
+are never learned, and forgetting.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Literal
 
 import gymnasium as gym
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import finite, whole_number
+from ..protocol import finite, share, whole_number
 
 NOISES = ("none", "gaussian", "bernoulli")
 UNLOCK = 75  # visits after which a cube lets its successors be learned, and beyond which it counts as mastered
 CAP = 100
+LOCKED, LEARNABLE, MASTERED, UNLEARNABLE = range(4)
+
+Boxes = Sequence[tuple[Sequence[float], Sequence[float]]]
 
 
 class HypercubeStudent:
     """The toy student of ALP-GMM's authors (Portelas et al. 2019, arXiv 1910.07224, section 5.1 and released code).
 
     The unit cube is cut into ``cubes ** dimensions`` cubes. A task in a cube raises its competence by 1, up to 100, if
-    the cube is the origin's, or if any other cube among those whose index is the same or one lower along every axis has
-    reached 75. The return is the competence, as a share of 100, after that. Further axes are irrelevant.
+    the cube is the start, or if any other cube among those whose index is the same or one nearer to the start along
+    every axis has reached 75. The return is the competence, as a share of 100, after that. Further axes are irrelevant.
 
     Unlike the released code, cubes are found by arithmetic, so that a coordinate of exactly 1 lies in the last one
     whatever their number.
@@ -32,7 +39,18 @@ class HypercubeStudent:
         noise: "none"; "gaussian", which adds N(0, scale^2) and clips to [0, 1]; "bernoulli", 1 with that probability,
             else 0.
         scale: standard deviation of the Gaussian noise.
-        seed: of the noise.
+        start: index of the cube that can be learned at once; None is the origin (other starts: Portelas et al. 2020,
+            arXiv 2011.08463).
+        unlearnable: cubes that are never learned: a share of all of them, drawn by the seed; or boxes (low corner, high
+            corner) in the unit cube of the axes that matter, which take the cubes whose centre they hold. The start is
+            always learnable.
+        unlearnable_return: what they return: "zero", or "coin", 0 or 1 with even chances.
+        forget_at: episodes after which, once, all competence is lost; None never.
+        seed: of the noise, and of a share of unlearnable cubes.
+
+    Attributes:
+        space: the tasks, a Box.
+        visits: episodes practised in cubes that were then locked, learnable, mastered, unlearnable.
 
     Raises:
         InputError: an argument out of range.
@@ -46,46 +64,141 @@ class HypercubeStudent:
         *,
         noise: Literal["none", "gaussian", "bernoulli"] = "none",
         scale: float = 0.1,
+        start: Sequence[int] | None = None,
+        unlearnable: float | Boxes = 0.0,
+        unlearnable_return: Literal["zero", "coin"] = "zero",
+        forget_at: int | None = None,
         seed: int = 0,
     ):
         whole_number("dimensions", dimensions, low=1)
         whole_number("cubes", cubes, low=1)
         whole_number("irrelevant", irrelevant, low=0)
         whole_number("seed", seed, low=0)
+        if forget_at is not None:
+            whole_number("forget_at", forget_at, low=0)
         if noise not in NOISES:
             raise InputError(f"noise={noise!r} must be one of {', '.join(map(repr, NOISES))}.")
+        if unlearnable_return not in ("zero", "coin"):
+            raise InputError(f"unlearnable_return={unlearnable_return!r} must be 'zero' or 'coin'.")
         if finite([scale], "scale")[0] < 0:
             raise InputError(f"scale={scale:g} must not be negative.")
+        start = (0,) * dimensions if start is None else tuple(start)
+        if len(start) != dimensions or not all(isinstance(i, int) and 0 <= i < cubes for i in start):
+            raise InputError(f"start={start!r} must be {dimensions} whole numbers from 0 to {cubes - 1}.")
         self.dimensions, self.cubes, self.noise, self.scale = dimensions, cubes, noise, float(scale)
-        self.competence = np.zeros((cubes,) * dimensions, dtype=np.int64)
-        self._rng = np.random.default_rng(seed)
+        self.forget_at, self.coin = forget_at, unlearnable_return == "coin"
         # float64, so that a teacher's point is the student's point to the last bit
         self.space = gym.spaces.Box(0.0, 1.0, (dimensions + irrelevant,), dtype=np.float64)
+        self._rng = np.random.default_rng(seed)
+        self._start = int(np.ravel_multi_index(start, self._shape))
+        self._dead = self._unlearnable(unlearnable)
+        self._successors = _successors(self._shape, start)
+        self._goals = self._reachable()
+        self.episodes = 0
+        self.visits = [0, 0, 0, 0]
+        self.wipe()
+
+    def wipe(self) -> None:
+        """Forget everything: the student is as at its birth, but for its generator and counts."""
+        self._competence = [0] * self.cubes**self.dimensions
+        self._unlocked = [False] * self.cubes**self.dimensions
+        self._unlocked[self._start] = True
 
     def episode(self, task: np.ndarray) -> float:
         """Practise ``task`` (float[dimensions + irrelevant] in [0, 1]) once; the return in [0, 1]."""
-        cube = self.cube(task)
-        if self._learnable(cube):
-            self.competence[cube] = min(self.competence[cube] + 1, CAP)
-        level = float(self.competence[cube]) / CAP
+        if self.episodes == self.forget_at:
+            self.wipe()
+        self.episodes += 1
+        cube = self._index(task)
+        level = self._competence[cube]
+        if self._dead[cube]:
+            self.visits[UNLEARNABLE] += 1
+            return float(self._rng.random() < 0.5) if self.coin else 0.0
+        if not self._unlocked[cube]:
+            self.visits[LOCKED] += 1
+        else:
+            self.visits[MASTERED if level > UNLOCK else LEARNABLE] += 1
+            if level < CAP:
+                level += 1
+                self._competence[cube] = level
+                if level == UNLOCK:
+                    for successor in self._successors[cube]:
+                        self._unlocked[successor] = True
+        if self.noise == "none":
+            return level / CAP
         if self.noise == "gaussian":
-            return min(max(level + self.scale * float(self._rng.standard_normal()), 0.0), 1.0)
-        if self.noise == "bernoulli":
-            return float(self._rng.random() < level)
-        return level
+            return min(max(level / CAP + self.scale * float(self._rng.standard_normal()), 0.0), 1.0)
+        return float(self._rng.random() < level / CAP)
 
     def cube(self, task: np.ndarray) -> tuple[int, ...]:
         """Index of the cube in which ``task`` lies."""
-        last = self.cubes - 1
-        return tuple(min(int(x * self.cubes), last) for x in task[: self.dimensions].tolist())
+        return tuple(int(i) for i in np.unravel_index(self._index(task), self._shape))
 
     def mastered(self) -> float:
-        """Share of cubes with a competence above 75."""
-        return float((self.competence > UNLOCK).mean())
+        """Share of cubes with a competence above 75, among those that can be learned at all."""
+        return sum(self._competence[cube] > UNLOCK for cube in self._goals) / len(self._goals)
 
-    def _learnable(self, cube: tuple[int, ...]) -> bool:
-        if not any(cube):
-            return True
-        block = self.competence[tuple(slice(max(i - 1, 0), i + 1) for i in cube)]
-        # The cube itself is in the block too; it would not have reached 75 had it not been learnable before.
-        return bool((block >= UNLOCK).any())
+    @property
+    def competence(self) -> np.ndarray:
+        """int64[cubes, ...], a copy."""
+        return np.array(self._competence).reshape(self._shape)
+
+    @property
+    def learnable(self) -> np.ndarray:
+        """bool[cubes, ...]: the cubes that can be learned now or were."""
+        return (np.array(self._unlocked) & ~np.array(self._dead)).reshape(self._shape)
+
+    @property
+    def frontier(self) -> np.ndarray:
+        """int64[m, dimensions]: the cubes that can be learned now and are not mastered yet."""
+        return np.argwhere(self.learnable & (self.competence <= UNLOCK))
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return (self.cubes,) * self.dimensions
+
+    def _index(self, task: np.ndarray) -> int:
+        index, cubes = 0, self.cubes
+        for x in task[: self.dimensions].tolist():
+            along = int(x * cubes)
+            index = index * cubes + (along if along < cubes else cubes - 1)
+        return index
+
+    def _unlearnable(self, regions: float | Boxes) -> list[bool]:
+        dead = np.zeros(self.cubes**self.dimensions, dtype=bool)
+        if isinstance(regions, int | float):
+            count = round(share("unlearnable", regions) * len(dead))
+            others = np.delete(np.arange(len(dead)), self._start)
+            dead[self._rng.permutation(others)[:count]] = True
+        else:
+            centres = (np.indices(self._shape).reshape(self.dimensions, -1).T + 0.5) / self.cubes
+            for low, high in regions:
+                if len(low) != self.dimensions or len(high) != self.dimensions:
+                    raise InputError(f"unlearnable box ({low}, {high}) must have corners of {self.dimensions} axes.")
+                dead |= ((centres >= low) & (centres <= high)).all(1)
+        dead[self._start] = False
+        return dead.tolist()
+
+    def _reachable(self) -> list[int]:
+        """The cubes that a student who practises everything learns in the end."""
+        found, waiting = {self._start}, [self._start]
+        while waiting:
+            for successor in self._successors[waiting.pop()]:
+                if not self._dead[successor] and successor not in found:
+                    found.add(successor)
+                    waiting.append(successor)
+        return sorted(found)
+
+
+def _successors(shape: tuple[int, ...], start: Sequence[int]) -> list[list[int]]:
+    """For every cube, flat, those that it makes learnable: the same or one further from the start along each axis."""
+    successors = []
+    for index in np.ndindex(shape):
+        steps = [
+            # From the start's own index an axis leads both ways.
+            [i, *(j for j in (i - 1, i + 1) if 0 <= j < n and abs(j - s) > abs(i - s))]
+            for i, n, s in zip(index, shape, start)
+        ]
+        cubes = [cube for cube in itertools.product(*steps) if cube != index]
+        successors.append([int(np.ravel_multi_index(cube, shape)) for cube in cubes])
+    return successors

@@ -53,35 +53,108 @@ def test_irrelevant_axes_change_nothing():
     assert practise(student, (0.0, 0.9, 0.2), 1) + practise(student, (0.0, 0.1, 0.8), 1) == [0.01, 0.02]
 
 
+def mastered_line(**options):
+    """A student of two cubes whose first has competence 100."""
+    student = HypercubeStudent(dimensions=1, cubes=2, **options)
+    practise(student, (0.1,), 100)
+    return student
+
+
 def test_bernoulli_returns_are_0_or_1_with_the_competence_as_chance():
     student = HypercubeStudent(dimensions=1, cubes=2, noise="bernoulli", seed=1)
-    student.competence[0] = 40
-    student.competence[1] = 0
-    returns = practise(student, (0.9,), 50)
-    assert set(returns) == {0.0}
+    assert set(practise(student, (0.9,), 50)) == {0.0}
+    # Practised from 0 to 100 again and again, the chance is 1 %, 2 % ... 100 %: 50.5 % on average.
     draws = []
-    for _ in range(3000):
-        student.competence[0] = 39
-        draws += practise(student, (0.1,), 1)
+    for _ in range(60):
+        draws += practise(student, (0.1,), 100)
+        student.wipe()
     assert set(draws) == {0.0, 1.0}
-    assert np.mean(draws) == pytest.approx(0.4, abs=0.03)
+    assert np.mean(draws) == pytest.approx(0.505, abs=0.02)
 
 
 def test_gaussian_noise_is_seeded_clipped_and_of_the_given_size():
-    def returns(seed):
-        student = HypercubeStudent(dimensions=1, cubes=2, noise="gaussian", scale=0.1, seed=seed)
-        student.competence[0] = 100
-        return [min(r, 1.0) for r in practise(student, (0.1,), 2000)]
+    first, again, other = (
+        practise(mastered_line(noise="gaussian", scale=0.1, seed=seed), (0.1,), 2000) for seed in (0, 0, 1)
+    )
+    assert first == again != other
+    assert max(first) == 1.0
+    assert np.mean(np.array(first) < 1.0) == pytest.approx(0.5, abs=0.04)
+    assert np.mean(np.array(first) < 0.9) == pytest.approx(0.159, abs=0.03)
 
-    first = np.array(returns(0))
-    assert first.tolist() == returns(0) != returns(1)
-    assert first.max() == 1.0
-    assert np.mean(first < 1.0) == pytest.approx(0.5, abs=0.04)
-    assert np.mean(first < 0.9) == pytest.approx(0.159, abs=0.03)
+
+def test_a_wipe_locks_everything_but_the_start_again():
+    student = HypercubeStudent(dimensions=1, cubes=3)
+    practise(student, (0.0,), 80)
+    assert practise(student, (0.4,), 2) == [0.01, 0.02]
+    student.wipe()
+    assert student.mastered() == 0.0
+    assert practise(student, (0.4,), 1) == [0.0]
+    assert practise(student, (0.0,), 2) == [0.01, 0.02]
+
+
+def test_forgetting_comes_once_after_the_given_number_of_episodes():
+    student = HypercubeStudent(dimensions=1, cubes=1, forget_at=3)
+    assert practise(student, (0.5,), 6) == [0.01, 0.02, 0.03, 0.01, 0.02, 0.03]
+
+
+def test_unlearnable_boxes_return_nothing_or_coins_and_do_not_count():
+    right = [((0.5,), (1.0,))]
+    zero = HypercubeStudent(dimensions=1, cubes=4, unlearnable=right)
+    practise(zero, (0.1,), 76)
+    practise(zero, (0.3,), 76)
+    assert practise(zero, (0.6,), 20) == [0.0] * 20
+    assert zero.mastered() == 1.0  # two cubes of four can be learned
+    coin = HypercubeStudent(dimensions=1, cubes=4, unlearnable=right, unlearnable_return="coin")
+    assert np.mean(practise(coin, (0.9,), 1000)) == pytest.approx(0.5, abs=0.06)
+    assert coin.visits == [0, 0, 0, 1000]
+
+
+def test_cubes_behind_unlearnable_ones_do_not_count_either():
+    student = HypercubeStudent(dimensions=1, cubes=4, unlearnable=[((0.25,), (0.5,))])
+    practise(student, (0.0,), 76)
+    assert student.mastered() == 1.0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_share_of_unlearnable_cubes_is_that_share_and_spares_the_start(seed):
+    student = HypercubeStudent(unlearnable=0.3, seed=seed)
+    for x in np.random.default_rng(0).random((3000, 2)):
+        student.episode(x)
+    assert student.visits[3] == pytest.approx(900, abs=80)
+    assert practise(student, (0.0, 0.0), 1)[0] > 0
+
+
+def test_from_another_start_the_way_leads_away_from_it():
+    student = HypercubeStudent(dimensions=2, cubes=3, start=(2, 1))
+    practise(student, (0.9, 0.5), 75)
+    for x in ((0.5, 0.5), (0.5, 0.1), (0.5, 0.9), (0.9, 0.1), (0.9, 0.9)):
+        assert practise(student, x, 1) == [0.01]
+    assert practise(student, (0.1, 0.5), 1) == [0.0]
+
+
+def test_the_frontier_is_what_can_be_learned_and_is_not_mastered():
+    student = HypercubeStudent(dimensions=1, cubes=3)
+    assert student.frontier.tolist() == [[0]]
+    practise(student, (0.0,), 75)
+    assert student.frontier.tolist() == [[0], [1]]
+    practise(student, (0.0,), 1)
+    assert student.frontier.tolist() == [[1]]
 
 
 @pytest.mark.parametrize(
-    "bad", [{"dimensions": 0}, {"cubes": 0}, {"irrelevant": -1}, {"noise": "pink"}, {"scale": -1.0}]
+    "bad",
+    [
+        {"dimensions": 0},
+        {"cubes": 0},
+        {"irrelevant": -1},
+        {"noise": "pink"},
+        {"scale": -1.0},
+        {"start": (0, 10)},
+        {"unlearnable": 1.5},
+        {"unlearnable": [((0.0,), (1.0,))]},
+        {"unlearnable_return": "one"},
+        {"forget_at": -1},
+    ],
 )
 def test_arguments_out_of_range_are_refused(bad):
     with pytest.raises(InputError, match=next(iter(bad))):

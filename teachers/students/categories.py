@@ -1,0 +1,105 @@
+"""A student of K categories, ordered by difficulty, between which skill may transfer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import finite, whole_number
+
+SLOPE = 1.5  # of success in skill
+
+
+class CategoryStudent:
+    """K arms whose skills grow with the variance of what was practised, as under GRPO.
+
+    An episode of arm k succeeds with p_k = sigmoid(1.5 (theta_k - b_k)). A group of n episodes with the share q of
+    successes gives the gain 4 q (1 - q), and after each batch theta <- theta + rate T g, where g_k sums the gains of
+    arm k's groups and T[j, k] says what practice of k does for j.
+
+    Args:
+        arms: K.
+        easiest, hardest: the b_k lie at equal distances between these.
+        transfer: T as a matrix float[K, K]; or a number, the distance over which transfer falls by e:
+            T[j, k] = exp(-|j - k| / transfer); 0 is none.
+        infeasible: arms that never succeed.
+        coins: arms that succeed every second time whatever is learned, and teach nothing.
+        rate: of learning, positive.
+        seed: of the outcomes.
+
+    Attributes:
+        space: the tasks, Discrete(K).
+        theta: float64[K], the skills; zero at first.
+        scored: bool[K], arms that count: neither infeasible nor coins.
+
+    Raises:
+        InputError: an argument out of range.
+    """
+
+    def __init__(
+        self,
+        arms: int = 10,
+        *,
+        easiest: float = -1.0,
+        hardest: float = 5.0,
+        transfer: float | Sequence[Sequence[float]] | np.ndarray = 1.5,
+        infeasible: Sequence[int] = (),
+        coins: Sequence[int] = (),
+        rate: float = 0.004,
+        seed: int = 0,
+    ):
+        whole_number("arms", arms, low=1)
+        whole_number("seed", seed, low=0)
+        if finite([rate], "rate")[0] <= 0:
+            raise InputError(f"rate={rate:g} must be positive.")
+        finite([easiest, hardest], "difficulty")
+        for name, chosen in (("infeasible", infeasible), ("coins", coins)):
+            if not all(isinstance(arm, int) and 0 <= arm < arms for arm in chosen):
+                raise InputError(f"{name}={chosen!r} must be whole numbers from 0 to {arms - 1}.")
+        self.arms, self.rate = arms, float(rate)
+        self.space = gym.spaces.Discrete(arms)
+        self.transfer = _matrix(transfer, arms)
+        self.theta = np.zeros(arms)
+        self._difficulty = np.linspace(easiest, hardest, arms)
+        self._infeasible, self._coins = np.zeros(arms, dtype=bool), np.zeros(arms, dtype=bool)
+        self._infeasible[list(infeasible)], self._coins[list(coins)] = True, True
+        self.scored = ~(self._infeasible | self._coins)
+        self._rng = np.random.default_rng(seed)
+
+    def rates(self) -> np.ndarray:
+        """float64[K], the chance of success of each arm now."""
+        p = 1 / (1 + np.exp(-SLOPE * (self.theta - self._difficulty)))
+        return np.where(self._infeasible, 0.0, np.where(self._coins, 0.5, p))
+
+    def score(self) -> float:
+        """Mean chance of success over the arms that count."""
+        return float(self.rates()[self.scored].mean())
+
+    def play(self, arms: np.ndarray, n: int) -> np.ndarray:
+        """float64[k, n], 0 or 1: n episodes of each of ``arms`` (int[k]). Nothing is learned."""
+        return (self._rng.random((len(arms), n)) < self.rates()[arms, None]).astype(np.float64)
+
+    def practise(self, arms: np.ndarray, n: int) -> np.ndarray:
+        """Play n episodes of each of ``arms`` (int[k]) and learn from all of them; returns float64[k, n], 0 or 1."""
+        arms = np.asarray(arms, dtype=np.int64)
+        returns = self.play(arms, n)
+        share = returns.mean(1)
+        gain = np.bincount(arms, 4 * share * (1 - share), minlength=self.arms)
+        gain[~self.scored] = 0.0
+        self.theta = self.theta + self.rate * (self.transfer @ gain)
+        return returns
+
+
+def _matrix(transfer: float | Sequence[Sequence[float]] | np.ndarray, arms: int) -> np.ndarray:
+    if isinstance(transfer, int | float):
+        if finite([transfer], "transfer")[0] < 0:
+            raise InputError(f"transfer={transfer:g} must not be negative.")
+        distance = np.abs(np.subtract.outer(np.arange(arms), np.arange(arms)))
+        return np.exp(-distance / transfer) if transfer > 0 else np.eye(arms)
+    matrix = np.array(transfer, dtype=np.float64)
+    if matrix.shape != (arms, arms) or not np.isfinite(matrix).all():
+        raise InputError(f"transfer has shape {matrix.shape}; give finite numbers of shape ({arms}, {arms}).")
+    return matrix

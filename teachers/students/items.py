@@ -1,0 +1,135 @@
+"""A student of many prompts: a logistic model with latent abilities, trained by exact policy gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from ...errors import InputError
+from ..pools import FiniteTasks
+from ..protocol import finite, share, whole_number
+
+EPSILON = 1e-6  # added to the standard deviation of a group
+
+
+class ItemStudent:
+    """Item-response student: item i is solved with p_i = sigmoid(a_i . theta + u_i - b_i).
+
+    theta are abilities shared between items, u_i is what was learned of the item alone. Both are trained by gradient
+    ascent on the surrogate of a policy gradient, sum over groups and episodes of A log pi(outcome) / (n G), whose
+    gradient with respect to item i's logit is mean_j A_ij (y_ij - p_i), exactly.
+
+    Args:
+        items: how many.
+        abilities: dimensions of theta. An item needs mostly one of them.
+        mean, spread: of the difficulties b_i, which are normal.
+        dead: share of the items that are never solved.
+        coins: share of the items that are solved every second time whatever is learned, and teach nothing.
+        advantage: "group", (y - mean) / (std + 1e-6) of its group (GRPO); "plain", y - mean.
+        rate: of learning the abilities.
+        item_rate: of learning an item alone.
+        blur: standard deviation of the noise in what is known of an item's difficulty beforehand, in units of
+            ``spread``.
+        seed: of the items and of the outcomes.
+
+    Attributes:
+        space: the tasks, `FiniteTasks` of the numbers 0 .. items - 1; its features are two noisy views of the
+            difficulty and the loadings on the abilities, its difficulty is the first view.
+        groups, effective: groups trained on, and those of them whose gradient was not zero.
+
+    Raises:
+        InputError: an argument out of range.
+    """
+
+    def __init__(
+        self,
+        items: int = 2000,
+        abilities: int = 4,
+        *,
+        mean: float = 2.0,
+        spread: float = 2.0,
+        dead: float = 0.0,
+        coins: float = 0.0,
+        advantage: Literal["group", "plain"] = "group",
+        rate: float = 0.25,
+        item_rate: float = 0.1,
+        blur: float = 0.5,
+        seed: int = 0,
+    ):
+        whole_number("items", items, low=1)
+        whole_number("abilities", abilities, low=1)
+        whole_number("seed", seed, low=0)
+        finite([mean], "mean")
+        for name, value in (("spread", spread), ("rate", rate), ("item_rate", item_rate), ("blur", blur)):
+            if finite([value], name)[0] < 0:
+                raise InputError(f"{name}={value:g} must not be negative.")
+        if advantage not in ("group", "plain"):
+            raise InputError(f"advantage={advantage!r} must be 'group' or 'plain'.")
+        if share("dead", dead) + share("coins", coins) >= 1:
+            raise InputError(f"dead={dead:g} and coins={coins:g} must leave items that can be learned.")
+        self.advantage, self.rate, self.item_rate = advantage, float(rate), float(item_rate)
+        self._rng = np.random.default_rng(seed)
+        self.difficulty = self._rng.normal(mean, spread, items)
+        self.loadings = 0.2 * self._rng.random((items, abilities))
+        self.loadings[np.arange(items), self._rng.integers(abilities, size=items)] += 0.8
+        kinds = self._rng.permutation(items)
+        self._dead, self._coins = np.zeros(items, dtype=bool), np.zeros(items, dtype=bool)
+        self._dead[kinds[: round(dead * items)]] = True
+        self._coins[kinds[items - round(coins * items) :]] = True
+        self.scored = ~(self._dead | self._coins)
+        self.theta, self.own = np.zeros(abilities), np.zeros(items)
+        self.groups = self.effective = 0
+        views = self.difficulty + self._rng.normal(0, blur * spread, (2, items))
+        views = (views - views.min()) / max(np.ptp(views), EPSILON)
+        self.space = FiniteTasks(
+            list(range(items)), features=np.column_stack([views.T, self.loadings]), difficulty=views[0].tolist()
+        )
+
+    def rates(self, items: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """float64[k], the chance that each item is solved now."""
+        logits = self.loadings[items] @ self.theta + self.own[items] - self.difficulty[items]
+        p = 1 / (1 + np.exp(-logits))
+        return np.where(self._dead[items], 0.0, np.where(self._coins[items], 0.5, p))
+
+    def score(self) -> float:
+        """Mean chance of success over the items that can be learned."""
+        return float(self.rates()[self.scored].mean())
+
+    def play(self, items: Sequence[int] | np.ndarray, n: int | Sequence[int] | np.ndarray) -> list[np.ndarray]:
+        """The outcomes, 0 or 1, of n episodes (or n[i]) of each item, float64[n] for each. Nothing is learned."""
+        items = np.asarray(items, dtype=np.int64)
+        counts = np.broadcast_to(np.asarray(n, dtype=np.int64), len(items))
+        drawn = self._rng.random(counts.sum()) < np.repeat(self.rates(items), counts)
+        return np.split(drawn.astype(np.float64), np.cumsum(counts)[:-1]) if len(items) else []
+
+    def gradient(self, items: np.ndarray, outcomes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Of the surrogate with respect to (theta, own), for one group of outcomes, not empty, per entry of ``items``.
+
+        As advantages add up to 0 in a group, the mean of A (y - p) is that of A y.
+        """
+        slopes = np.array([float(self.advantages(y) @ y) / len(y) for y in outcomes])
+        slopes[~self.scored[items]] = 0.0
+        own = np.bincount(items, slopes, minlength=len(self.own))
+        return slopes @ self.loadings[items] / len(items), own / len(items)
+
+    def advantages(self, outcomes: np.ndarray) -> np.ndarray:
+        """float64[n] of one group of outcomes 0 and 1."""
+        mean = float(outcomes.sum()) / len(outcomes)
+        # The standard deviation of outcomes that are 0 or 1 needs no second pass.
+        scale = math.sqrt(mean * (1 - mean)) + EPSILON if self.advantage == "group" else 1.0
+        return (outcomes - mean) / scale
+
+    def learn(self, items: Sequence[int] | np.ndarray, outcomes: Sequence[np.ndarray]) -> None:
+        """One step of gradient ascent. An item's own part is not divided by the number of groups, as only its own
+        groups pull at it."""
+        if not len(items):
+            return
+        items = np.asarray(items, dtype=np.int64)
+        theta, own = self.gradient(items, outcomes)
+        self.theta = self.theta + self.rate * theta
+        self.own = self.own + self.item_rate * len(items) * own
+        self.groups += len(items)
+        self.effective += sum(0 < y.sum() < len(y) for y in outcomes)

@@ -1,0 +1,111 @@
+"""A student that plays an environment of few states: tabular Q-learning or SARSA, in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import share, whole_number
+
+
+class TabularStudent:
+    """Q-learning (Watkins 1989) or SARSA (Rummery and Niranjan 1994) over observations as they are.
+
+    An observation is a row of the table; of a Dict, all entries together. What cannot be told apart by its observation
+    shares a row, as everywhere in reinforcement learning without memory.
+
+    Args:
+        env: with discrete actions; tasks are passed as ``reset(options={"params": task})``.
+        algorithm: "q" bootstraps from the best next action, "sarsa" from the one taken.
+        rate: step size, in (0, 1].
+        discount: in [0, 1].
+        explore: share of random actions while learning.
+        initial: value of what was never tried.
+        seed: of exploration and of the episodes.
+
+    Attributes:
+        table: observation -> float64[actions].
+
+    Raises:
+        InputError: actions are not Discrete, or an argument out of range.
+    """
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        *,
+        algorithm: Literal["q", "sarsa"] = "q",
+        rate: float = 0.2,
+        discount: float = 0.97,
+        explore: float = 0.1,
+        initial: float = 0.0,
+        seed: int = 0,
+    ):
+        if not isinstance(env.action_space, gym.spaces.Discrete):
+            raise InputError(f"a tabular student needs Discrete actions, not {env.action_space}.")
+        if algorithm not in ("q", "sarsa"):
+            raise InputError(f"algorithm={algorithm!r} must be 'q' or 'sarsa'.")
+        whole_number("seed", seed, low=0)
+        self.env, self.algorithm, self.initial = env, algorithm, float(initial)
+        self.rate = share("rate", rate, low_open=True)
+        self.discount, self.explore = share("discount", discount), share("explore", explore)
+        self.actions, self.first = int(env.action_space.n), int(env.action_space.start)
+        self.table: dict[Hashable, np.ndarray] = {}
+        self._rng = np.random.default_rng(seed)
+
+    def episode(self, task: Any, *, learn: bool = True) -> tuple[float, bool]:
+        """Play ``task`` once; the sum of rewards, and ``info["is_success"]`` (a positive sum where there is none).
+
+        Without ``learn`` nothing is explored or changed, except that ties are broken by chance.
+        """
+        explore = self.explore if learn else 0.0
+        observation, info = self.env.reset(seed=int(self._rng.integers(2**31)), options={"params": task})
+        values, total = self._values(observation, learn), 0.0
+        action = self._action(values, explore)
+        while True:
+            observation, reward, terminated, truncated, info = self.env.step(self.first + action)
+            total += float(reward)
+            following = self._values(observation, learn)
+            next_action = self._action(following, explore)
+            if learn:
+                ahead = following.max() if self.algorithm == "q" else following[next_action]
+                # A truncated episode goes on beyond its end; a terminated one is worth nothing there.
+                target = float(reward) + (0.0 if terminated else self.discount * ahead)
+                values[action] += self.rate * (target - values[action])
+            if terminated or truncated:
+                return total, bool(info.get("is_success", total > 0))
+            values, action = following, next_action
+
+    def success(self, tasks: Sequence[Any]) -> float:
+        """Share of ``tasks`` solved, each played once without learning."""
+        return sum(self.episode(task, learn=False)[1] for task in tasks) / len(tasks)
+
+    def _values(self, observation: Any, keep: bool) -> np.ndarray:
+        key = row(observation)
+        values = self.table.get(key)
+        if values is None:
+            values = np.full(self.actions, self.initial)
+            if keep:
+                self.table[key] = values
+        return values
+
+    def _action(self, values: np.ndarray, explore: float) -> int:
+        if explore and self._rng.random() < explore:
+            return int(self._rng.integers(self.actions))
+        best = np.flatnonzero(values == values.max())
+        return int(best[self._rng.integers(len(best))])
+
+
+def row(observation: Any) -> Hashable:
+    """An observation as a key: equal for equal observations, whatever they are made of."""
+    if isinstance(observation, Mapping):
+        return tuple((name, row(observation[name])) for name in sorted(observation))
+    if isinstance(observation, np.ndarray):
+        return observation.shape, observation.tobytes()
+    if isinstance(observation, tuple | list):
+        return tuple(map(row, observation))
+    return observation.item() if isinstance(observation, np.generic) else observation
