@@ -101,12 +101,12 @@ class Exp3S(PaidArms):
     ):
         whole_number("reservoir", reservoir, low=2)
         self.eta = positive("eta", eta)
-        self.sharing = sharing if sharing == "harmonic" else share("sharing", sharing)
+        self.sharing = None if sharing == "harmonic" else share("sharing", sharing)
         self.importance = one_of("importance", importance, ("mixed", "unmixed"))
         self.rescale = bool(rescale)
         settings = {
             "eta": self.eta,
-            "sharing": self.sharing,
+            "sharing": sharing,
             "importance": importance,
             "rescale": self.rescale,
             "reservoir": int(reservoir),
@@ -136,7 +136,7 @@ class Exp3S(PaidArms):
         v = self.w.copy()
         v[arm] += self.eta * weighted
         v -= v.max()  # only differences count
-        alpha = 1 / self.t if self.sharing == "harmonic" else self.sharing
+        alpha = 1 / self.t if self.sharing is None else self.sharing
         if alpha and len(v) > 1:
             weights = np.exp(v)
             others = (weights.sum() - weights) / (len(v) - 1)

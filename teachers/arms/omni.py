@@ -103,7 +103,7 @@ class OMNI(BidirectionalLP):
             return
         self._mastered = mastered
         if self.interesting is None:
-            for arm in changed:
+            for arm in changed.tolist():
                 self._covers[self._covered(arm)] += 1 if mastered[arm] else -1
             self.boring = self._covers > 0
         else:
