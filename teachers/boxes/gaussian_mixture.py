@@ -12,12 +12,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from ...errors import InputError
 from ..protocol import whole_number
 
+CRITERIA = ("aic", "bic", "aicc")
 TOLERANCE = 1e-3  # change of the mean log-likelihood per point below which EM stops
 REGULARISATION = 1e-6  # added to the diagonal of every covariance
 MAX_ITERATIONS = 100
@@ -61,11 +63,28 @@ class GaussianMixture:
         top = joint.max(0)
         return top + np.log(np.exp(joint - top).sum(0))
 
-    def aic(self, points: np.ndarray) -> float:
-        """Akaike's criterion 2P - 2 log L with P = k(D + D(D+1)/2) + k - 1 free parameters (lower is better)."""
+    @property
+    def parameters(self) -> int:
+        """Free parameters, P = k(D + D(D+1)/2) + k - 1."""
         k, d = self.means.shape
-        parameters = k * (d + d * (d + 1) // 2) + k - 1
-        return 2.0 * parameters - 2.0 * float(self.log_density(points).sum())
+        return k * (d + d * (d + 1) // 2) + k - 1
+
+    def criterion(self, points: np.ndarray, name: Literal["aic", "bic", "aicc"] = "aic") -> float:
+        """An information criterion on ``points`` [n, D], the lower the better.
+
+        Args:
+            points: what the mixture was fitted to.
+            name: "aic", 2P - 2 log L (Akaike); "bic", P log n - 2 log L (Schwarz); "aicc", AIC + 2P(P+1)/(n-P-1) for
+                few points, infinite where n <= P + 1 (Hurvich and Tsai 1989). P counts all D fitted dimensions.
+        """
+        n, parameters = len(points), self.parameters
+        misfit = -2.0 * float(self.log_density(points).sum())
+        if name == "bic":
+            return parameters * math.log(n) + misfit
+        if name == "aicc":
+            spare = n - parameters - 1
+            return 2.0 * parameters * (1 + (parameters + 1) / spare) + misfit if spare > 0 else math.inf
+        return 2.0 * parameters + misfit
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """float64[n, D] independent draws."""

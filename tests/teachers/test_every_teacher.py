@@ -16,6 +16,11 @@ from palaestra.teachers import TEACHERS, FiniteTasks, Outcome, discretise, make
 # Options under which a short run passes through what takes a teacher long at its defaults (fits, windows, phases).
 OPTIONS = {
     "alp-gmm": {"fit_rate": 30, "components": (2, 3)},
+    "alp-gmm-tma": {"fit_rate": 30, "components": (2, 3)},
+    "alp-gmm-windowed": {"fit_rate": 30, "components": (2, 3), "history": 25},
+    "covar-gmm": {"fit_rate": 30, "components": (2, 3)},
+    "riac": {"region_size": 20},
+    "riac-tma": {"region_size": 20},
     "sec": {"group": 2},
     "dump": {"group": 2, "window": 7},
     "exp3": {"eta": 0.1},

@@ -40,7 +40,16 @@ def test_a_component_without_weight_adds_nothing():
 def test_aic_of_two_components_in_three_dimensions_counts_19_parameters():
     m = mixture((0.5, [0, 0, 0], np.eye(3)), (0.5, [0, 0, 0], np.eye(3)))
     # Both components are the standard normal: log L = -1.5 log(2 pi) at the origin.
-    assert m.aic(np.zeros((1, 3))) == pytest.approx(2 * 19 + 3 * math.log(2 * math.pi))
+    assert m.criterion(np.zeros((1, 3))) == pytest.approx(2 * 19 + 3 * math.log(2 * math.pi))
+
+
+def test_aicc_corrects_by_the_number_of_points_and_counts_the_fitted_dimensions():
+    m = mixture((0.5, [0, 0, 0], np.eye(3)), (0.5, [0, 0, 0], np.eye(3)))
+    x = np.zeros((30, 3))
+    # P = 19 in three dimensions (two axes of a task and its progress): the correction is 2 * 19 * 20 / (30 - 19 - 1).
+    assert m.criterion(x, "aicc") - m.criterion(x, "aic") == pytest.approx(76.0)
+    assert m.criterion(x, "bic") - m.criterion(x, "aic") == pytest.approx(19 * (math.log(30) - 2))
+    assert m.criterion(x[:20], "aicc") == math.inf
 
 
 def test_samples_have_the_moments_of_the_mixture():
@@ -57,7 +66,7 @@ def test_fit_finds_separated_clusters_and_aic_their_number():
     truth = np.array([[0.1, 0.2], [0.8, 0.3], [0.5, 0.9]])
     x = np.repeat(truth, 100, axis=0) + 0.03 * rng.standard_normal((300, 2))
     fitted = fit(x, (1, 2, 3, 4, 5), rng)
-    best = min(fitted, key=lambda m: m.aic(x))
+    best = min(fitted, key=lambda m: m.criterion(x))
     assert len(best.weights) == 3
     assert best.means[best.means[:, 1].argsort()] == pytest.approx(truth, abs=0.02)
     assert best.covariances == pytest.approx(np.broadcast_to(9e-4 * np.eye(2), (3, 2, 2)), abs=3e-4)
@@ -121,7 +130,8 @@ def test_the_same_start_gives_scikit_learns_mixture(seed):
     assert ours.weights == pytest.approx(theirs.weights_, abs=1e-9)
     assert ours.means == pytest.approx(theirs.means_, abs=1e-9)
     assert ours.covariances == pytest.approx(theirs.covariances_, abs=1e-9)
-    assert ours.aic(x) == pytest.approx(theirs.aic(x), abs=1e-6)
+    assert ours.criterion(x) == pytest.approx(theirs.aic(x), abs=1e-6)
+    assert ours.criterion(x, "bic") == pytest.approx(theirs.bic(x), abs=1e-6)
     assert ours.log_density(x) == pytest.approx(theirs.score_samples(x), abs=1e-8)
 
 

@@ -1,0 +1,74 @@
+"""Covar-GMM: sample where the return rises while it is practised (Moulin-Frier, Nguyen and Oudeyer 2013, Frontiers in
+Psychology 4:1006, as in the code of Portelas et al., arXiv 1910.07224).
+
+Mixtures are fitted to rows (task, time, return), where time is the task's place in its batch. What a component is worth
+is its covariance of time and return: how much better the student became there within the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ..protocol import Common
+from ..registry import register
+from .gaussian_mixture import GaussianMixture
+from .mixture_teacher import MixtureTeacher
+
+
+@register("covar-gmm")
+class CovarGMM(MixtureTeacher):
+    """Gaussian mixture model over task, time and return, sampled by the covariance of the last two.
+
+    The covariance is no slope: a component that is long in time counts more. With returns of 0 and 1 it is mostly
+    noise, and the choice degrades accordingly.
+
+    Args:
+        space: ParamSpace, Box or Discrete.
+        fit_rate, random_share, components, criterion: see `MixtureTeacher`; the authors' code has 250, 0.2, 2 to 10
+            components and AIC.
+        absolute: count falling returns, which are forgetting, like rising ones; by default they count 0.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "10.3389/fpsyg.2013.01006"
+    columns = 2
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        fit_rate: int = 250,
+        random_share: float = 0.2,
+        components: Sequence[int] = tuple(range(2, 11)),
+        criterion: Literal["aic", "bic", "aicc"] = "aic",
+        absolute: bool = False,
+        **common: Unpack[Common],
+    ):
+        self.absolute = bool(absolute)
+        super().__init__(
+            space,
+            fit_rate=fit_rate,
+            random_share=random_share,
+            components=components,
+            criterion=criterion,
+            settings={"absolute": self.absolute},
+            **common,
+        )
+
+    def _measure(self, x: np.ndarray, ret: float) -> Sequence[float]:
+        return [self._count % self.fit_rate / self.fit_rate, ret]
+
+    def _utility(self, mixture: GaussianMixture) -> np.ndarray:
+        covariance = mixture.covariances[:, -2, -1]
+        return np.abs(covariance) if self.absolute else covariance.clip(0.0)
+
+    def _metrics(self) -> dict[str, float]:
+        if self._mixture is None:
+            return {}
+        return {"progress": float(self._mixture.weights @ self._utility(self._mixture)), **super()._metrics()}

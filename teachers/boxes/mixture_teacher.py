@@ -1,0 +1,150 @@
+"""The base of teachers that fit Gaussian mixtures to what the last tasks brought and sample where it pays.
+
+Every `fit_rate` tasks, mixtures with several numbers of components are fitted to the last `fit_rate` rows (task, what
+was measured); the one with the lowest criterion is kept. Tasks come from its components in proportion to a utility that
+the subclass reads off each of them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..arms.base import effective_number, proportional
+from ..protocol import Common, Evidence, share, whole_number
+from .base import BoxTeacher
+from .gaussian_mixture import CRITERIA, GaussianMixture, fit
+
+
+class MixtureTeacher(BoxTeacher):
+    """Samples from the components of a mixture by utility; a subclass writes `_measure` and `_utility`.
+
+    One outcome is one row, whatever the size of its group: the return is the group's mean. Tasks on integer or
+    categorical axes are remembered as the continuous points that were drawn for them.
+
+    Args:
+        space: ParamSpace, Box or Discrete.
+        fit_rate: tasks between fits, and rows in each fit.
+        random_share: probability of a uniform task instead of one from the mixture.
+        components: numbers of components tried.
+        criterion: what decides between them, lowest first: "aic", "bic" or "aicc" (see `GaussianMixture.criterion`).
+        settings, seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    columns: int
+    """Numbers measured for each task; set by the subclass."""
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        fit_rate: int,
+        random_share: float,
+        components: Sequence[int],
+        criterion: Literal["aic", "bic", "aicc"],
+        settings: Mapping[str, Any],
+        **common: Unpack[Common],
+    ):
+        whole_number("fit_rate", fit_rate, low=2)
+        for k in components:
+            whole_number("components", k, low=1)
+        if not len(components) or max(components) > fit_rate:
+            raise InputError(
+                f"components={list(components)} must be one or more numbers of at most fit_rate={fit_rate}."
+            )
+        if criterion not in CRITERIA:
+            raise InputError(f"criterion={criterion!r} must be one of {', '.join(map(repr, CRITERIA))}.")
+        self.fit_rate = int(fit_rate)
+        self.random_share = share("random_share", random_share)
+        self.components = tuple(int(k) for k in components)
+        self.criterion: Literal["aic", "bic", "aicc"] = criterion
+        own = {
+            "fit_rate": self.fit_rate,
+            "random_share": self.random_share,
+            "components": list(self.components),
+            "criterion": criterion,
+        }
+        super().__init__(space, settings={**own, **settings}, **common)
+        self._count = 0
+        self._rows = np.zeros((self.fit_rate, self.cube.dimension + self.columns))  # row i is task i modulo fit_rate
+        self._mixture: GaussianMixture | None = None
+        self._sampler: GaussianMixture | None = None
+
+    @property
+    def mixture(self) -> GaussianMixture | None:
+        """The mixture over (task, measurements) now in use; None before the first fit."""
+        return self._mixture
+
+    @property
+    def sampler(self) -> GaussianMixture | None:
+        """The mixture over tasks (in the unit cube) from which the tasks that are not uniform come, before clipping."""
+        return self._sampler
+
+    @abstractmethod
+    def _measure(self, x: np.ndarray, ret: float) -> Sequence[float]:
+        """`columns` numbers for the task at ``x``, whose return was ``ret``; `self._count` tasks came before it."""
+
+    @abstractmethod
+    def _utility(self, mixture: GaussianMixture) -> np.ndarray:
+        """float64[k] >= 0: how much each component is worth practising; all 0 makes the choice uniform."""
+
+    def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
+        d = self.cube.dimension
+        if self._sampler is None:
+            return self._rng.random((k, d)), 1.0, "warmup"
+        uniform = self._rng.random(k) < self.random_share
+        points = self._rng.random((k, d))
+        drawn = self._sampler.sample(k - int(uniform.sum()), self._rng)
+        points[~uniform] = drawn.clip(0.0, 1.0)
+        clipped = np.zeros(k, dtype=bool)
+        clipped[~uniform] = (points[~uniform] != drawn).any(1)
+        density = self.random_share + (1 - self.random_share) * np.exp(self._sampler.log_density(points))
+        density[clipped] = np.nan  # the border carries a point mass, which no density describes
+        return points, density, ["explore" if free else "exploit" for free in uniform]
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            x = np.array(item.record, dtype=np.float64)
+            row = self._rows[self._count % self.fit_rate]
+            row[: len(x)], row[len(x) :] = x, self._measure(x, float(item.returns.mean()))
+            self._count += 1
+            if self._count % self.fit_rate == 0:
+                fitted = fit(self._rows, self.components, self._rng)
+                self._use(min(fitted, key=lambda mixture: mixture.criterion(self._rows, self.criterion)))
+
+    def _use(self, mixture: GaussianMixture) -> None:
+        d = self.cube.dimension
+        weights = proportional(self._utility(mixture))
+        # Dropping the measured coordinates of a draw is drawing from the marginal over tasks.
+        self._mixture = mixture
+        self._sampler = GaussianMixture(weights, mixture.means[:, :d], mixture.covariances[:, :d, :d])
+
+    def _metrics(self) -> dict[str, float]:
+        if self._sampler is None:
+            return {}
+        weights = self._sampler.weights
+        return {"components": float(len(weights)), "effective_components": effective_number(weights)}
+
+    def _save(self) -> dict[str, Any]:
+        mixture = self._mixture
+        return {
+            "count": self._count,
+            "rows": self._rows.tolist(),
+            "mixture": mixture and [a.tolist() for a in (mixture.weights, mixture.means, mixture.covariances)],
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        rows = np.array(own["rows"], dtype=np.float64)
+        if rows.shape != self._rows.shape:
+            raise ValueError(f"rows of shape {rows.shape}")
+        self._count, self._rows = int(own["count"]), rows
+        self._mixture = self._sampler = None
+        if own["mixture"] is not None:
+            self._use(GaussianMixture(*(np.array(part, dtype=np.float64) for part in own["mixture"])))

@@ -1,0 +1,234 @@
+"""The tree of regions of RIAC: boxes of the unit cube that remember their last tasks, and their learning progress.
+
+Everything is kept in arrays over regions, because each new task changes all regions on its way from the root to a leaf.
+A region that has been split stays full, so its tasks are one block that moves on by one row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arms.base import pick, proportional
+
+
+class RegionTree:
+    """Boxes of [0, 1]^dimension, split in two where told to.
+
+    Args:
+        dimension: of a task.
+        size: tasks that a leaf holds before it must be split; every region remembers its last ``size + 1``.
+
+    Attributes:
+        n: regions, parents included; region 0 is the whole cube.
+        low, high: float64[n, d], the boxes.
+        progress: float64[n], how far the mean returns of the older and the newer half of the last ``size`` tasks
+            differ; 0 for fewer than three.
+        worst: float64[n, d], the task with the lowest return.
+        axis: per region the axis along which it is split, -1 for a leaf. Points with x[axis] <= threshold belong to
+            the first of its children, the others to the second.
+    """
+
+    def __init__(self, dimension: int, size: int):
+        self.size = size
+        self.n = 1
+        self.axis, self.threshold, self.children = [-1], [0.0], [(0, 0)]
+        self._low, self._high = np.zeros((1, dimension)), np.ones((1, dimension))
+        self._count = np.zeros(1, dtype=np.int64)
+        self._tasks, self._returns = np.zeros((1, size + 1, dimension)), np.zeros((1, size + 1))
+        self._progress, self._worst = np.zeros(1), np.full((1, dimension), 0.5)
+        half = size // 2
+        self._halves = np.concatenate([[0.0], np.full(size - half, 1 / (size - half)), np.full(half, -1 / half)])
+
+    @property
+    def low(self) -> np.ndarray:
+        return self._low[: self.n]
+
+    @property
+    def high(self) -> np.ndarray:
+        return self._high[: self.n]
+
+    @property
+    def progress(self) -> np.ndarray:
+        return self._progress[: self.n]
+
+    @property
+    def worst(self) -> np.ndarray:
+        return self._worst[: self.n]
+
+    @property
+    def leaves(self) -> int:
+        return self.axis.count(-1)
+
+    def tasks(self, region: int) -> tuple[np.ndarray, np.ndarray]:
+        """The tasks [m, d] and returns [m] that a region remembers, oldest first."""
+        count = int(self._count[region])
+        return self._tasks[region, :count], self._returns[region, :count]
+
+    def path(self, x: list[float]) -> list[int]:
+        """The regions that contain a point, from the root to its leaf."""
+        path, region = [0], 0
+        while self.axis[region] >= 0:
+            region = self.children[region][x[self.axis[region]] > self.threshold[region]]
+            path.append(region)
+        return path
+
+    def add(self, x: list[float], ret: float) -> int | None:
+        """Remember a task in all its regions. The leaf, where it now holds more than ``size`` tasks."""
+        *parents, leaf = self.path(x)
+        if parents:
+            self._tasks[parents, :-1] = self._tasks[parents, 1:]
+            self._tasks[parents, -1] = x
+            returns = self._returns[parents]
+            returns[:, :-1] = returns[:, 1:]
+            returns[:, -1] = ret
+            self._returns[parents] = returns
+            self._progress[parents] = np.abs(returns @ self._halves)
+            self._worst[parents] = self._tasks[parents, returns.argmin(1)]
+        at = self._count[leaf]
+        self._tasks[leaf, at], self._returns[leaf, at] = x, ret
+        self._count[leaf] = at + 1
+        self._refresh(leaf)
+        return leaf if at == self.size else None
+
+    def drop(self, leaf: int, count: int) -> None:
+        """Forget the oldest ``count`` tasks of a leaf."""
+        tasks, returns = self.tasks(leaf)
+        self._fill(leaf, tasks[count:].copy(), returns[count:].copy())
+
+    def split(self, leaf: int, axis: int, threshold: float) -> None:
+        """Cut a leaf in two; each part takes its tasks."""
+        tasks, returns = self.tasks(leaf)
+        left = tasks[:, axis] <= threshold
+        parts = [(tasks[mask], returns[mask]) for mask in (left, ~left)]
+        self.axis[leaf], self.threshold[leaf], self.children[leaf] = axis, threshold, (self.n, self.n + 1)
+        for side, (own, rewards) in enumerate(parts):
+            child = self._append(self._low[leaf], self._high[leaf])
+            (self._low if side else self._high)[child, axis] = threshold
+            self._fill(child, own, rewards)
+
+    def save(self) -> list[dict[str, Any]]:
+        saved = []
+        for region in range(self.n):
+            tasks, returns = self.tasks(region)
+            cut = [self.axis[region], self.threshold[region], *self.children[region]]
+            box = {"low": self._low[region].tolist(), "high": self._high[region].tolist()}
+            # Sums over many regions at once round differently from sums over one, so progress is not computed anew.
+            kept = {"progress": float(self._progress[region]), "tasks": tasks.tolist(), "returns": returns.tolist()}
+            saved.append({**box, "cut": cut, **kept})
+        return saved
+
+    @classmethod
+    def restore(cls, saved: list[dict[str, Any]], dimension: int, size: int) -> RegionTree:
+        tree = cls(dimension, size)
+        for region, own in enumerate(saved):
+            if region:
+                tree._append(np.array(own["low"], dtype=np.float64), np.array(own["high"], dtype=np.float64))
+            axis, threshold, left, right = own["cut"]
+            if not -1 <= axis < dimension or not 0 <= min(left, right) <= max(left, right) < len(saved):
+                raise ValueError(f"region {region} is cut along axis {axis} into {left} and {right}")
+            tree.axis[region], tree.threshold[region] = int(axis), float(threshold)
+            tree.children[region] = (int(left), int(right))
+            tasks = np.array(own["tasks"], dtype=np.float64).reshape(-1, dimension)
+            tree._fill(region, tasks, np.array(own["returns"], dtype=np.float64))
+            tree._progress[region] = float(own["progress"])
+        return tree
+
+    def _append(self, low: np.ndarray, high: np.ndarray) -> int:
+        if self.n == len(self._low):
+            for name in ("_low", "_high", "_count", "_tasks", "_returns", "_progress", "_worst"):
+                array = getattr(self, name)
+                setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
+        self._low[self.n], self._high[self.n] = low, high
+        self.axis.append(-1)
+        self.threshold.append(0.0)
+        self.children.append((0, 0))
+        self.n += 1
+        return self.n - 1
+
+    def _fill(self, region: int, tasks: np.ndarray, returns: np.ndarray) -> None:
+        count = len(returns)
+        self._tasks[region, :count], self._returns[region, :count] = tasks, returns
+        self._count[region] = count
+        if count:
+            self._refresh(region)
+
+    def _refresh(self, region: int) -> None:
+        tasks, returns = self.tasks(region)
+        if len(returns) > self.size:
+            self._progress[region] = abs(returns @ self._halves)
+        else:
+            self._progress[region] = progress(returns)
+        self._worst[region] = tasks[returns.argmin()]
+
+
+def best_cut(
+    tree: RegionTree,
+    leaf: int,
+    rng: np.random.Generator,
+    *,
+    attempts: int,
+    fewest: int,
+    min_side: float,
+    by_population: bool,
+) -> tuple[int, float] | None:
+    """The axis and threshold of the best of some random cuts of a leaf.
+
+    Args:
+        tree, leaf: what to cut.
+        rng: draws an axis and a uniform point of the leaf's side along it, given that enough tasks lie on both sides.
+        attempts: cuts drawn; those that leave a side too short are wasted.
+        fewest: least number of tasks on either side.
+        min_side: least length of a side.
+        by_population: best is the largest n1 n2 |ALP1 - ALP2|, else the largest |ALP1 - ALP2|.
+
+    Returns:
+        None where no cut is allowed.
+    """
+    tasks, returns = tree.tasks(leaf)
+    low, high = tree.low[leaf], tree.high[leaf]
+    if not 1 <= fewest <= len(returns) // 2:
+        return None
+    ordered = np.sort(tasks, axis=0)
+    # Thresholds in [first, last) leave enough tasks on both sides. Drawing axes and thresholds until that holds equals
+    # drawing the axis by the share of such thresholds, and needs no loop that tasks all alike would keep from ending.
+    first, last = ordered[fewest - 1], ordered[len(returns) - fewest]
+    possible = (last - first) / (high - low)
+    if not possible.sum() > 0:
+        return None
+    axes = pick(proportional(possible), attempts, rng)
+    thresholds = first[axes] + rng.random(attempts) * (last - first)[axes]
+    allowed = np.minimum(thresholds - low[axes], high[axes] - thresholds) >= min_side
+    axes, thresholds = axes[allowed], thresholds[allowed]
+    if not len(axes):
+        return None
+    left = (tasks[:, axes] <= thresholds).T
+    score = np.abs(masked_progress(left, returns) - masked_progress(~left, returns))
+    if by_population:
+        score = score * left.sum(1) * (~left).sum(1)
+    best = int(score.argmax())
+    return int(axes[best]), float(thresholds[best])
+
+
+def progress(returns: np.ndarray) -> float:
+    """|mean of the older half - mean of the newer half| of ``returns``, oldest first; 0 for fewer than three. Of an odd
+    number the one in the middle counts as older."""
+    n = len(returns)
+    if n < 3:
+        return 0.0
+    half = n // 2
+    newer = float(np.add.reduce(returns[n - half :]))
+    older = float(np.add.reduce(returns[: n - half]))
+    return abs(older / (n - half) - newer / half)
+
+
+def masked_progress(masks: np.ndarray, returns: np.ndarray) -> np.ndarray:
+    """float64[m]: `progress` of the returns that each of ``masks`` [m, n] selects."""
+    rank = np.cumsum(masks, axis=1)
+    count = rank[:, -1]
+    half = count // 2
+    newer = masks & (rank > (count - half)[:, None])
+    older = masks ^ newer
+    difference = older @ returns / np.maximum(count - half, 1) - newer @ returns / np.maximum(half, 1)
+    return np.where(count < 3, 0.0, np.abs(difference))

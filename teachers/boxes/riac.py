@@ -1,0 +1,187 @@
+"""RIAC: a tree of regions, split where learning progress differs, practised where it is high.
+
+Baranes and Oudeyer (R-IAC, IEEE TAMD 2009; SAGG-RIAC, Robotics and Autonomous Systems 2013, arXiv 1301.4862), in the
+form and with the constants of the code of Portelas et al. (arXiv 1910.07224). Progress of a region is how far the mean
+return of the older half of its last tasks differs from that of the newer half.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..arms.base import pick, proportional
+from ..protocol import Common, Evidence, finite, share, whole_number
+from ..registry import Preset, register
+from .base import BoxTeacher
+from .region_tree import RegionTree, best_cut
+
+SCORES = ("intended", "released")
+EDGE = 1e-5  # a mutated task stays this share of its region's width away from the borders, as in the authors' code
+
+
+@register("riac")
+class RIAC(BoxTeacher):
+    """Robust intelligent adaptive curiosity: a tree of regions weighted by absolute learning progress.
+
+    Every region, parents included, keeps its last `region_size` + 1 tasks. A leaf that holds more than `region_size` is
+    split by the best of `attempts` random cuts, or loses its oldest tasks where no cut is allowed. Tasks come uniformly
+    from a region drawn by progress; uniformly from the whole space; or near the worst task of a region drawn by
+    progress. Unlike the authors' code, cuts that leave too few tasks on one side are never drawn, rather than redrawn
+    without end, which with tasks all alike would never stop. A cut without any difference in progress is still made, as
+    there: it lets a region without returns be looked at more closely.
+
+    Args:
+        space: ParamSpace, Box or Discrete.
+        region_size: tasks that a leaf holds before it is split.
+        attempts: cuts tried.
+        score: what the best cut has most of: "intended", n1 n2 |ALP1 - ALP2| with the numbers of tasks on both sides;
+            "released", |ALP1 - ALP2| alone, to which the authors' code comes down.
+        min_share: least share of `region_size` on either side of a cut.
+        min_side: least side of a region, as a share of the axis.
+        discard: share of `region_size` that a leaf forgets where it cannot be split.
+        random_share, mutate_share: shares of uniform and of mutated tasks; the rest comes from regions.
+        sigma: standard deviation of a mutation as a share of the axis, one for all axes or one per axis.
+        max_regions: regions in all, after which nothing is split any more; bounds the memory (a choice of ours).
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "1301.4862"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        region_size: int = 200,
+        attempts: int = 50,
+        score: Literal["intended", "released"] = "intended",
+        min_share: float = 1 / 20,
+        min_side: float = 1 / 15,
+        discard: float = 1 / 4,
+        random_share: float = 0.2,
+        mutate_share: float = 0.1,
+        sigma: float | Sequence[float] = 0.1,
+        max_regions: int = 1024,
+        **common: Unpack[Common],
+    ):
+        whole_number("region_size", region_size, low=4)
+        whole_number("attempts", attempts, low=1)
+        whole_number("max_regions", max_regions, low=1)
+        if score not in SCORES:
+            raise InputError(f"score={score!r} must be one of {', '.join(map(repr, SCORES))}.")
+        self.region_size, self.attempts, self.max_regions = int(region_size), int(attempts), int(max_regions)
+        self.score = score
+        self.min_share, self.min_side = share("min_share", min_share), share("min_side", min_side)
+        self.discard = share("discard", discard, low_open=True)
+        self.random_share, self.mutate_share = share("random_share", random_share), share("mutate_share", mutate_share)
+        if self.random_share + self.mutate_share > 1:
+            raise InputError(f"random_share={random_share:g} and mutate_share={mutate_share:g} must sum to at most 1.")
+        sigmas = [float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64))]
+        super().__init__(
+            space,
+            settings={
+                "region_size": self.region_size,
+                "attempts": self.attempts,
+                "score": score,
+                "min_share": self.min_share,
+                "min_side": self.min_side,
+                "discard": self.discard,
+                "random_share": self.random_share,
+                "mutate_share": self.mutate_share,
+                "sigma": sigmas,
+                "max_regions": self.max_regions,
+            },
+            **common,
+        )
+        d = self.cube.dimension
+        if len(sigmas) not in (1, d) or min(finite(sigmas, "sigma")) <= 0:
+            raise InputError(f"sigma={sigma!r} must be positive, one number or one for each of the {d} axes.")
+        self.sigma = np.broadcast_to(np.array(sigmas), d)
+        self._fewest = max(1, math.ceil(self.region_size * self.min_share - 1e-9))
+        self._tree = RegionTree(d, self.region_size)
+
+    @property
+    def tree(self) -> RegionTree:
+        """The regions, their boxes and their progress."""
+        return self._tree
+
+    def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
+        tree, d = self._tree, self.cube.dimension
+        mode, points = self._rng.random(k), self._rng.random((k, d))
+        if not len(tree.tasks(0)[1]):
+            return points, 1.0, "warmup"
+        weights = proportional(tree.progress)
+        chosen = pick(weights, k, self._rng)
+        low, width = tree.low[chosen], (tree.high - tree.low)[chosen]
+        mutated = mode < self.mutate_share
+        regional = mode >= self.mutate_share + self.random_share
+        points[regional] = (low + points * width)[regional]
+        clipped = np.zeros(k, dtype=bool)
+        if mutated.any():
+            drawn = tree.worst[chosen] + self.sigma * self._rng.standard_normal((k, d))
+            inside = np.clip(drawn, low + EDGE * width, low + (1 - EDGE) * width)
+            clipped = mutated & (inside != drawn).any(1)
+            points[mutated] = inside[mutated]
+        density = self._density(points, weights)
+        density[clipped] = np.nan  # clipping moves mass onto the border of the region
+        origins = np.where(mutated, "replay", np.where(regional, "exploit", "explore"))
+        return points, density, origins.tolist()
+
+    def _density(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        tree, x = self._tree, points[:, None]
+        inside = ((x >= tree.low) & (x <= tree.high)).all(2)
+        away = np.square((x - tree.worst) / self.sigma).sum(2)
+        scale = float(np.prod(self.sigma)) * (2 * math.pi) ** (points.shape[1] / 2)
+        exploit = (1 - self.random_share - self.mutate_share) / (tree.high - tree.low).prod(1)
+        return self.random_share + (inside * (exploit + self.mutate_share / scale * np.exp(-0.5 * away))) @ weights
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            full = self._tree.add(item.record, float(item.returns.mean()))
+            if full is not None:
+                self._split(full)
+
+    def _split(self, leaf: int) -> None:
+        cut = None
+        if self._tree.n + 2 <= self.max_regions:
+            cut = best_cut(
+                self._tree,
+                leaf,
+                self._rng,
+                attempts=self.attempts,
+                fewest=self._fewest,
+                min_side=self.min_side,
+                by_population=self.score == "intended",
+            )
+        if cut is None:
+            self._tree.drop(leaf, max(1, int(self.region_size * self.discard)))
+        else:
+            self._tree.split(leaf, *cut)
+
+    def _metrics(self) -> dict[str, float]:
+        return {"regions": float(self._tree.leaves), "progress": float(self._tree.progress[0])}
+
+    def _save(self) -> dict[str, Any]:
+        return {"regions": self._tree.save()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self._tree = RegionTree.restore(own["regions"], self.cube.dimension, self.region_size)
+
+
+Preset(
+    "riac-tma",
+    RIAC,
+    "RIAC with the defaults of the TeachMyAgent benchmark.",
+    "2103.09815",
+    region_size=150,
+    attempts=75,
+    min_side=0.1,
+    score="released",
+)
