@@ -7,8 +7,8 @@ Every random number of step t is derived from the run's seed, t, and what it is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..language.model import LanguageModel
 from .batch import Batch
 from .config import TrainConfig
 from .logs import Practice
+from .measures import MEASURES
 from .objective import Objective
 from .rollouts.environments import Environments, begin
 from .rollouts.independent import Independent
@@ -131,8 +132,10 @@ class Collector:
             player = self._player(step, round_)
             groups = objective.rollout.refresh().play(tasks, player)
             groups, own = groups[: len(tasks)], groups[len(tasks) :]
-            attempted = [task for task in tasks if task.proposal in player.attempts]
-            self.teacher.observe([_outcome(task, player.attempts[task.proposal]) for task in attempted])
+            groups = [_advised(group, proposal) for group, proposal in zip(groups, proposals, strict=True)]
+            attempted = [proposal for proposal in proposals if proposal.id in player.attempts]
+            needs = sorted(self.teacher.needs)
+            self.teacher.observe([_outcome(each, player.attempts[each.id], needs) for each in attempted])
             # A teacher may ask to evaluate only.
             wanted = [proposal.train for proposal in proposals]
             shaped = objective.shape([group for group, train in zip(groups, wanted, strict=True) if train])
@@ -214,25 +217,24 @@ def _task(proposal: teachers.Proposal, seed: int, samples: int) -> Task:
     return Task(params, seed if own is None else own, samples if proposal.n is None else proposal.n, proposal.id)
 
 
-def _outcome(task: Task, attempts: Sequence[Trajectory]) -> teachers.Outcome:
-    """What the curriculum hears of a task: all that was tried without help, whatever is trained."""
-    valid = [trajectory for trajectory in attempts if trajectory.valid]
-    return teachers.Outcome(
-        task.proposal,
-        dict(task.params),
-        returns=[trajectory.env_return for trajectory in valid],
-        successes=[trajectory.success for trajectory in valid],
-        cost=float(sum(trajectory.action_tokens for trajectory in attempts)),
-        extras={"policy_entropy": [_entropy(trajectory) for trajectory in valid]},
+def _advised(group: Group, proposal: teachers.Proposal) -> Group:
+    """The group with the weight that its proposal asks for."""
+    weight = float(proposal.meta.get("weight", 1.0))
+    return (
+        group
+        if weight == 1.0
+        else replace(group, trajectories=tuple(replace(trajectory, weight=weight) for trajectory in group.trajectories))
     )
 
 
-def _entropy(trajectory: Trajectory) -> float:
-    """Nats per token that the policy sampled: what it drew was this improbable on average, an unbiased estimate."""
-    logps = [
-        logp
-        for turn in trajectory.turns
-        for logp, origin in zip(turn.logps, turn.token_origins)
-        if origin == Origin.POLICY
-    ]
-    return -math.fsum(logps) / len(logps) if logps else 0.0
+def _outcome(proposal: teachers.Proposal, attempts: Sequence[Trajectory], needs: Iterable[str]) -> teachers.Outcome:
+    """What the curriculum hears of a task: all that was tried without help, whatever is trained."""
+    valid = [trajectory for trajectory in attempts if trajectory.valid]
+    return teachers.Outcome(
+        proposal.id,
+        proposal.task,
+        returns=[trajectory.env_return for trajectory in valid],
+        successes=[trajectory.success for trajectory in valid],
+        cost=float(sum(trajectory.action_tokens for trajectory in attempts)),
+        extras={name: [MEASURES[name](trajectory) for trajectory in valid] for name in needs},
+    )

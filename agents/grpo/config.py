@@ -98,6 +98,8 @@ class TrainConfig:
             theirs.
         teacher: registered teacher that chooses the parameters of every task.
         teacher_options: further arguments of the teacher.
+        pool: fixed tasks, drawn once, that the teacher chooses from, as from the prompts of a data set; 0: it chooses
+            parameters, and every task is new.
         recipe: registered recipe.
         stages: stages that replace the recipe's.
         kl: replaces the coefficient of the recipe's KL penalties; 0 removes them; None leaves the recipe as it is.
@@ -141,6 +143,7 @@ class TrainConfig:
     axes: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     teacher: str = "alp-gmm"
     teacher_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
+    pool: int = 0
     recipe: str = "grpo"
     stages: Annotated[Stages, tyro.conf.arg(name="")] = field(default_factory=Stages)
     kl: float | None = None
@@ -227,6 +230,7 @@ def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
 
 _LEAST = {
     "seed": 0,
+    "pool": 0,
     "steps": 0,
     "prompts": 1,
     "samples": 1,

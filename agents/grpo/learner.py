@@ -24,6 +24,7 @@ from ..language.model import LanguageModel, resolve_device
 from .collection import EVALUATION, Collector, check_room, derived, limits_of
 from .config import TrainConfig
 from .logs import evaluation_row, phase_rates, proposal_row, step_summary, trajectory_row
+from .measures import MEASURES
 from .models import policy_of, teacher_of, with_adapters
 from .objective import Objective
 from .packing import PACKERS
@@ -81,12 +82,13 @@ class Learner:
             torch.set_num_threads(config.threads)
         options: dict[str, Any] = {"axes": config.axes} if config.axes else {}
         self.environments = Environments(config.env, split="train", **options)
-        self.teacher = teachers.make(
-            config.teacher, self.environments.param_space, seed=config.seed, **config.teacher_options
-        )
-        if missing := self.teacher.needs - _SUPPLIED:
+        space = self.environments.param_space
+        tasks = teachers.fixed_tasks(space, config.pool, config.seed) if config.pool else space
+        self.teacher = teachers.make(config.teacher, tasks, seed=config.seed, **config.teacher_options)
+        if missing := self.teacher.needs - set(MEASURES):
             raise InputError(
-                f"teacher {config.teacher!r} needs {sorted(missing)}, which this learner does not measure."
+                f"teacher {config.teacher!r} needs {sorted(missing)}, which this learner does not measure; register a "
+                "function of a trajectory under that name in agents.grpo.measures.MEASURES."
             )
         self.step = 0
         self._stop = False
@@ -292,10 +294,6 @@ class Learner:
             self.teacher.load_state_dict(state["teacher"])
             self.objective.load_state_dict(state["objective"])
             self.step = int(state["step"])
-
-
-_SUPPLIED = frozenset({"policy_entropy"})
-"""Measurements that the learner can hand to teachers in `Outcome.extras`."""
 
 
 def adjusted(recipe: Recipe, config: TrainConfig) -> Recipe:

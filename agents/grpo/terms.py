@@ -60,7 +60,8 @@ class Selection:
         weight = self.reduction(batch, keep)
         for factor in self.weights:
             weight = weight * factor(batch, advantage)
-        return weight
+        advised = [t.weight for t in batch.trajectories]
+        return weight if all(w == 1.0 for w in advised) else weight * batch.per_token(torch.tensor(advised))
 
 
 def trained_episodes(advantage: Tensor, weight: Tensor, loss: LossTerms, batch: Batch) -> list[int]:

@@ -112,6 +112,7 @@ class Trajectory:
         nodes: the path through the group's tree; () for a trajectory that shares nothing.
         advantage: an advantage assigned beforehand (replayed episodes), or None.
         guided: the share of the solution that was given away, in [0, 1].
+        weight: what the curriculum says that its tokens count in the loss, at least 0.
     """
 
     task_id: str
@@ -131,6 +132,7 @@ class Trajectory:
     nodes: tuple[Node, ...] = ()
     advantage: float | None = None
     guided: float = 0.0
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         if self.nodes and sum(node.tokens for node in self.nodes) != self.action_tokens:
