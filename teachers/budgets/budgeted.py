@@ -90,7 +90,10 @@ class Budgeted(Combined):
 
     def rate(self, task: Any) -> float:
         """The estimated success rate of a task; 1/2 where nothing is known."""
-        successes, episodes = self._rates.get(task_key(task), (0.0, 0.0))
+        return self._rate(task_key(task))
+
+    def _rate(self, key: str) -> float:
+        successes, episodes = self._rates.get(key, (0.0, 0.0))
         total = episodes + sum(self.prior)
         return (successes + self.prior[0]) / total if total > 0 else 0.5
 
@@ -111,7 +114,7 @@ class Budgeted(Combined):
         draws = super()._draw(k)
         train = [place for place, draw in enumerate(draws) if draw.train]
         budget = len(train) * self.rollouts
-        rates = np.array([self.rate(draws[place].task) for place in train])
+        rates = np.array([self._rate(draws[place].record[2]) for place in train])
         counts = np.asarray(self.allocate(rates, budget, self.low, self.high, **self.params))
         if counts.shape != rates.shape or counts.sum() != budget:
             raise InputError(

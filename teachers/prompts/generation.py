@@ -93,7 +93,9 @@ class Source:
         """The task of a seed."""
         if isinstance(seed, dict):
             return seed["task"]
-        return self.domain.task(seed, rng) if isinstance(self.domain, Arms) else self.domain.decode(np.array(seed))
+        if isinstance(self.domain, Arms):
+            return self.domain.task(self.index(seed), rng)
+        return self.domain.decode(np.array(seed))
 
     def seed(self, task: Any) -> Seed:
         """The seed of a task of the space. Raises InputError for any other."""

@@ -113,7 +113,7 @@ class WebRL(Teacher):
     def _keep(self, seeds: list[Seed]) -> np.ndarray:
         """bool[m]: whether any head's value lies in the band."""
         values = self.values(seeds)
-        return ((values >= self.band[0]) & (values <= self.band[1])).any(1)
+        return np.asarray(((values >= self.band[0]) & (values <= self.band[1])).any(1))
 
     def _draw(self, k: int) -> list[Draw]:
         rng, source = self._rng, self.source

@@ -1,0 +1,157 @@
+"""CLPO (arXiv 2509.25004): prompts that are too hard are asked for in simpler words, those of middling difficulty in
+other words.
+
+The teacher only says what to do with a prompt; rewriting it is the learner's part, and the answer must stay the one
+that the prompt had. The released code shows the rewriter the right answer, which may so end up in the question; here
+nothing but the prompt's own task is ever passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Draw, Evidence, share, whole_number
+from ..registry import register
+from ..signals import success_rate
+from .base import PromptTeacher
+from .latest import Latest
+from .screening import Turns
+
+MODES = {"hard_only": ("simplify",), "medium_only": ("diversify",), "both": ("simplify", "diversify")}
+
+
+@register("clpo")
+class CLPO(PromptTeacher):
+    """Passes over the prompts, and asks for rewritten ones where the last accuracy was low or middling.
+
+    After each group of a prompt as it stands, its accuracy says what it is: hard up to 0.3, medium up to 0.7, easy
+    above. A hard one is proposed again with ``meta["rewrite"] = "simplify"``, a medium one with "diversify"; rewritten
+    prompts make up at most half of a batch, the others come in shuffled passes over the list. (The paper rewrites
+    within the step; a teacher that never waits proposes it in the next.) ``meta["kl_scale"]`` is what to multiply the
+    KL coefficient by: 0.5 for a prompt last seen as hard, else 1.
+
+    A rewritten prompt's outcome counts for `metrics` (rescued: both outcomes in its group), not for the accuracy.
+
+    Args:
+        space, bins: see `PromptTeacher`.
+        mode: which prompts are rewritten: "hard_only", "medium_only" or "both".
+        hard, medium: the highest accuracies of a hard and of a medium prompt, 0 <= hard < medium <= 1.
+        hard_kl: ``kl_scale`` of hard prompts, in [0, 1].
+        group: single returns that make a group; the paper rolls out 4.
+        queue: prompts that wait to be rewritten, at most; the oldest give way.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2509.25004"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        mode: Literal["hard_only", "medium_only", "both"] = "both",
+        hard: float = 0.3,
+        medium: float = 0.7,
+        hard_kl: float = 0.5,
+        group: int = 4,
+        queue: int = 4096,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        if mode not in MODES:
+            raise InputError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}.")
+        self.hard, self.medium, self.hard_kl = share("hard", hard), share("medium", medium), share("hard_kl", hard_kl)
+        if not self.hard < self.medium:
+            raise InputError(f"hard={hard:g} must lie below medium={medium:g}.")
+        whole_number("group", group, low=2)
+        whole_number("queue", queue, low=1)
+        self.mode, self.queue = mode, int(queue)
+        super().__init__(
+            space,
+            bins=bins,
+            settings={
+                "mode": mode,
+                "hard": self.hard,
+                "medium": self.medium,
+                "hard_kl": self.hard_kl,
+                "group": int(group),
+                "queue": self.queue,
+            },
+            **common,
+        )
+        self.latest = Latest(self.pool.n, int(group))
+        self._waiting: dict[int, str] = {}  # prompts to rewrite, the oldest first
+        self._turns = Turns(self.pool.n)
+        self._rewritten, self._rescued = 0, 0
+
+    def grade(self, accuracy: float) -> str:
+        """ "hard", "medium" or "easy"."""
+        return "hard" if accuracy <= self.hard else "medium" if accuracy <= self.medium else "easy"
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
+        return self._turns.take(k, self._rng), np.nan, "explore"
+
+    def _draw(self, k: int) -> list[Draw]:
+        rewrites = [(index, self._waiting.pop(index)) for index in list(self._waiting)[: k // 2]]
+        draws = [
+            Draw([index, how], self.pool.task(index, self._rng), origin="edit", meta=self._meta(index, rewrite=how))
+            for index, how in rewrites
+        ]
+        for draw in super()._draw(k - len(draws)):
+            draws.append(replace(draw, record=[draw.record, None], meta=self._meta(draw.record)))
+        return draws
+
+    def _meta(self, index: int, **advice: str) -> dict[str, Any]:
+        hard = self.grade(self.latest.rate[index]) == "hard"
+        return {**advice, "kl_scale": self.hard_kl if hard else 1.0}
+
+    def _record(self, task: Any) -> Any:
+        return [self.pool.arm(task), None]
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            index, how = item.record
+            if how is not None:
+                self._rewritten += 1
+                self._rescued += 0 < success_rate(item) < 1
+            elif self.latest.add(index, item):
+                self._note(index)
+
+    def _note(self, index: int) -> None:
+        how = {"hard": "simplify", "medium": "diversify"}.get(self.grade(self.latest.rate[index]))
+        self._waiting.pop(index, None)
+        if how in MODES[self.mode]:
+            self._waiting[index] = str(how)
+        if len(self._waiting) > self.queue:
+            del self._waiting[next(iter(self._waiting))]
+
+    def _metrics(self) -> dict[str, float]:
+        known = self.latest.rate[self.latest.size > 0]
+        hard, medium = (known <= self.hard).sum(), (known <= self.medium).sum()
+        shares = {"hard": hard, "medium": medium - hard, "easy": len(known) - medium}
+        return {
+            **{f"share_{name}": float(count / max(len(known), 1)) for name, count in shares.items()},
+            "rewritten": self._rewritten,
+            "rescued": self._rescued,
+        }
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "latest": self.latest.save(),
+            "waiting": [[index, how] for index, how in self._waiting.items()],
+            "turns": self._turns.save(),
+            "counts": [self._rewritten, self._rescued],
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.latest.restore(own["latest"])
+        self._waiting = {int(index): str(how) for index, how in own["waiting"]}
+        self._turns.restore(own["turns"])
+        self._rewritten, self._rescued = map(int, own["counts"])

@@ -1,0 +1,139 @@
+"""CurES (arXiv 2510.01037): prompts in proportion to exp(sqrt(p(1-p)) / tau).
+
+The paper bounds the gain of one policy step on a prompt by the standard deviation sqrt(p(1-p)) of its reward, so that
+prompts are drawn, and rollouts shared out, by that number. In go the successes of each group, out come proposals; with
+``rollouts`` also how many episodes each gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..arms.base import effective_number, softmax
+from ..budgets.allocators import cures as neyman
+from ..protocol import Common, Draw, Evidence, finite, whole_number
+from ..registry import register
+from ..signals import PassRates
+from .base import PromptTeacher
+from .screening import in_turn, positive, restored
+
+RELEASED = 0.01  # the released code's constant
+
+
+@register("cures")
+class CurES(PromptTeacher):
+    """Draws prompts by the softmax of the estimated standard deviation of their reward.
+
+    Success rates are means of a Beta posterior to which every group is added. The paper probes each prompt with four
+    rollouts first; here one never seen has the prior's mean, 1/2, at which the weight is highest.
+
+    Args:
+        space, bins: see `PromptTeacher`.
+        tau: temperature > 0. No value is published that would matter (see `temperature`); 0.1 makes a prompt of rate
+            0.5 seven times as likely as one of rate 0.1.
+        temperature: "fixed" is tau for all; "released" follows the released code, where each prompt has its own,
+            (1 + its groups so far) / 0.01, so that no two probabilities differ by more than half a percent.
+        prior: (alpha, beta) of the posterior, both positive.
+        subsets: the prompts are dealt into this many disjoint subsets, of which one is in use at a time; the paper has
+            15. The posterior starts afresh with each.
+        batches: batches observed until the next subset is taken (after the last the first again).
+        rollouts: mean number of rollouts of a proposal, which are then shared out within each batch by the same
+            standard deviation, two at least; None leaves n open.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2510.01037"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        tau: float = 0.1,
+        temperature: Literal["fixed", "released"] = "fixed",
+        prior: tuple[float, float] = (1.0, 1.0),
+        subsets: int = 1,
+        batches: int = 8,
+        rollouts: int | None = None,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        if temperature not in ("fixed", "released"):
+            raise InputError(f"temperature={temperature!r} must be 'fixed' or 'released'.")
+        if len(prior) != 2 or min(finite(prior, "prior")) <= 0:
+            raise InputError(f"prior={prior!r} must be two positive numbers, alpha and beta.")
+        whole_number("subsets", subsets, low=1)
+        whole_number("batches", batches, low=1)
+        if rollouts is not None:
+            whole_number("rollouts", rollouts, low=2)
+        self.tau, self.temperature, self.rollouts = positive("tau", tau), temperature, rollouts
+        self.subsets, self.batches = int(subsets), int(batches)
+        super().__init__(
+            space,
+            bins=bins,
+            settings={
+                "tau": self.tau,
+                "temperature": temperature,
+                "prior": [float(value) for value in prior],
+                "subsets": self.subsets,
+                "batches": self.batches,
+                "rollouts": rollouts,
+            },
+            **common,
+        )
+        if self.subsets > self.pool.n:
+            raise InputError(f"subsets={subsets} are more than the {self.pool.n} tasks; give fewer.")
+        self.rates = PassRates(self.pool.n, prior)
+        deal = np.arange(self.pool.n) % self.subsets
+        self.subset = self._rng.permutation(deal) if self.subsets > 1 else deal
+        self.current, self._seen = 0, 0
+
+    def _logits(self) -> np.ndarray:
+        p = self.rates.mean
+        temperature = self.tau if self.temperature == "fixed" else (self.rates.visits + 1) / RELEASED
+        return np.where(self.subset == self.current, np.sqrt(p * (1 - p)) / temperature, -np.inf)
+
+    def distribution(self) -> np.ndarray:
+        return softmax(self._logits(), 1.0)
+
+    def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
+        return *in_turn(self._logits(), k, self._rng), "exploit"
+
+    def _draw(self, k: int) -> list[Draw]:
+        draws = super()._draw(k)
+        if self.rollouts is None:
+            return draws
+        total = k * self.rollouts
+        counts = neyman(self.rates.mean[[draw.record for draw in draws]], total, 2, total)
+        return [replace(draw, n=n) for draw, n in zip(draws, counts.tolist(), strict=True)]
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        self.rates.learn(evidence)
+        self._seen += 1
+        if self.subsets > 1 and self._seen >= self.batches:
+            self.current, self._seen = (self.current + 1) % self.subsets, 0
+            self.rates.reset()
+
+    def _metrics(self) -> dict[str, float]:
+        return {"effective_prompts": effective_number(self.distribution()), "subset": self.current}
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "rates": self.rates.save(),
+            "subset": self.subset.tolist() if self.subsets > 1 else None,
+            "current": self.current,
+            "seen": self._seen,
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        if own["subset"] is not None:
+            self.subset = restored(own["subset"], self.subset)
+        self.rates.restore(own["rates"])
+        self.current, self._seen = int(own["current"]), int(own["seen"])

@@ -1,0 +1,48 @@
+"""What the latest group of each task said: the memory of selectors that go by the present accuracy alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..protocol import Evidence
+from .screening import Tallies
+
+
+class Latest:
+    """The success rate of each of n tasks in its latest group; single episodes are collected into groups first.
+
+    Args:
+        n: tasks.
+        group: single episodes that make a group.
+
+    Attributes:
+        rate: float64[n], NaN where no group is complete yet.
+        size: int64[n], episodes in that group, 0 where there is none.
+    """
+
+    def __init__(self, n: int, group: int):
+        self.rate = np.full(n, np.nan)
+        self.size = np.zeros(n, dtype=np.int64)
+        self._tallies = Tallies(group)
+
+    def add(self, task: int, evidence: Evidence) -> bool:
+        """Count the episodes of one outcome; whether they complete a group."""
+        done = self._tallies.add(replace(evidence, record=task))
+        if done is not None:
+            self.rate[task], self.size[task] = done
+        return done is not None
+
+    def save(self) -> dict[str, Any]:
+        known = np.flatnonzero(self.size)
+        columns = [known.tolist(), self.rate[known].tolist(), self.size[known].tolist()]
+        return {"known": columns, "waiting": self._tallies.save()}
+
+    def restore(self, saved: Any) -> None:
+        index, rate, size = saved["known"]
+        self.rate[:], self.size[:] = np.nan, 0
+        if index:
+            self.rate[np.array(index)], self.size[np.array(index)] = rate, size
+        self._tallies.restore(saved["waiting"])

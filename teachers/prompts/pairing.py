@@ -1,0 +1,145 @@
+"""Positive-negative pairing (arXiv 2602.03452): a prompt that is rarely solved beside one that is rarely failed.
+
+Normalised within its group, the rare outcome has the large advantage (2.47 against 0.35 with one of eight): a rare
+success on a hard prompt says what to do, a rare failure on an easy one what not to do. Prompts are probed first, then
+proposed in such pairs, with the weights of the two outcomes in ``meta``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Draw, Evidence, finite, whole_number
+from ..registry import register
+from .base import PromptTeacher
+from .latest import Latest
+from .screening import Turns
+
+
+@register("pairing")
+class Pairing(PromptTeacher):
+    """Probes prompts, then serves pairs of a hard but solvable and an easy but brittle one.
+
+    By its latest group, a prompt is hard but solvable where at most `odd` of `group` episodes succeeded and one did,
+    easy but brittle where at most that many failed and one did. Each pair joins one of each, drawn uniformly, in
+    consecutive proposals: ``meta`` has the pair's number ("pair"), the side ("role": "hard" or "easy"), the place of
+    the other in the list ("partner"), and what to multiply the advantages of successes and of failures by
+    ("success_weight" 1, "failure_weight"). (Multiplying rewards would be undone by normalising within the group.)
+
+    Where a side is empty, and in `probe` of each batch until all were seen, prompts are proposed for evaluation only,
+    those not probed for longest first.
+
+    Args:
+        space, bins: see `PromptTeacher`.
+        group: n of every proposal, and single returns that make a group; the paper has 8.
+        odd: the most odd outcomes in a group, at least 1 and less than half of it. No value is published.
+        failure_weight: lambda_neg, positive. No value is published.
+        probe: share of each batch that probes while there are prompts never seen, in [0, 1].
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2602.03452"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        group: int = 8,
+        odd: int = 2,
+        failure_weight: float = 1.0,
+        probe: float = 0.5,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        whole_number("group", group, low=3)
+        whole_number("odd", odd, low=1)
+        if not 2 * odd < group:
+            raise InputError(f"odd={odd} must be less than half of group={group}.")
+        self.failure_weight = finite([failure_weight], "failure_weight")[0]
+        if self.failure_weight <= 0:
+            raise InputError(f"failure_weight={failure_weight:g} must be positive.")
+        if not 0 <= finite([probe], "probe")[0] <= 1:
+            raise InputError(f"probe={probe:g} must lie in [0, 1].")
+        self.group, self.odd, self.probe = int(group), int(odd), float(probe)
+        super().__init__(
+            space,
+            bins=bins,
+            settings={
+                "group": self.group,
+                "odd": self.odd,
+                "failure_weight": self.failure_weight,
+                "probe": self.probe,
+            },
+            **common,
+        )
+        self.latest = Latest(self.pool.n, self.group)
+        self._turns = Turns(self.pool.n)
+        self._halves: deque[tuple[int, int, str, int]] = deque()  # index, pair, role, partner: second halves to come
+        self._pairs = 0
+
+    def sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64[] each: the prompts that are hard but solvable now, and those that are easy but brittle."""
+        rate, few = self.latest.rate, self.odd / self.group + 1e-9
+        known = self.latest.size > 0
+        return np.flatnonzero(known & (rate > 0) & (rate <= few)), np.flatnonzero(
+            known & (rate < 1) & (rate >= 1 - few)
+        )
+
+    def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
+        return self._turns.take(k, self._rng), np.nan, "explore"
+
+    def _draw(self, k: int) -> list[Draw]:
+        hard, easy = self.sides()
+        unseen = bool((self.latest.size == 0).any())
+        served = k - int(self.probe * k + self._rng.random()) if unseen else k
+        while len(self._halves) < served and len(hard) and len(easy):
+            first, second = int(self._rng.choice(hard)), int(self._rng.choice(easy))
+            self._halves.append((first, self._pairs, "hard", second))
+            self._halves.append((second, self._pairs, "easy", first))
+            self._pairs += 1
+        draws = [self._half(*self._halves.popleft()) for _ in range(min(served, len(self._halves)))]
+        self._turns.mark(np.array([draw.record for draw in draws], dtype=np.int64))
+        return draws + super()._draw(k - len(draws))
+
+    def _half(self, index: int, pair: int, role: str, partner: int) -> Draw:
+        meta = {
+            "pair": pair,
+            "role": role,
+            "partner": partner,
+            "success_weight": 1.0,
+            "failure_weight": self.failure_weight,
+        }
+        return Draw(index, self.pool.task(index, self._rng), origin="exploit", n=self.group, meta=meta)
+
+    def _advice(self, index: int) -> dict[str, Any]:
+        return {"n": self.group, "train": False}
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            self.latest.add(int(item.record), item)
+
+    def _metrics(self) -> dict[str, float]:
+        hard, easy = self.sides()
+        return {"hard": len(hard), "easy": len(easy), "pairs": self._pairs}
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "latest": self.latest.save(),
+            "turns": self._turns.save(),
+            "halves": [list(half) for half in self._halves],
+            "pairs": self._pairs,
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.latest.restore(own["latest"])
+        self._turns.restore(own["turns"])
+        self._halves = deque((int(i), int(pair), str(role), int(j)) for i, pair, role, j in own["halves"])
+        self._pairs = int(own["pairs"])

@@ -1,0 +1,150 @@
+"""PuzzleCraft / PC-GRPO (arXiv 2512.14944): prompts of middling difficulty to which the student gives many answers.
+
+The weight of a group is 4 d(1-d) sqrt(d_pi): d is its mean reward, d_pi how dispersed its answers are. In the paper it
+multiplies the group's loss; a teacher can do the same in expectation by sampling prompts in that proportion, or pass
+the weight on. `group_weight` and the measures of dispersion are there for learners that weigh the group at hand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, Outcome, finite, share, whole_number
+from ..registry import Preset, register
+from ..signals import Groups
+from .base import PromptTeacher
+from .screening import in_turn, restored
+
+
+@register("puzzlecraft")
+class PuzzleCraft(PromptTeacher):
+    """Weighs prompts by difficulty times dispersion of the answers in their latest group.
+
+    The dispersion comes from the extra "answer_entropy", in [0, 1], where outcomes carry it (its mean over the group;
+    see `answer_entropy` and `permutation_dispersion`); without it, it counts as 1. A prompt not seen yet has weight 1,
+    the highest there is at the paper's `scale`.
+
+    Args:
+        space, bins: see `PromptTeacher`.
+        mode: "sample" draws prompts in proportion to their weights; "weight" draws them uniformly and passes the weight
+            as ``meta["weight"]``.
+        scale: lambda, positive.
+        gamma: exponent of the dispersion, at least 0.
+        floor: share of proposals that are uniform in mode "sample", so that a prompt of weight 0 is seen again.
+        group: single returns that make a group; the paper has 8.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2512.14944"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        mode: Literal["sample", "weight"] = "sample",
+        scale: float = 4.0,
+        gamma: float = 0.5,
+        floor: float = 0.1,
+        group: int = 8,
+        bins: int | Sequence[int] | None = None,
+        **common: Unpack[Common],
+    ):
+        if mode not in ("sample", "weight"):
+            raise InputError(f"mode={mode!r} must be 'sample' or 'weight'.")
+        self.scale, self.gamma = finite([scale], "scale")[0], finite([gamma], "gamma")[0]
+        if self.scale <= 0 or self.gamma < 0:
+            raise InputError(f"scale={scale:g} must be positive and gamma={gamma:g} at least 0.")
+        whole_number("group", group, low=2)
+        self.mode, self.floor = mode, share("floor", floor)
+        settings = {"mode": mode, "scale": self.scale, "gamma": self.gamma, "floor": self.floor, "group": int(group)}
+        super().__init__(space, bins=bins, settings=settings, **common)
+        self.weights = np.ones(self.pool.n)
+        self._groups, self._dispersions = Groups(int(group)), Groups(int(group))
+
+    def distribution(self) -> np.ndarray:
+        n, total = self.pool.n, self.weights.sum()
+        if self.mode == "weight" or total == 0:
+            return np.full(n, 1 / n)
+        return (1 - self.floor) * self.weights / total + self.floor / n
+
+    def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
+        with np.errstate(divide="ignore"):
+            return *in_turn(np.log(self.distribution()), k, self._rng), "exploit"
+
+    def _advice(self, index: int) -> dict[str, Any]:
+        return {"meta": {"weight": float(self.weights[index])}} if self.mode == "weight" else {}
+
+    def observe(self, outcomes: Sequence[Outcome]) -> None:
+        for outcome in outcomes:
+            if any(not 0 <= value <= 1 for value in outcome.extras.get("answer_entropy", ())):
+                raise InputError(f"answer_entropy of outcome {outcome.id} lies outside [0, 1]; normalise it.")
+        super().observe(outcomes)
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            given = np.array(item.outcome.extras.get("answer_entropy", np.ones(len(item.returns))))
+            task = int(item.record)
+            returns, dispersions = self._groups.add(task, item.returns), self._dispersions.add(task, given)
+            if returns is not None and dispersions is not None:
+                dispersion = float(dispersions.mean())
+                self.weights[task] = group_weight(returns, dispersion, scale=self.scale, gamma=self.gamma)
+
+    def _metrics(self) -> dict[str, float]:
+        return {"mean_weight": float(self.weights.mean()), "idle": float((self.weights <= 1e-9).mean())}
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights.tolist(),
+            "groups": self._groups.save(),
+            "dispersions": self._dispersions.save(),
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.weights = restored(own["weights"], self.weights)
+        self._groups.restore(own["groups"])
+        self._dispersions.restore(own["dispersions"])
+
+
+def group_weight(returns: np.ndarray, dispersion: float = 1.0, *, scale: float = 4.0, gamma: float = 0.5) -> float:
+    """scale d(1-d) dispersion^gamma, with d the mean of the returns in [0, 1] (arXiv 2512.14944, section 3.3)."""
+    d = float(np.mean(returns))
+    return scale * d * (1 - d) * dispersion**gamma
+
+
+def answer_entropy(answers: Sequence[Hashable], options: int) -> float:
+    """Entropy of the answers of one group over ln(options), in [0, 1]: 0 where all are the same.
+
+    Args:
+        answers: the answer of each episode.
+        options: K, how many answers the question allows, at least 2 and no fewer than were given.
+    """
+    counts = np.array(list(Counter(answers).values()), dtype=np.float64)
+    whole_number("options", options, low=2)
+    if not len(counts) or len(counts) > options:
+        raise InputError(f"{len(counts)} different answers to a question of {options} options; give 1 to {options}.")
+    shares = counts / counts.sum()
+    return max(0.0, -float((shares * np.log(shares)).sum()) / math.log(options))
+
+
+def permutation_dispersion(answers: Sequence[Sequence[Hashable]]) -> float:
+    """(different ones - 1) / (answers - 1) of a group of permutations, in [0, 1]; 0 for a single answer."""
+    different = len({tuple(answer) for answer in answers})
+    return (different - 1) / (len(answers) - 1) if len(answers) > 1 else 0.0
+
+
+Preset(
+    "pc-grpo",
+    PuzzleCraft,
+    "Uniform prompts, each with the weight of its group in the loss (PC-GRPO).",
+    "2512.14944",
+    mode="weight",
+)

@@ -1,0 +1,123 @@
+"""PuzzleCraft / PC-GRPO (arXiv 2512.14944): difficulty times dispersion of answers."""
+
+from __future__ import annotations
+
+import math
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from palaestra.errors import InputError
+from palaestra.teachers import Outcome, make
+from palaestra.teachers.prompts.puzzlecraft import answer_entropy, group_weight, permutation_dispersion
+
+ONE_OF_EIGHT = np.array([1.0] + [0.0] * 7)
+
+
+def puzzlecraft(name="puzzlecraft", n=4, **options):
+    return make(name, gym.spaces.Discrete(n), **options)
+
+
+def test_one_answer_against_seven_alike_weighs_0_2006():
+    dispersion = answer_entropy("ABBBBBBB", 6)
+    assert dispersion == pytest.approx(0.2103, abs=5e-5)
+    assert group_weight(ONE_OF_EIGHT, dispersion) == pytest.approx(0.2006, abs=5e-5)
+
+
+def test_the_same_accuracy_with_many_answers_weighs_0_4303():
+    dispersion = answer_entropy("ABBCCDEF", 6)
+    assert dispersion == pytest.approx(0.9671, abs=5e-5)
+    assert group_weight(ONE_OF_EIGHT, dispersion) == pytest.approx(0.4303, abs=5e-5)
+
+
+def test_half_right_with_answers_as_different_as_can_be_weighs_1():
+    assert group_weight(np.array([1.0, 0.0]), answer_entropy("ABCDEF", 6)) == pytest.approx(1.0)
+
+
+def test_groups_all_right_all_wrong_or_all_the_same_weigh_nothing():
+    assert group_weight(np.ones(8)) == 0.0
+    assert group_weight(np.zeros(8)) == 0.0
+    assert group_weight(ONE_OF_EIGHT, answer_entropy("A" * 8, 6)) == 0.0
+
+
+def test_permutations_disperse_by_how_many_differ():
+    assert permutation_dispersion([[1, 2, 3]] * 5) == 0.0
+    assert permutation_dispersion([[1, 2, 3], [1, 3, 2], [1, 2, 3], [3, 2, 1]]) == pytest.approx(2 / 3)
+    assert permutation_dispersion([[1, 2], [2, 1]]) == 1.0
+    assert permutation_dispersion([[1, 2]]) == 0.0
+
+
+@pytest.mark.parametrize(("answers", "options"), [("ABC", 2), ("", 4), ("A", 1)])
+def test_more_answers_than_options_or_none_are_refused(answers, options):
+    with pytest.raises(InputError, match="options"):
+        answer_entropy(answers, options)
+
+
+def test_prompts_are_sampled_in_proportion_to_the_weight_of_their_group():
+    teacher = puzzlecraft(floor=0.0, n=3)
+    for task, right in ((0, 4), (1, 1), (2, 0)):
+        teacher.update(task, [1.0] * right + [0.0] * (8 - right))
+    assert teacher.weights == pytest.approx([1.0, 0.4375, 0.0])
+    assert teacher.distribution() == pytest.approx([1 / 1.4375, 0.4375 / 1.4375, 0.0])
+    drawn = [teacher.propose(1)[0].task for _ in range(3000)]
+    assert np.mean(np.array(drawn) == 0) == pytest.approx(1 / 1.4375, abs=0.03)
+    assert 2 not in drawn
+
+
+def test_the_dispersion_of_the_answers_is_taken_where_it_is_given():
+    teacher = puzzlecraft()
+    first, second = teacher.propose(2)
+    half = [1.0, 1.0, 0.0, 0.0]
+    teacher.observe(
+        [
+            Outcome(first.id, first.task, half, extras={"answer_entropy": [0.25] * 4}),
+            Outcome(second.id, second.task, half),
+        ]
+    )
+    assert teacher.weights[first.task] == pytest.approx(math.sqrt(0.25))
+    assert teacher.weights[second.task] == pytest.approx(1.0)
+
+
+def test_an_entropy_that_is_not_normalised_is_refused_and_nothing_learned():
+    teacher = puzzlecraft()
+    first, second = teacher.propose(2)
+    outcomes = [
+        Outcome(first.id, first.task, [1.0, 0.0]),
+        Outcome(second.id, second.task, [1.0, 0.0], extras={"answer_entropy": [1.7, 1.7]}),
+    ]
+    before = teacher.state_dict()
+    with pytest.raises(InputError, match="answer_entropy"):
+        teacher.observe(outcomes)
+    assert teacher.state_dict() == before
+
+
+def test_prompts_of_no_weight_come_again_by_the_floor():
+    teacher = puzzlecraft(floor=0.2)
+    teacher.update(0, [1.0] * 8)
+    assert teacher.distribution()[0] == pytest.approx(0.05)
+    for task in range(1, 4):
+        teacher.update(task, [0.0] * 8)
+    assert teacher.distribution().tolist() == [0.25] * 4
+
+
+def test_the_preset_samples_uniformly_and_passes_the_weight_on():
+    teacher = puzzlecraft("pc-grpo")
+    teacher.update(2, [1.0] + [0.0] * 7)
+    assert teacher.distribution().tolist() == [0.25] * 4
+    assert {p.task: p.meta["weight"] for p in teacher.propose(4)} == {0: 1.0, 1: 1.0, 2: 0.4375, 3: 1.0}
+
+
+def test_single_returns_make_a_group_with_their_entropies():
+    teacher = puzzlecraft(n=1, group=4)
+    for ret, entropy in ((1.0, 0.0), (0.0, 0.5), (1.0, 0.5)):
+        proposal = teacher.propose(1)[0]
+        teacher.observe([Outcome(proposal.id, proposal.task, [ret], extras={"answer_entropy": [entropy]})])
+    assert teacher.weights[0] == 1.0
+    teacher.update(0, 0.0)  # its entropy counts as 1
+    assert teacher.weights[0] == pytest.approx(math.sqrt(0.5))
+
+
+@pytest.mark.parametrize("bad", [{"mode": "loss"}, {"scale": 0}, {"gamma": -1}, {"floor": 2}, {"group": 1}])
+def test_options_out_of_range_are_refused(bad):
+    with pytest.raises(InputError, match=next(iter(bad))):
+        puzzlecraft(**bad)
