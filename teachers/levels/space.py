@@ -31,7 +31,6 @@ class LevelSpace(ABC):
         signature: JSON-able description.
         size: how many levels there are, or None where they cannot be counted.
         editable: whether `mutate` can be called.
-        cells: a coarser key for `Archive`, see `cell`.
     """
 
     signature: Any

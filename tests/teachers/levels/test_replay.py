@@ -248,6 +248,15 @@ def test_sfl_evaluates_keeps_the_most_learnable_and_mixes_them_half_and_half():
     assert len(teacher.buffer) == 0
 
 
+def test_sfl_keeps_no_level_of_its_random_half_even_where_there_is_room():
+    teacher = make("sfl", LINE, capacity=100, resample=(20, 50))
+    run(teacher, 5, 4)
+    kept = set(teacher.buffer.keys)
+    assert len(kept) == 20
+    run(teacher, 5, 8)
+    assert set(teacher.buffer.keys) == kept
+
+
 def test_sfl_is_not_stalled_by_outcomes_that_never_come():
     teacher = make("sfl", LINE, capacity=4, resample=(10, 10))
     phases = set()

@@ -1,0 +1,144 @@
+"""Go-Explore's archive over levels: return to what was seldom chosen, and explore from there (arXiv 1901.10995).
+
+Every task lands in a cell; the archive keeps one level per cell, the best found. A proposal picks a cell by how rarely
+it was chosen and seen, and edits its level. The other half of Go-Explore, returning to a state inside an episode and
+training backwards along the way there, belongs to environments that can be set to a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..arms.base import pick
+from ..protocol import Common, Draw, Evidence, Teacher, finite, whole_number
+from ..registry import register
+from .space import as_levels
+
+
+def count_weights(counts: Any, weight: float = 1.0, power: float = 0.5) -> np.ndarray:
+    """``weight`` / (count + 1)^``power``, the part of a cell's weight that one count gives (released code's form)."""
+    return weight / (np.asarray(counts, dtype=np.float64) + 1.0) ** power
+
+
+@register("go-explore")
+class GoExplore(Teacher):
+    """Edits levels from an archive of cells, rarely chosen and rarely seen ones first.
+
+    An outcome puts its level into its cell if the cell is new, the mean return higher, or equal at lower `Outcome.cost`
+    (a shorter way); the cell's counts then start again. A full archive forgets the cell of the smallest weight.
+
+    Args:
+        space: ParamSpace, Box, Discrete, a list of tasks, or `Levels`.
+        bins: intervals per continuous axis that make a cell; a finite axis, a list and `Levels` have one cell per key.
+        edits: edits from a cell's level to the next proposal.
+        power: p of the counts' weights.
+        chosen, seen: weights of how often a cell was chosen, and how often an outcome fell into it. The released code's
+            defaults.
+        capacity: cells kept (the paper sets no bound).
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range, or `Levels` that have no ``mutate``.
+    """
+
+    kind = "levels"
+    paper = "1901.10995"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        bins: int = 10,
+        edits: int = 1,
+        power: float = 0.5,
+        chosen: float = 1.0,
+        seen: float = 0.1,
+        capacity: int = 10_000,
+        **common: Unpack[Common],
+    ):
+        for name, value in {"bins": bins, "edits": edits, "capacity": capacity}.items():
+            whole_number(name, value, low=1)
+        if min(finite([power, chosen, seen], "power, chosen or seen")) < 0 or chosen + seen == 0:
+            raise InputError(f"power={power:g}, chosen={chosen:g} and seen={seen:g} must not be negative or all 0.")
+        self.levels = as_levels(space)
+        if not self.levels.editable:
+            raise InputError("go-explore edits levels; give these Levels mutate=.")
+        self.bins, self.edits, self.power, self.capacity = int(bins), int(edits), float(power), int(capacity)
+        self.emphasis = np.array([chosen, seen], dtype=np.float64)
+        settings = {"bins": self.bins, "edits": self.edits, "power": self.power, "capacity": self.capacity}
+        super().__init__(self.levels.signature, settings={**settings, "emphasis": self.emphasis.tolist()}, **common)
+        self._cells: dict[str, int] = {}
+        self._names: list[str] = []
+        self._kept: list[Any] = []
+        self._counts_of = np.zeros((self.capacity, 2), dtype=np.int64)  # chosen, seen
+        self._best = np.zeros((self.capacity, 2))  # return, cost
+
+    def weights(self) -> np.ndarray:
+        """float64[cells]."""
+        return count_weights(self._counts_of[: len(self._kept)], 1.0, self.power) @ self.emphasis
+
+    def _draw(self, k: int) -> list[Draw]:
+        if not self._kept:
+            return [self._drawn(self.levels.generate(self._rng), "warmup") for _ in range(k)]
+        slots = pick(self.weights(), k, self._rng)
+        np.add.at(self._counts_of[:, 0], slots, 1)
+        return [self._drawn(self.levels.mutate(self._kept[s], self.edits, self._rng), "edit") for s in slots.tolist()]
+
+    def _drawn(self, level: Any, origin: str) -> Draw:
+        task = self.levels.task(level, self._rng)
+        return Draw([level, self.levels.cell(task, self.bins)], task, origin=origin)
+
+    def _record(self, task: Any) -> list[Any]:
+        return [self.levels.level(task), self.levels.cell(task, self.bins)]
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            level, cell = item.record
+            found = float(item.returns.mean()), item.outcome.cost or 0.0
+            slot = self._cells.get(cell)
+            if slot is None:
+                slot = self._free_slot()
+                self._cells[cell], self._names[slot] = slot, cell
+            else:
+                best, cost = self._best[slot].tolist()
+                self._counts_of[slot, 1] += 1
+                if (found[0], -found[1]) <= (best, -cost):
+                    continue
+            self._kept[slot], self._best[slot], self._counts_of[slot] = level, found, 0
+
+    def _free_slot(self) -> int:
+        if len(self._kept) < self.capacity:
+            self._kept.append(None)
+            self._names.append("")
+            return len(self._kept) - 1
+        slot = int(self.weights().argmin())
+        del self._cells[self._names[slot]]
+        return slot
+
+    def _metrics(self) -> dict[str, float]:
+        n = len(self._kept)
+        return {"cells": n, "return_max": float(self._best[:n, 0].max()) if n else 0.0}
+
+    def _save(self) -> dict[str, Any]:
+        n = len(self._kept)
+        return {
+            "cells": list(self._names),
+            "kept": list(self._kept),
+            "counts": self._counts_of[:n].tolist(),
+            "best": self._best[:n].tolist(),
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        n = len(own["kept"])
+        if len(set(own["cells"])) != n or n > self.capacity:
+            raise ValueError(f"{len(own['cells'])} cells for {n} levels")
+        counts = np.array(own["counts"], dtype=np.int64).reshape(n, 2)
+        best = np.array(own["best"], dtype=np.float64).reshape(n, 2)
+        self._names = [str(cell) for cell in own["cells"]]
+        self._cells = {cell: slot for slot, cell in enumerate(self._names)}
+        self._kept = list(own["kept"])
+        self._counts_of[:n], self._best[:n] = counts, best
