@@ -16,6 +16,7 @@ from ..errors import unknown_name
 
 # Benchmark -> (module beside this one, one line for --help). A new benchmark is a file and a row.
 BENCHMARKS: dict[str, tuple[str, str]] = {
+    "teachers": ("bench_teachers", "teachers compared on simulated and real students, with a report"),
     "verifiers": ("bench_verifiers", "right and wrong verdicts, and time, over the labelled sheet"),
 }
 

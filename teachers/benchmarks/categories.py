@@ -1,0 +1,113 @@
+"""T3: bandits over categories of tasks, in five worlds between which the best teacher changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..arms.base import ArmTeacher, proportional
+from ..protocol import Common, Evidence, Outcome
+from ..registry import TEACHERS
+from ..students import CategoryStudent
+from .statistics import UNIFORM
+from .table import OURS, Result, Table, make, registered, settings_of
+
+BATCH, GROUP = 64, 8
+CHECKPOINTS = 24
+SLICES = 24
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "R1 transfer": {"length": 240, "arms": 10, "transfer": 1.5, "rate": 0.004},
+    "R1b infeasible": {"length": 240, "arms": 20, "transfer": 1.5, "rate": 0.004, "infeasible": list(range(12, 20))},
+    "R2 transfer, coins": {"length": 240, "arms": 12, "transfer": 1.5, "rate": 0.004, "coins": [1, 5, 9]},
+    "R3 no transfer": {"length": 240, "arms": 10, "transfer": 0.0, "rate": 0.006},
+    "R4 no transfer, coins": {"length": 240, "arms": 12, "transfer": 0.0, "rate": 0.006, "coins": [1, 5, 9]},
+}
+# SEC's temperature decides between nearly uniform and greedy; both are of the paper.
+TUNED = ("sec tau=0.2",)
+
+
+class Variance(ArmTeacher):
+    """In proportion to p (1 - p) of what can be learned, by the student's true rates: it looks into the student."""
+
+    def __init__(self, space: Any, *, student: CategoryStudent, **common: Unpack[Common]):
+        super().__init__(space, **common)
+        self.student = student
+
+    def _probabilities(self) -> np.ndarray:
+        p = self.student.rates()
+        return proportional(p * (1 - p) * self.student.scored)
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        pass
+
+
+def _teachers() -> list[str]:
+    arms = [name for name, made in TEACHERS.items() if getattr(made, "kind", "") == "arms"]
+    return [UNIFORM, *arms, *TUNED, *registered(OURS), "oracle"]
+
+
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
+    student = CategoryStudent(**{name: value for name, value in options.items() if name != "length"}, seed=seed)
+
+    def oracle(space: Any, **common: Any) -> Variance:
+        return Variance(space, student=student, **common)
+
+    built = make(teacher, student.space, seed, {"oracle": oracle})
+    x, y = [0.0], [student.score()]
+    shares = np.zeros((student.arms, min(SLICES, length)))
+    proposing = observing = 0.0
+    for step in range(length):
+        start = time.perf_counter()
+        proposals = built.propose(BATCH)
+        proposing += time.perf_counter() - start
+        arms = np.array([proposal.task for proposal in proposals])
+        trained = np.array([proposal.train for proposal in proposals])
+        returns = np.zeros((len(arms), GROUP))
+        returns[trained] = student.practise(arms[trained], GROUP)
+        if not trained.all():
+            returns[~trained] = student.play(arms[~trained], GROUP)
+        won = (returns > 0).tolist()
+        outcomes = [Outcome(p.id, p.task, row, ok) for p, row, ok in zip(proposals, returns.tolist(), won)]
+        start = time.perf_counter()
+        built.observe(outcomes)
+        observing += time.perf_counter() - start
+        shares[:, step * shares.shape[1] // length] += np.bincount(arms, minlength=student.arms)
+        if (step + 1) * CHECKPOINTS // length > step * CHECKPOINTS // length:
+            x.append(float((step + 1) * BATCH * GROUP))
+            y.append(student.score())
+    total = shares.sum()
+    wasted = shares[~student.scored].sum() / total
+    return Result(
+        score=y[-1],
+        curve=(x, y),
+        measures={"rollouts on what cannot be learned": float(wasted)},
+        heat={"x": "time", "y": "category, easy at the bottom", "slices": [(shares / shares.sum(0)).tolist()]},
+        calls={"propose": 1e6 * proposing / length / BATCH, "observe": 1e6 * observing / length / BATCH},
+        hyperparameters=settings_of(built),
+    )
+
+
+TABLE = Table(
+    name="T3",
+    title="Choosing between categories of tasks",
+    about=(
+        "The student practises categories from easy to hard, 64 groups of 8 attempts at a time; what it learns from "
+        "a group grows with the variance of the results, spreads to neighbouring categories in R1, R1b and R2 only, "
+        "and is nothing for categories that are impossible (R1b) or coin flips (R2, R4). The score is its mean chance "
+        "of success over the learnable categories at the end; a good teacher gains much over uniform practice in R1 "
+        "and loses nothing to it in R2 and R4, where choosing by variance alone is fooled by the coins."
+    ),
+    settings=SETTINGS,
+    run=_run,
+    teachers=_teachers,
+    kinds=frozenset({"box", "arms", "prompts", "levels"}),
+    length="batches of 64",
+    score="mean success",
+    x="attempts",
+    seeds=20,
+    own=frozenset({"oracle"}),
+)

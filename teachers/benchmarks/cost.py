@@ -1,0 +1,92 @@
+"""T2: what a box teacher costs, in time and memory, as the number of tasks that it has seen grows."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..protocol import Outcome, Teacher
+from ..registry import TEACHERS
+from ..students import HypercubeStudent
+from .table import Result, Table, make, settings_of
+
+# Measured over this many tasks before each checkpoint: two of ALP-GMM's periods, so that refits are in it.
+WINDOW = 500
+CHECKPOINTS = (1_000, 10_000, 100_000)
+# Filling up to the next checkpoint may take as long as this; what is beyond is not measured.
+PATIENCE = 60.0
+
+
+def _teachers() -> list[str]:
+    return ["random", *(name for name, made in TEACHERS.items() if getattr(made, "kind", "") == "box")]
+
+
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
+    student = HypercubeStudent(2, 10, options["dimensions"] - 2, seed=seed)
+    built = make(teacher, student.space, seed)
+    measures: dict[str, float] = {}
+    seen, costs, curve = 0, (0.0, 0.0), ([], [])
+    start = time.thread_time()
+    for checkpoint in (*(c for c in CHECKPOINTS if c < length), length):
+        window = min(WINDOW, (checkpoint - seen + 1) // 2)
+        while seen < checkpoint - window and time.thread_time() - start < PATIENCE:
+            count = min(50, checkpoint - window - seen)
+            _practise(built, student, count)
+            seen += count
+        if seen < checkpoint - window:
+            break
+        costs = _measure(built, student, window)
+        seen += window
+        size = len(json.dumps(built.state_dict())) / 1e3
+        measures |= {f"us/task at {checkpoint:,}": sum(costs), f"kB at {checkpoint:,}": size}
+        curve[0].append(float(checkpoint))
+        curve[1].append(sum(costs))
+    return Result(
+        score=sum(costs),
+        curve=curve,
+        measures=measures,
+        calls={"propose": costs[0], "observe": costs[1]},
+        hyperparameters=settings_of(built),
+    )
+
+
+def _practise(teacher: Teacher, student: HypercubeStudent, count: int) -> None:
+    teacher.observe([Outcome(p.id, p.task, (student.episode(p.task),)) for p in teacher.propose(count)])
+
+
+def _measure(teacher: Teacher, student: HypercubeStudent, count: int) -> tuple[float, float]:
+    """Microseconds of processor time per proposal and per outcome, one task at a time."""
+    clock, proposing, observing = time.thread_time, 0.0, 0.0
+    for _ in range(count):
+        start = clock()
+        proposal = teacher.propose(1)[0]
+        proposing += clock() - start
+        outcome = Outcome(proposal.id, proposal.task, (student.episode(proposal.task),))
+        start = clock()
+        teacher.observe((outcome,))
+        observing += clock() - start
+    return 1e6 * proposing / count, 1e6 * observing / count
+
+
+TABLE = Table(
+    name="T2",
+    title="What a teacher costs",
+    about=(
+        "Processor time that a teacher of continuous tasks needs per task (proposing it and learning from its result), "
+        "measured after 1,000, 10,000 and 100,000 tasks in spaces of 2, 6 and 12 axes; the size of its saved state is "
+        "among the further numbers. Less is better, and a cost that stays the same as tasks add up means that long "
+        "runs cost no more than short ones; an episode of a real learner takes at least 1,000 us."
+    ),
+    settings={f"{d} axes": {"length": 100_000, "dimensions": d} for d in (2, 6, 12)},
+    run=_run,
+    teachers=_teachers,
+    kinds=frozenset({"box", "arms", "prompts", "levels"}),
+    length="tasks",
+    score="us per task in the end",
+    x="tasks seen",
+    seeds=1,
+    percent=False,
+    lower=True,
+)

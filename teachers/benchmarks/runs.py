@@ -1,0 +1,202 @@
+"""Runs of the benchmark: one record each, appended to a file as it is done, so that a stopped benchmark goes on.
+
+A run is a table, a setting, a teacher and a seed; the seed is the student's and the teacher's, so that runs are paired
+across teachers. Every run is alone in a process with one thread, and comes out the same whatever else runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from .table import Table, defaults
+
+Key = tuple[str, str, str, int]
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run to be made; ``table`` is where the table is found, as "module:attribute"."""
+
+    table: str
+    setting: str
+    teacher: str
+    seed: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that raised: ``error`` is its type and message."""
+
+    run: Run
+    error: str
+
+
+def load(table: str) -> Table:
+    """The table at "module:attribute"."""
+    module, _, attribute = table.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def plan(
+    tables: Mapping[str, str], teachers: Mapping[str, Sequence[str]], seeds: int | None, length: int | None
+) -> list[Run]:
+    """All runs of some tables (name -> where it is) with the teachers of each, by table, setting and seed, so that
+    teachers alternate and a busy machine slows them alike."""
+    runs = []
+    for name, place in tables.items():
+        table = load(place)
+        for setting, options in table.settings.items():
+            for seed in range(table.seeds if seeds is None else seeds):
+                for teacher in teachers[name]:
+                    runs.append(
+                        Run(place, setting, teacher, seed, int(options["length"] if length is None else length))
+                    )
+    return runs
+
+
+def made(run: Run) -> dict[str, Any]:
+    """What a record depends on besides its key: the setting, the length, and the teacher's options."""
+    table = load(run.table)
+    options = {name: value for name, value in table.settings[run.setting].items() if name != "length"}
+    found = {"length": run.length, "setting": options, "teacher": defaults(run.teacher, table.own)}
+    return json.loads(json.dumps(found))
+
+
+def key(run: Run) -> Key:
+    return load(run.table).name, run.setting, run.teacher, run.seed
+
+
+def play(run: Run) -> dict[str, Any]:
+    """Make one run; its record, JSON-able."""
+    table = load(run.table)
+    result = table.run(table.settings[run.setting], run.teacher, run.seed, run.length)
+    name, setting, teacher, seed = key(run)
+    row = {"table": name, "setting": setting, "teacher": teacher, "seed": seed, "made": made(run)}
+    return json.loads(json.dumps({**row, **dataclasses.asdict(result)}, allow_nan=False))
+
+
+class Records:
+    """A JSON-lines file of records.
+
+    A last line without its end is a run that was cut, and dropped.
+
+    Raises:
+        InputError: another line is no record.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.rows: dict[Key, dict[str, Any]] = {}
+        text = path.read_bytes() if path.is_file() else b""
+        whole, _, cut = text.rpartition(b"\n")
+        for position, line in enumerate(whole.split(b"\n") if whole else [], start=1):
+            try:
+                row = json.loads(line)
+                self.rows[(row["table"], row["setting"], row["teacher"], row["seed"])] = row
+            except (ValueError, KeyError, TypeError):
+                raise InputError(
+                    f"line {position} of {str(path)!r} is no record of a run; remove the line, or choose another --out."
+                ) from None
+        if cut:
+            with path.open("r+b") as file:
+                file.truncate(len(text) - len(cut))
+
+    def missing(self, runs: Sequence[Run]) -> list[Run]:
+        """Those of ``runs`` without a record.
+
+        Raises:
+            InputError: a record was made with other options; nothing here decides which of the two is wanted.
+        """
+        left = []
+        for run in runs:
+            row = self.rows.get(key(run))
+            if row is None:
+                left.append(run)
+            elif row["made"] != (wanted := made(run)):
+                changed = sorted(name for name in wanted if row["made"].get(name) != wanted[name])
+                raise InputError(
+                    f"{str(self.path)!r} holds {' / '.join(map(str, key(run)))} made with another {', '.join(changed)} "
+                    f"({', '.join(repr(row['made'].get(name)) for name in changed)}); choose another --out, or remove "
+                    "the file."
+                )
+        return left
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Append a record and make sure that it is on the disk's side."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            file.write(json.dumps(row).encode() + b"\n")
+        self.rows[(row["table"], row["setting"], row["teacher"], row["seed"])] = row
+
+
+def play_all(runs: Sequence[Run], jobs: int) -> Iterator[dict[str, Any] | Failure]:
+    """The records of ``runs`` as they are done, and a `Failure` for each that raised; at most ``jobs`` at a time.
+
+    A run whose process dies (for lack of memory, say) takes those beside it along; each of them is played again alone,
+    which tells whose fault it was.
+    """
+    left = list(runs)
+    while left:
+        suspects, left = yield from _play(left, jobs)
+        for run in suspects:
+            if (yield from _play([run], 1))[0]:
+                yield Failure(run, "its process died, perhaps for lack of memory.")
+
+
+def _play(runs: list[Run], jobs: int) -> Generator[dict[str, Any] | Failure, None, tuple[list[Run], list[Run]]]:
+    """Play ``runs`` until a process dies; returns those that were being played then, and those not begun."""
+    with _pool(jobs) as pool:
+        playing: dict[Future[dict[str, Any]], Run] = {}
+        for position in range(len(runs) + 1):
+            if position < len(runs):
+                playing[pool.submit(play, runs[position])] = runs[position]
+            # Only as many as are played are submitted, so that it is known which were when a process dies.
+            while len(playing) >= (jobs if position + 1 < len(runs) else 1):
+                for future in wait(playing, return_when=FIRST_COMPLETED).done:
+                    error = future.exception()
+                    if isinstance(error, BrokenProcessPool):
+                        return list(playing.values()), runs[position + 1 :]
+                    run = playing.pop(future)
+                    if isinstance(error, Exception):
+                        yield Failure(run, f"{type(error).__name__}: {' '.join(str(error).split())}")
+                    else:
+                        yield future.result()
+    return [], []
+
+
+@contextmanager
+def _pool(size: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes with one thread each: a new interpreter reads the variables when it loads NumPy."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    # Ctrl-C reaches the whole group; a worker is to end without a word.
+    pool = ProcessPoolExecutor(
+        size,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,192 @@
+"""T4: selectors of prompts, and shares of a budget, on an item-response student under simulated GRPO."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Unpack
+
+import numpy as np
+
+from ..budgets.budgeted import Budgeted
+from ..prompts.base import PromptTeacher, lowest
+from ..protocol import Common, Evidence, Outcome, Proposal, Teacher
+from ..random import RandomTeacher
+from ..registry import TEACHERS
+from ..students import ItemStudent
+from .table import OURS, Result, Table, make, registered, settings_of, split
+
+BATCH, GROUP = 64, 8
+TARGET = 0.8
+CHECKPOINTS = 25
+REMEMBERED = 20_000  # groups that were looked at and may still be joined to a group to train on
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {"length": 128_000, "mean": 2.0, "spread": 2.0, "rate": 0.25},
+    "wide": {"length": 128_000, "mean": 2.0, "spread": 4.0, "rate": 0.5},
+    "dead and coins": {"length": 128_000, "mean": 2.0, "spread": 2.0, "rate": 0.25, "dead": 0.2, "coins": 0.1},
+}
+# Uniform prompts, the rollouts shared out by an allocator or flat groups thrown away (DAPO, arXiv 2503.14476).
+SHARED = {f"random+{name}": name for name in ("knapsack", "cures", "e3", "zero-one")}
+DAPO = "random+drop-flat"
+# These need a language model to write tasks, or pairs of tasks, which numbers have not.
+LEFT_OUT = frozenset({"clpo", "eva", "webrl", "puzzlecraft", "seele", "pairing"})
+
+
+class Nearest(PromptTeacher):
+    """The learnable items with p nearest to 1/2, by the student's true rates: it looks into the student."""
+
+    def __init__(self, space: Any, *, student: ItemStudent, **common: Unpack[Common]):
+        super().__init__(space, **common)
+        self.student = student
+
+    def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
+        return lowest(np.abs(self.student.rates() - 0.5) + ~self.student.scored, k, self._rng), np.nan, "exploit"
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        pass
+
+
+@dataclass
+class Count:
+    """What was played so far, and where it went."""
+
+    rollouts: int = 0
+    probing: int = 0
+    useful: int = 0
+    seconds: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    proposals: int = 0
+    predicted: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
+
+
+def _teachers() -> list[str]:
+    prompts = [name for name, made in TEACHERS.items() if getattr(made, "kind", "") == "prompts"]
+    return ["random", *(name for name in prompts if name not in LEFT_OUT), DAPO, *SHARED, *registered(OURS), "oracle"]
+
+
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
+    student = ItemStudent(**{name: value for name, value in options.items() if name != "length"}, seed=seed)
+    name = split(teacher)[0]
+    own: dict[str, Callable[..., Teacher]] = {name: partial(_budgeted, allocator) for name, allocator in SHARED.items()}
+    own |= {DAPO: RandomTeacher, "oracle": lambda space, **common: Nearest(space, student=student, **common)}
+    built = make(teacher, student.space, seed, own)
+    count, looked = Count(), {}
+    x, y, reached = [0.0], [student.score()], float(length)
+    while count.rollouts < length:
+        items, groups = _batch(student, built, count, looked, length, drop_flat=name == DAPO)
+        student.learn(items, groups)
+        score = student.score()
+        if score >= TARGET and reached == length:
+            reached = float(count.rollouts)
+        while len(x) <= CHECKPOINTS and count.rollouts >= len(x) * length / CHECKPOINTS:
+            x.append(len(x) * length / CHECKPOINTS)
+            y.append(score)
+    measures = {
+        "success at the end": student.score(),
+        "rollouts in groups with a gradient": count.useful / count.rollouts,
+        "rollouts for looking only": count.probing / count.rollouts,
+    }
+    if (area := _area(count.predicted)) is not None:
+        measures["AUC of predicted success"] = area
+    per = 1e6 / max(count.proposals, 1)
+    calls = {"propose": count.seconds[0] * per, "observe": count.seconds[1] * per}
+    return Result(reached, (x, y), measures, calls=calls, hyperparameters=settings_of(built))
+
+
+def _batch(
+    student: ItemStudent,
+    teacher: Teacher,
+    count: Count,
+    looked: dict[int, np.ndarray],
+    budget: int,
+    *,
+    drop_flat: bool,
+) -> tuple[list[int], list[np.ndarray]]:
+    """Groups to train on, as many as make a batch, or as the budget of rollouts allows."""
+    items: list[int] = []
+    groups: list[np.ndarray] = []
+    while len(items) < BATCH and count.rollouts < budget:
+        start = time.perf_counter()
+        proposals = teacher.propose(BATCH - len(items))
+        count.seconds[0] += time.perf_counter() - start
+        tasks = np.array([proposal.task for proposal in proposals])
+        sizes = [GROUP if proposal.n is None else proposal.n for proposal in proposals]
+        outcomes = student.play(tasks, sizes)
+        if (predicted := _predicted(teacher, student.space.n)) is not None:
+            count.predicted.append((predicted[tasks], np.array([y.sum() for y in outcomes]), np.array(sizes)))
+        start = time.perf_counter()
+        teacher.observe([Outcome(p.id, p.task, y.tolist(), y.tolist()) for p, y in zip(proposals, outcomes)])
+        count.seconds[1] += time.perf_counter() - start
+        count.proposals += len(proposals)
+        for proposal, item, group in zip(proposals, tasks.tolist(), outcomes):
+            count.rollouts += len(group)
+            if not proposal.train:
+                count.probing += len(group)
+                looked[proposal.id] = group
+                continue
+            group = _joined(proposal, group, looked)
+            flat = len(group) == 0 or not 0 < group.sum() < len(group)
+            count.useful += 0 if flat else len(group)
+            if len(group) and not (drop_flat and flat):
+                items.append(item)
+                groups.append(group)
+    while len(looked) > REMEMBERED:
+        del looked[next(iter(looked))]
+    return items, groups
+
+
+def _joined(proposal: Proposal, group: np.ndarray, looked: dict[int, np.ndarray]) -> np.ndarray:
+    """The group with the rollouts that looked at the same prompt before, where the teacher asks for them."""
+    earlier = [looked.pop(id) for id in proposal.meta.get("joins", ()) if id in looked]
+    return np.concatenate([*earlier, group]) if earlier else group
+
+
+def _budgeted(allocator: str, space: Any, **common: Any) -> Teacher:
+    return Budgeted(RandomTeacher(space, **common), allocator, rollouts=GROUP)
+
+
+def _predicted(teacher: Teacher, items: int) -> np.ndarray | None:
+    """float64[items], the success rates that a teacher believes in, where it keeps such."""
+    rates = getattr(teacher, "rates", None)
+    rates = getattr(rates, "mean", None) if not isinstance(rates, np.ndarray) else rates
+    return np.array(rates) if isinstance(rates, np.ndarray) and rates.shape == (items,) else None
+
+
+def _area(predicted: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> float | None:
+    """The chance that a rollout that succeeded had been given a higher rate than one that failed, ties counting half;
+    None where nothing was predicted, or only one of both happened."""
+    if not predicted:
+        return None
+    rates, won, played = (np.concatenate(parts) for parts in zip(*predicted))
+    lost = played - won
+    values, place = np.unique(rates, return_inverse=True)
+    won, lost = np.bincount(place, won, len(values)), np.bincount(place, lost, len(values))
+    if not won.sum() or not lost.sum():
+        return None
+    below = np.concatenate([[0.0], np.cumsum(lost)[:-1]])
+    return float((won * (below + lost / 2)).sum() / (won.sum() * lost.sum()))
+
+
+TABLE = Table(
+    name="T4",
+    title="Choosing prompts, and how many attempts each gets",
+    about=(
+        "2,000 prompts of different difficulty; the student learns by policy gradients from groups of attempts, and a "
+        "group in which all succeed or all fail teaches nothing. The score is how many attempts it takes until 80 % of "
+        "all attempts at learnable prompts would succeed, counting those that a teacher only looks at: less is better, "
+        "and a run that does not get there counts as its whole budget."
+    ),
+    settings=SETTINGS,
+    run=_run,
+    teachers=_teachers,
+    kinds=frozenset({"prompts", "arms", "levels"}),
+    length="attempts",
+    score="attempts to 80 %",
+    x="attempts",
+    seeds=10,
+    percent=False,
+    lower=True,
+    own=frozenset({DAPO, *SHARED, "oracle"}),
+)

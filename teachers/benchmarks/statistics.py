@@ -1,0 +1,101 @@
+"""Means over seeds with 95 % intervals, alone and paired with the uniform teacher's runs of the same seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+UNIFORM = "random"
+# 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom.
+T = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over n seeds and its 95 % interval by Student's t; the bounds are NaN for a single seed."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """One teacher in one setting: ``gain`` is the paired difference to the uniform teacher, None for itself or where
+    they share no seed; ``measures`` are means over seeds."""
+
+    setting: str
+    teacher: str
+    score: Estimate
+    gain: Estimate | None
+    measures: Mapping[str, float]
+    calls: Mapping[str, float]
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Of the mean of ``values`` (one or more, infinities allowed: then there is no interval)."""
+    n = len(values)
+    mean = float(np.mean(values)) if all(map(math.isfinite, values)) else float(np.median(values))
+    if n < 2 or not all(map(math.isfinite, values)):
+        return Estimate(mean, math.nan, math.nan, n)
+    half = quantile(n - 1) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    return Estimate(mean, mean - half, mean + half, n)
+
+
+def quantile(freedom: int) -> float:
+    """The 97.5 % quantile of Student's t."""
+    z = 1.959964
+    if freedom <= len(T):
+        return T[freedom - 1]
+    # Beyond the table the first terms of the Cornish-Fisher series are exact to three digits.
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+
+
+def summarise(records: Iterable[Mapping[str, Any]]) -> list[Line]:
+    """A line for each setting and teacher of one table's records, in the order in which they first occur."""
+    groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+    for record in records:
+        groups.setdefault((record["setting"], record["teacher"]), {})[record["seed"]] = record
+    return [_line(setting, teacher, group, groups) for (setting, teacher), group in groups.items()]
+
+
+def _line(
+    setting: str,
+    teacher: str,
+    group: Mapping[int, Mapping[str, Any]],
+    groups: Mapping[tuple[str, str], Mapping[int, Mapping[str, Any]]],
+) -> Line:
+    uniform = groups.get((setting, UNIFORM), {})
+    paired = [group[seed]["score"] - uniform[seed]["score"] for seed in sorted(group.keys() & uniform.keys())]
+    gain = estimate(paired) if paired and teacher != UNIFORM else None
+    score = estimate([group[seed]["score"] for seed in sorted(group)])
+    return Line(setting, teacher, score, gain, _means(group.values(), "measures"), _means(group.values(), "calls"))
+
+
+def _means(records: Iterable[Mapping[str, Any]], field: str) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for record in records:
+        for name, value in record[field].items():
+            if value is not None:
+                found.setdefault(name, []).append(value)
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def mean_curve(records: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+    """(x, mean, low, high) of the curves of several seeds, on the first one's x; None where there is none."""
+    curves = [record["curve"] for record in records if len(record["curve"][0]) > 1]
+    if not curves:
+        return None
+    x = np.array(curves[0][0])
+    estimates = [estimate(column.tolist()) for column in np.array([np.interp(x, *curve) for curve in curves]).T]
+    means = np.array([[e.mean, e.low, e.high] for e in estimates])
+    return x, means[:, 0], means[:, 1], means[:, 2]

@@ -1,0 +1,148 @@
+"""What a benchmark's table is, and teachers by the text that names them: ``alp-gmm history=250``, ``module:Class``."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import InputError
+from ..protocol import Teacher
+from ..registry import TEACHERS
+
+OURS = "palaestra"
+Own = Mapping[str, Callable[..., Teacher]]
+"""Teachers that exist in one table only, such as one that sees inside the student: called as (space, seed=...)."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run found.
+
+    Attributes:
+        score: the number that the table compares.
+        curve: (x, y), the score on the way; empty where there is none.
+        measures: further numbers by name.
+        heat: what was sampled over time: {"x": label, "y": label, "slices": [[[...] rows] per slice of time]} for maps,
+            or one slice for a map of something over time.
+        calls: {"propose": microseconds per proposal, "observe": per outcome}; empty where it is not measured.
+        hyperparameters: of the teacher that was made.
+    """
+
+    score: float
+    curve: tuple[list[float], list[float]] = ((), ())  # type: ignore[assignment]
+    measures: Mapping[str, float] = field(default_factory=dict)
+    heat: Mapping[str, Any] | None = None
+    calls: Mapping[str, float] = field(default_factory=dict)
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the benchmark.
+
+    Attributes:
+        name, title: "T1", "Toy student ..."
+        about: two sentences for someone who knows nothing of it: what is measured, and what a good number is.
+        settings: name -> JSON-able options of the run.
+        run: (options of the setting, name of the teacher, seed, length) -> `Result`.
+        teachers: the default ones.
+        kinds: of teachers that fit the table.
+        length: what ``--episodes`` counts here, with the default of each setting under "length" in its options.
+        score: what the score is called.
+        percent: whether it is a share.
+        lower: whether less is better.
+        x: what the curve's horizontal axis is.
+        seeds: by default.
+        own: teachers of this table only; see `Own`. Only their names matter here.
+    """
+
+    name: str
+    title: str
+    about: str
+    settings: Mapping[str, Mapping[str, Any]]
+    run: Callable[[Mapping[str, Any], str, int, int], Result]
+    teachers: Callable[[], list[str]]
+    kinds: frozenset[str]
+    length: str
+    score: str
+    x: str
+    seeds: int
+    percent: bool = True
+    lower: bool = False
+    own: frozenset[str] = frozenset()
+
+    def fits(self, teacher: str) -> bool:
+        """Whether this table takes a teacher. Raises InputError for a name that is not registered anywhere."""
+        name = split(teacher)[0]
+        if name in self.own or ":" in name:
+            return True
+        return TEACHERS[name].kind in (*self.kinds, "any")  # type: ignore[attr-defined]
+
+
+def split(teacher: str) -> tuple[str, dict[str, Any]]:
+    """("alp-gmm", {"history": 250}) of "alp-gmm history=250"; values are JSON, or else text."""
+    name, *rest = teacher.split()
+    options = {}
+    for text in rest:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise InputError(f"teacher {teacher!r} must be a name followed by option=value, not {text!r}.")
+        try:
+            options[key] = json.loads(value)
+        except ValueError:
+            options[key] = value
+    return name, options
+
+
+def factory(name: str, own: Own | None = None) -> Callable[..., Teacher]:
+    """What makes the teacher of a name: the table's own, ``module:attribute``, or a registered one.
+
+    Raises:
+        InputError: nothing has that name.
+    """
+    if own and name in own:
+        return own[name]
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        return TEACHERS[name]
+    try:
+        found = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"teacher {name!r} cannot be imported ({error}); give module:Class.") from error
+    if not callable(found):
+        raise InputError(f"teacher {name!r} is no class: it cannot be called with (space, seed=...).")
+    return found  # type: ignore[return-value]
+
+
+def make(teacher: str, space: Any, seed: int, own: Own | None = None) -> Teacher:
+    """The teacher that a text names, on a task space. Raises InputError for unknown names and options."""
+    name, options = split(teacher)
+    if name in TEACHERS and not (own and name in own):
+        return TEACHERS.make(name, space, seed=seed, **options)
+    return factory(name, own)(space, seed=seed, **options)
+
+
+def defaults(teacher: str, own: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The options that a text stands for, those of its constructor's defaults included, as JSON-able values."""
+    name, options = split(teacher)
+    if name in own:
+        return options
+    parameters = inspect.signature(factory(name)).parameters
+    found = {p.name: p.default for p in parameters.values() if p.default is not p.empty and p.name != "seed"}
+    return json.loads(json.dumps({**found, **options}, default=repr))
+
+
+def registered(*names: str) -> list[str]:
+    """Those of ``names`` that are registered."""
+    return [name for name in names if name in TEACHERS]
+
+
+def settings_of(teacher: Teacher) -> dict[str, Any]:
+    """A teacher's hyperparameters, JSON-able."""
+    return dict(getattr(teacher, "_settings", {}))

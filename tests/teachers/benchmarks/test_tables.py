@@ -1,0 +1,157 @@
+"""The tables' own parts: what names a teacher, intervals, and the figures that T2, T3 and T4 report."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from palaestra.errors import InputError
+from palaestra.teachers import TEACHERS, make
+from palaestra.teachers.benchmarks import categories, cost, hypercube, selection, statistics, table
+from palaestra.teachers.students import CategoryStudent, ItemStudent
+
+TABLES = (hypercube.TABLE, cost.TABLE, categories.TABLE, selection.TABLE)
+
+
+def test_a_name_is_followed_by_options():
+    assert table.split("alp-gmm history=250 components=[3] x=text") == (
+        "alp-gmm",
+        {"history": 250, "components": [3], "x": "text"},
+    )
+    with pytest.raises(InputError, match="option=value"):
+        table.split("alp-gmm 250")
+
+
+def test_the_options_of_a_record_are_those_of_the_constructor_and_those_given():
+    found = table.defaults("sec tau=0.2")
+    assert (found["tau"], found["alpha"], found["absent"]) == (0.2, 0.5, "hold")
+    assert "seed" not in found
+
+
+@pytest.mark.parametrize("name", ["no_such_module:X", "palaestra.teachers:Nothing", "palaestra.teachers:__doc__"])
+def test_what_cannot_be_imported_or_called_is_one_sentence(name):
+    with pytest.raises(InputError, match=name.partition(":")[0]):
+        table.factory(name)
+
+
+@pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
+def test_every_default_teacher_is_there_and_fits(each):
+    names = each.teachers()
+    assert names[0] == "random"
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert each.fits(name)
+        if table.split(name)[0] not in each.own:
+            TEACHERS.check_options(*table.split(name))
+
+
+@pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
+def test_a_table_says_in_two_sentences_what_it_measures(each):
+    assert each.about.count(". ") == 1
+    assert each.about.endswith(".")
+
+
+def test_the_interval_is_students():
+    e = statistics.estimate([1.0, 2.0, 3.0])
+    assert (e.mean, e.n) == (2.0, 3)
+    assert e.high - e.mean == pytest.approx(4.303 / math.sqrt(3))  # t of 2 degrees, standard deviation 1
+    assert math.isnan(statistics.estimate([1.0]).low)
+    assert statistics.quantile(31) == pytest.approx(2.0395, abs=2e-4)
+
+
+def record(teacher, seed, score):
+    return {
+        "setting": "a",
+        "teacher": teacher,
+        "seed": seed,
+        "score": score,
+        "measures": {"m": score},
+        "calls": {},
+        "curve": [[0, 1], [0, score]],
+    }
+
+
+def test_the_gain_is_paired_by_seed():
+    # Seeds differ by 10, the gain is 1 on each: paired, it is certain.
+    rows = [record("random", s, 10.0 * s) for s in range(3)] + [record("mine", s, 10.0 * s + 1) for s in range(3)]
+    random, mine = statistics.summarise(rows)
+    assert random.gain is None
+    assert mine.gain == statistics.Estimate(1.0, 1.0, 1.0, 3)
+    assert mine.measures == {"m": 11.0}
+
+
+def test_a_mean_curve_goes_through_the_mean():
+    x, mean, low, high = statistics.mean_curve([record("a", 0, 1.0), record("a", 1, 3.0)])
+    assert x.tolist() == [0, 1]
+    assert mean.tolist() == [0.0, 2.0]
+    assert low[1] == pytest.approx(2 - 12.706)
+    assert high[1] == pytest.approx(2 + 12.706)
+
+
+def test_the_variance_oracle_knows_coins():
+    student = CategoryStudent(4, coins=[2])
+    built = categories.Variance(student.space, student=student)
+    p = student.rates()
+    weights = p * (1 - p) * [1, 1, 0, 1]
+    assert built.distribution() == pytest.approx(weights / weights.sum())
+
+
+def test_three_categories_runs_are_told_apart_by_what_they_waste():
+    options = {"arms": 4, "coins": [1], "rate": 0.01}
+    uniform, oracle = (categories._run(options, name, 0, 10) for name in ("random", "oracle"))
+    assert oracle.measures["rollouts on what cannot be learned"] == 0
+    assert uniform.measures["rollouts on what cannot be learned"] == pytest.approx(0.25, abs=0.06)
+    assert np.array(uniform.heat["slices"]).shape == (1, 4, 10)
+    assert oracle.score > uniform.score
+
+
+def test_the_item_oracle_takes_the_learnable_items_nearest_to_one_half():
+    student = ItemStudent(50, coins=0.2, mean=0.0)
+    tasks = {p.task for p in selection.Nearest(student.space, student=student).propose(5)}
+    distance = np.where(student.scored, np.abs(student.rates() - 0.5), 9)
+    assert tasks == set(np.argsort(distance)[:5].tolist())
+
+
+@pytest.mark.parametrize("teacher", ["random", "mopps", "lilo", "random+knapsack", "random+drop-flat", "oracle"])
+def test_every_rollout_counts_whether_it_trains_or_not(teacher):
+    options = {"items": 300, "mean": 0.0, "rate": 0.5}
+    result = selection._run(options, teacher, 0, 4000)
+    share = result.measures["rollouts for looking only"]
+    assert share > 0.5 if teacher == "lilo" else share == 0
+    assert 0 < result.measures["rollouts in groups with a gradient"] <= 1
+    assert ("AUC of predicted success" in result.measures) == (teacher == "mopps")
+
+
+def test_a_run_that_does_not_get_there_counts_as_its_budget():
+    assert selection._run({"items": 100, "mean": 5.0}, "random", 0, 2000).score == 2000.0
+    # Easy from the start: seen after the first batch of 64 groups of 8.
+    assert selection._run({"items": 100, "mean": -5.0}, "random", 0, 2000).score == 512.0
+
+
+def test_groups_that_looked_are_joined_to_those_that_train():
+    student = ItemStudent(300, mean=0.0)
+    teacher = make("speed", student.space, seed=0)
+    count, looked = selection.Count(), {}
+    sizes = set()
+    for _ in range(10):
+        _, groups = selection._batch(student, teacher, count, looked, 100_000, drop_flat=False)
+        sizes |= {len(group) for group in groups}
+    assert max(sizes) == teacher.screen + teacher.n
+
+
+def test_the_area_is_that_of_all_pairs():
+    rates, won, played = np.array([0.2, 0.5, 0.5, 0.9]), np.array([1, 1, 2, 3]), np.array([4, 2, 2, 4])
+    up = np.repeat(rates, won)[:, None]
+    down = np.repeat(rates, played - won)[None]
+    expected = ((up > down) + 0.5 * (up == down)).mean()
+    assert selection._area([(rates, won, played)]) == pytest.approx(expected)
+    assert selection._area([]) is None
+    assert selection._area([(rates, played, played)]) is None
+
+
+def test_costs_are_measured_at_each_size():
+    result = cost._run({"dimensions": 3}, "alp-gmm", 0, 1200)
+    assert result.curve[0] == [1000.0, 1200.0]
+    assert result.measures["kB at 1,200"] > result.measures["kB at 1,000"]
+    assert result.score > 0
