@@ -1,0 +1,175 @@
+"""ADR, automatic domain randomisation: a box that grows where the student copes with its walls (OpenAI et al., "Solving
+Rubik's Cube with a Robot Hand", arXiv 1910.07113, section 4.2 and algorithm 1).
+
+Tasks are uniform in a box around one starting point. A share of them is put onto one wall of the box; once a wall has
+seen enough episodes it moves out, moves in, or stays, by their mean performance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..pools import task_key
+from ..protocol import Common, Draw, Evidence, Teacher, share, whole_number
+from ..registry import register
+from ..signals import success_counts
+from ..spaces import as_cube
+from .ladder import from_hardness, per_axis
+
+NARROWEST = 1e-6  # width that a collapsed axis counts with in the entropy, whose logarithm would not be finite
+
+
+@register("adr")
+class ADR(Teacher):
+    """Automatic domain randomisation: a box of tasks whose walls move by the performance measured at them.
+
+    Which wall a task tests is remembered with the proposal, not read off its coordinates, so that an axis that is still
+    one point feeds one wall at a time. A wall that has moved since the proposal ignores the outcome. For `sample` and
+    `update` the last task sampled is remembered likewise.
+
+    Args:
+        space: ParamSpace, Box or Discrete.
+        start: the point at which the box begins, as shares of the axes; None is the easiest corner.
+        boundary_share: probability of testing a wall; 0.5 in the paper (from memory) and in TeachMyAgent's code.
+        episodes: episodes that a wall collects before it is judged; 10 in TeachMyAgent.
+        step: how far a wall moves, as a share of the axis, one or one per axis. The papers give absolute steps; 0.05 is
+            ours.
+        low, high: mean performance at or below which a wall moves in, and at or above which it moves out. 0.3 and 0.66
+            are TeachMyAgent's 0 and 180 between -150 and 350.
+        measure: what performance is: "success", the successes or, where the environment does not tell them, returns
+            mapped to [0, 1]; "return", always the latter.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    kind = "box"
+    paper = "1910.07113"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        start: Sequence[float] | None = None,
+        boundary_share: float = 0.5,
+        episodes: int = 10,
+        step: float | Sequence[float] = 0.05,
+        low: float = 0.3,
+        high: float = 0.66,
+        measure: Literal["success", "return"] = "success",
+        **common: Unpack[Common],
+    ):
+        whole_number("episodes", episodes, low=1)
+        if measure not in ("success", "return"):
+            raise InputError(f"measure={measure!r} must be 'success' or 'return'.")
+        self.low_threshold, self.high_threshold = share("low", low), share("high", high)
+        if self.low_threshold >= self.high_threshold:
+            raise InputError(f"low={low:g} must be smaller than high={high:g}.")
+        self.boundary_share, self.episodes, self.measure = share("boundary_share", boundary_share), episodes, measure
+        self.cube = as_cube(space)
+        super().__init__(
+            self.cube.signature,
+            settings={
+                "start": None if start is None else [float(s) for s in start],
+                "boundary_share": self.boundary_share,
+                "episodes": int(episodes),
+                "step": np.atleast_1d(np.asarray(step, dtype=np.float64)).tolist(),
+                "low": self.low_threshold,
+                "high": self.high_threshold,
+                "measure": measure,
+            },
+            **common,
+        )
+        d = self.cube.dimension
+        self.step = per_axis("step", step, d)
+        if not (self.step > 0).all():
+            raise InputError(f"step={step!r} must be positive.")
+        point = from_hardness(self.cube, np.zeros(d)) if start is None else per_axis("start", start, d)
+        if not ((point >= 0) & (point <= 1)).all():
+            raise InputError(f"start={start!r} must lie in [0, 1] along every axis.")
+        self.walls = np.stack([point, point])  # [low or high, axis]
+        self._tested = np.zeros((2, d, 2))  # per wall: sum of performances, episodes
+        self._moves = np.zeros((2, d), dtype=np.int64)
+        self._sampled: list[Any] | None = None  # the last task of `sample`, and its record
+
+    def _draw(self, k: int) -> list[Draw]:
+        d = self.cube.dimension
+        low, high = self.walls
+        points = low + self._rng.random((k, d)) * (high - low)
+        testing = self._rng.random(k) < self.boundary_share
+        sides, axes = self._rng.integers(2, size=k), self._rng.integers(d, size=k)
+        volume = float((high - low).prod())
+        inside = (1 - self.boundary_share) / volume if volume > 0 else np.nan  # a wall or a point has no density
+        draws = []
+        for i, test in enumerate(testing):
+            side, axis = int(sides[i]), int(axes[i])
+            if test:
+                points[i, axis] = self.walls[side, axis]
+            record = [points[i].tolist(), [side, axis, int(self._moves[side, axis])] if test else None]
+            task, prob = self.cube.decode(points[i]), np.nan if test else inside
+            draws.append(Draw(record, task, prob, "explore" if test else "exploit"))
+        return draws
+
+    def sample(self) -> Any:
+        draw = self._draw(1)[0]
+        self._sampled = [task_key(draw.task), draw.record]
+        return draw.task
+
+    def _record(self, task: Any) -> list[Any]:
+        point = self.cube.encode(task).tolist()
+        if self._sampled is not None and self._sampled[0] == task_key(task):
+            record, self._sampled = self._sampled[1], None
+            return record
+        return [point, None]
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            wall = item.record[1]
+            if wall is None or wall[2] != self._moves[wall[0], wall[1]]:
+                continue
+            side, axis = wall[0], wall[1]
+            total, count = (
+                success_counts(item) if self.measure == "success" else (float(item.returns.sum()), len(item.returns))
+            )
+            self._tested[side, axis] += total, count
+            if self._tested[side, axis, 1] >= self.episodes:
+                self._judge(side, axis)
+
+    def _judge(self, side: int, axis: int) -> None:
+        total, count = self._tested[side, axis]
+        self._tested[side, axis] = 0.0
+        mean = total / count
+        if self.low_threshold < mean < self.high_threshold:
+            return
+        outwards = 1.0 if side else -1.0
+        moved = self.walls[side, axis] + (outwards if mean >= self.high_threshold else -outwards) * self.step[axis]
+        low, high = (self.walls[0, axis], 1.0) if side else (0.0, self.walls[1, axis])
+        moved = min(max(moved, low), high)
+        if moved != self.walls[side, axis]:
+            self.walls[side, axis] = moved
+            self._moves[side, axis] += 1
+
+    def _metrics(self) -> dict[str, float]:
+        """The entropy is the mean over axes of the log of the box's width, in nats."""
+        width = self.walls[1] - self.walls[0]
+        return {"entropy": float(np.log(np.maximum(width, NARROWEST)).mean()), "volume": float(width.prod())}
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "walls": self.walls.tolist(),
+            "tested": self._tested.tolist(),
+            "moves": self._moves.tolist(),
+            "sampled": self._sampled,
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        walls, tested = (np.array(own[name], dtype=np.float64) for name in ("walls", "tested"))
+        moves = np.array(own["moves"], dtype=np.int64)
+        if walls.shape != self.walls.shape or tested.shape != self._tested.shape or moves.shape != self._moves.shape:
+            raise ValueError(f"walls of shape {walls.shape}")
+        self.walls, self._tested, self._moves, self._sampled = walls, tested, moves, own["sampled"]

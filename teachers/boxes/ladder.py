@@ -1,0 +1,146 @@
+"""Levels of difficulty of a task space, and the base of teachers that climb them.
+
+A level is a slice of one named axis, or, without a name, of the whole cube along its diagonal from the easiest corner
+to the hardest. Axes of a `ParamSpace` say themselves which end is hard; on other spaces larger is harder.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError, unknown_name
+from ..protocol import Common, Draw, Teacher, finite, whole_number
+from ..spaces import Cube, as_cube
+
+DEFAULT_LEVELS = 10  # along axes whose values are not counted
+MOST_LEVELS = 100  # by default, where an axis has more values
+
+
+def directions(cube: Cube) -> np.ndarray:
+    """float64[d]: 1 where an axis gets harder upwards, -1 where downwards."""
+    axes = {axis.name: getattr(axis, "harder", "up") for axis in getattr(getattr(cube, "space", None), "axes", ())}
+    return np.array([-1.0 if axes.get(name) == "down" else 1.0 for name in cube.names])
+
+
+def from_hardness(cube: Cube, hardness: np.ndarray) -> np.ndarray:
+    """Points of the cube at ``hardness`` [..., d] along each axis, 0 easiest and 1 hardest. It is its own inverse."""
+    return np.where(directions(cube) > 0, hardness, 1.0 - hardness)
+
+
+def per_axis(name: str, value: Any, dimension: int) -> np.ndarray:
+    """float64[d] from one number for all axes or one for each. Raises InputError for other lengths."""
+    numbers = finite(np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel().tolist(), name)
+    if len(numbers) not in (1, dimension):
+        raise InputError(f"{name}={value!r} must be one number or one for each of the {dimension} axes.")
+    return np.broadcast_to(np.array(numbers), dimension).copy()
+
+
+class Ladder:
+    """Slices of a cube in order of difficulty.
+
+    Args:
+        cube: the cube.
+        axis: the axis to slice, whose name must be the cube's; None slices all axes at once.
+        levels: number of slices; None takes the number of values of the axis (the largest one of several), at most
+            100, or 10 where values are not counted.
+
+    Attributes:
+        n: number of levels.
+    """
+
+    def __init__(self, cube: Cube, axis: str | None = None, levels: int | None = None):
+        if axis is not None and axis not in cube.names:
+            raise unknown_name("axis", axis, cube.names)
+        self.cube, self.axis = cube, axis
+        self._axes = np.arange(cube.dimension) if axis is None else np.array([cube.names.index(axis)])
+        sizes = [size for i in self._axes if (size := cube.sizes[i]) is not None]
+        if levels is not None:
+            whole_number("levels", levels, low=1)
+        self.n = int(levels) if levels is not None else min(max(sizes, default=DEFAULT_LEVELS), MOST_LEVELS)
+
+    def points(self, levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """float64[k, d]: a uniform point in the slice of each of ``levels`` [k]; other axes are uniform."""
+        hardness = rng.random((len(levels), self.cube.dimension))
+        hardness[:, self._axes] = (levels[:, None] + hardness[:, self._axes]) / self.n
+        return from_hardness(self.cube, hardness)
+
+    def level(self, point: np.ndarray) -> int:
+        """The level in which a point of the cube lies, by its mean hardness along the axes that are sliced."""
+        hardness = float(from_hardness(self.cube, point)[self._axes].mean())
+        return min(int(hardness * self.n + 1e-9), self.n - 1)
+
+    @property
+    def density(self) -> float:
+        """Density over the cube of a uniform point of one level."""
+        return float(self.n ** len(self._axes))
+
+
+class LadderTeacher(Teacher):
+    """Chooses levels of difficulty; a subclass writes `_levels` and `_learn`.
+
+    ``Evidence.record`` is [level of the task, `self.level` when it was drawn].
+
+    Args:
+        space: ParamSpace, Box or Discrete.
+        axis, levels: see `Ladder`.
+        start: the first level.
+        settings, seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        level: the present level, 0 being the easiest.
+    """
+
+    kind = "box"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        axis: str | None,
+        levels: int | None,
+        start: int = 0,
+        settings: Mapping[str, Any] | None = None,
+        **common: Unpack[Common],
+    ):
+        self.cube = as_cube(space)
+        self.ladder = Ladder(self.cube, axis, levels)
+        whole_number("start", start, low=0)
+        if start >= self.ladder.n:
+            raise InputError(f"start={start} must be one of the {self.ladder.n} levels, 0 to {self.ladder.n - 1}.")
+        own = {"axis": axis, "levels": self.ladder.n, "start": int(start)}
+        super().__init__(self.cube.signature, settings={**own, **(settings or {})}, **common)
+        self.level = int(start)
+
+    @abstractmethod
+    def _levels(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
+        """int[k] levels, the probability of each, and the origin of each."""
+
+    def _draw(self, k: int) -> list[Draw]:
+        levels, mass, origins = self._levels(k)
+        points = self.ladder.points(levels, self._rng)
+        densities = (np.full(k, mass) * self.ladder.density).tolist()
+        origins = [origins] * k if isinstance(origins, str) else origins
+        decode, now = self.cube.decode, self.level
+        return [
+            Draw([level, now], decode(u), p, origin)
+            for level, u, p, origin in zip(levels.tolist(), points, densities, origins, strict=True)
+        ]
+
+    def _record(self, task: Any) -> list[int]:
+        return [self.ladder.level(self.cube.encode(task)), self.level]
+
+    def _metrics(self) -> dict[str, float]:
+        return {"level": float(self.level)}
+
+    def _save(self) -> dict[str, Any]:
+        return {"level": self.level}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        level = int(own["level"])
+        if not 0 <= level < self.ladder.n:
+            raise ValueError(f"level {level} of {self.ladder.n}")
+        self.level = level

@@ -1,0 +1,123 @@
+"""The coach of reasoning-gym: a level that rises and falls with the mean score (Stojanovski et al., arXiv 2505.24760,
+and the curriculum of its training code)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, share, whole_number
+from ..registry import register
+from ..signals import success_counts
+from .ladder import LadderTeacher
+
+MODES = ("upper_bound", "inclusive", "last_k")
+
+
+@register("reasoning-gym")
+class Coach(LadderTeacher):
+    """One level up when the last scores average above a threshold, one down when below another.
+
+    The released trainer keeps its scores after a change of level, so that scores of the old level can raise it again
+    and again; here they are forgotten by default, and so are outcomes of tasks drawn before the change.
+
+    Args:
+        space, axis, levels, start: see `LadderTeacher`.
+        mode: where tasks come from: "upper_bound", the present level; "inclusive", all levels up to it; "last_k", the
+            last `span` levels up to it.
+        span: as above.
+        last_k: episodes over which scores are averaged, and fewest before a change (2560 in the released
+            configuration for knights and knaves).
+        raise_above, lower_below: thresholds on the mean score (0.7 and 0.3 there).
+        reset: forget scores when the level changes; False is the released behaviour.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2505.24760"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        axis: str | None = None,
+        levels: int | None = None,
+        start: int = 0,
+        mode: Literal["upper_bound", "inclusive", "last_k"] = "upper_bound",
+        span: int = 3,
+        last_k: int = 2560,
+        raise_above: float = 0.7,
+        lower_below: float = 0.3,
+        reset: bool = True,
+        **common: Unpack[Common],
+    ):
+        if mode not in MODES:
+            raise InputError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}.")
+        whole_number("span", span, low=1)
+        whole_number("last_k", last_k, low=1)
+        self.raise_above, self.lower_below = share("raise_above", raise_above), share("lower_below", lower_below)
+        if self.raise_above <= self.lower_below:
+            raise InputError(f"raise_above={raise_above:g} must be larger than lower_below={lower_below:g}.")
+        self.mode, self.span, self.last_k, self.reset = mode, int(span), int(last_k), bool(reset)
+        super().__init__(
+            space,
+            axis=axis,
+            levels=levels,
+            start=start,
+            settings={
+                "mode": mode,
+                "span": self.span,
+                "last_k": self.last_k,
+                "raise_above": self.raise_above,
+                "lower_below": self.lower_below,
+                "reset": self.reset,
+            },
+            **common,
+        )
+        self._scores: deque[tuple[float, int]] = deque()  # (sum, episodes) of each outcome, oldest first
+        self._total, self._episodes = 0.0, 0
+
+    def _levels(self, k: int) -> tuple[np.ndarray, float, Sequence[str] | str]:
+        reach = {"upper_bound": 1, "inclusive": self.level + 1, "last_k": self.span}[self.mode]
+        low = max(0, self.level - reach + 1)
+        return self._rng.integers(low, self.level + 1, size=k), 1 / (self.level - low + 1), "exploit"
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            if self.reset and item.record[1] != self.level:
+                continue
+            total, episodes = success_counts(item)
+            self._scores.append((total, episodes))
+            self._total, self._episodes = self._total + total, self._episodes + episodes
+        while self._scores and self._episodes - self._scores[0][1] >= self.last_k:
+            total, episodes = self._scores.popleft()
+            self._total, self._episodes = self._total - total, self._episodes - episodes
+        if self._episodes < self.last_k:
+            return
+        mean = self._total / self._episodes
+        level = self.level + (mean > self.raise_above + 1e-9) - (mean < self.lower_below - 1e-9)
+        level = min(max(level, 0), self.ladder.n - 1)
+        if level != self.level:
+            self.level = level
+            if self.reset:
+                self._scores.clear()
+                self._total, self._episodes = 0.0, 0
+
+    def _metrics(self) -> dict[str, float]:
+        return {**super()._metrics(), "score": self._total / max(self._episodes, 1)}
+
+    def _save(self) -> dict[str, Any]:
+        return {**super()._save(), "scores": [list(s) for s in self._scores], "total": self._total}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        scores = deque((float(total), int(episodes)) for total, episodes in own["scores"])
+        total = float(own["total"])
+        super()._restore(own)
+        self._scores, self._total = scores, total
+        self._episodes = sum(episodes for _, episodes in scores)
