@@ -1,0 +1,353 @@
+"""The project's own teacher: each claim of its docstring, in small."""
+
+from __future__ import annotations
+
+import json
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from palaestra.errors import InputError
+from palaestra.teachers import FiniteTasks, Outcome, discretise, make
+from palaestra.teachers.ours.cells import cut
+from palaestra.teachers.ours.progress import add, ages_within, moments, progress
+from palaestra.teachers.students import HypercubeStudent
+
+SCALES = np.array([8.0, 32.0, 128.0, 512.0])
+
+
+def palaestra(space, **options):
+    return make("palaestra", space, **options)
+
+
+def one_place(returns, scales=SCALES):
+    returns = np.asarray(returns, dtype=float)
+    ages = np.arange(len(returns))[::-1].astype(float)
+    return progress(moments(ages, returns, np.zeros(len(returns), int), 1, scales))
+
+
+def teach(teacher, student, episodes):
+    for _ in range(episodes):
+        proposal = teacher.propose(1)[0]
+        teacher.observe([Outcome(proposal.id, proposal.task, [student.episode(proposal.task)])])
+
+
+class Arms:
+    """A student whose arms are learned by practice (success p grows by `rate` per group up to 1), or stay."""
+
+    def __init__(self, chance, rate, seed=0):
+        self.chance, self.rate = np.array(chance, dtype=float), np.array(rate, dtype=float)
+        self.practised = np.zeros(len(chance), int)
+        self.rng = np.random.default_rng(seed)
+
+    def teach(self, teacher, steps, batch=16, n=8):
+        for _ in range(steps):
+            proposals = teacher.propose(batch)
+            teacher.observe([Outcome(p.id, p.task, self.group(p.task, n)) for p in proposals])
+
+    def group(self, arm, n):
+        self.practised[arm] += 1
+        self.chance[arm] = min(self.chance[arm] + self.rate[arm], 1.0)
+        return (self.rng.random(n) < self.chance[arm]).astype(float)
+
+
+# -- progress of a place
+
+
+def test_the_gain_of_a_straight_rise_is_its_step_at_any_scale():
+    for scale in SCALES:
+        found = one_place(0.2 + 0.01 * np.arange(60), scales=np.array([scale]))
+        assert found.gain[0] == pytest.approx(0.01, rel=1e-6)
+
+
+def test_a_fall_is_a_negative_gain_of_the_same_value():
+    up, down = one_place(0.01 * np.arange(60)), one_place(0.6 - 0.01 * np.arange(60))
+    assert down.gain[0] == pytest.approx(-up.gain[0])
+    assert down.value[0] == pytest.approx(up.value[0])
+
+
+def test_two_places_fitted_by_hand():
+    # Without decay, ages 2, 1, 0 and returns 0, 1, 1: slope 1/2, residuals 1/6 -1/3 1/6, so 1/6 in squares; the flat
+    # place has none. Pooled over 6 outcomes 1/36; divided by n - 1 = 2 and by 4 times the spread 2.
+    ages, places = np.array([2.0, 1.0, 0.0] * 2), np.repeat([0, 1], 3)
+    returns = np.array([0.0, 1.0, 1.0, 0.5, 0.5, 0.5])
+    found = progress(moments(ages, returns, places, 2, np.array([1e9])))
+    assert found.gain == pytest.approx([0.5, 0.0], abs=1e-6)
+    assert found.variance == pytest.approx([(1 / 6 + 1 / 36) / 16, (1 / 36) / 16], rel=1e-6)
+    assert found.level == pytest.approx([2 / 3, 0.5])
+
+
+def test_adding_one_at_a_time_equals_the_sums_over_all():
+    rng = np.random.default_rng(0)
+    places, returns = rng.integers(3, size=200), rng.random(200)
+    sums = np.zeros((4, 6, 3))
+    for place, ret in zip(places, returns):
+        add(sums, int(place), float(ret), np.exp(-1 / SCALES))
+    assert sums == pytest.approx(moments(ages_within(places, 3), returns, places, 3, SCALES))
+
+
+def test_ages_count_the_later_outcomes_of_the_same_place():
+    assert ages_within(np.array([0, 1, 0, 0, 1]), 2).tolist() == [2, 1, 1, 0, 0]
+
+
+def test_the_stated_error_is_that_of_the_slope_on_a_long_history():
+    rng = np.random.default_rng(1)
+    found = [one_place(rng.normal(0.5, 0.1, 200), scales=np.array([16.0])) for _ in range(400)]
+    stated = np.sqrt(np.mean([f.variance[0] for f in found]))
+    assert stated == pytest.approx(np.std([f.gain[0] for f in found]), rel=0.15)
+
+
+def test_a_place_that_has_come_to_a_standstill_is_seen_at_a_short_scale():
+    returns = np.r_[np.linspace(0, 1, 100), np.ones(60)]
+    assert abs(one_place(returns).gain[0]) < 1e-4
+    assert one_place(returns, scales=SCALES[-1:]).gain[0] > 0.003  # the long scale alone is late
+
+
+def test_a_coin_flip_loses_its_value_by_being_tried():
+    rng = np.random.default_rng(2)
+    flips = (rng.random(2000) < 0.5).astype(float)
+    values = [one_place(flips[:n]).value[0] for n in (10, 40, 160, 2000)]
+    assert values == sorted(values, reverse=True)
+    assert values[2] < values[0] / 300
+    assert values[3] < 1e-3**2
+
+
+def test_equal_returns_have_no_value_however_they_are_rounded():
+    assert one_place(np.full(300, 0.1)).value[0] == 0.0
+
+
+def test_noise_alone_proves_no_gain():
+    rng = np.random.default_rng(3)
+    proven = [one_place((rng.random(300) < 0.4).astype(float)).proven[0] for _ in range(200)]
+    assert np.mean(np.array(proven) > 0) < 0.02
+    assert one_place(0.01 * np.arange(60)).proven[0] == pytest.approx(0.01, rel=0.05)
+
+
+# -- cells of a cube
+
+
+def test_a_step_is_cut_where_it_is_and_nothing_else_is():
+    points = np.random.default_rng(0).random((400, 6))
+    cells = cut(points, (points[:, 2] > 0.3).astype(float))
+    assert len(cells.low) == 2
+    assert sorted(cells.high[:, 2]) == [pytest.approx(0.3, abs=0.02), 1.0]
+    assert (np.delete(cells.low, 2, axis=1) == 0).all()
+    assert (np.delete(cells.high, 2, axis=1) == 1).all()
+
+
+def test_cells_tile_the_cube_and_hold_their_points():
+    rng = np.random.default_rng(1)
+    points = rng.random((500, 2))
+    cells = cut(points, ((points * 4).astype(int).sum(1) % 3) / 2)
+    assert len(cells.low) >= 16
+    assert cells.volume.sum() == pytest.approx(1.0)
+    assert (cells.low[cells.index] <= points).all()
+    assert (points <= cells.high[cells.index]).all()
+    assert np.bincount(cells.index).min() >= 4
+
+
+def test_noise_is_hardly_cut():
+    rng = np.random.default_rng(2)
+    counts = [len(cut(rng.random((300, 3)), rng.random(300)).low) for _ in range(20)]
+    assert np.mean(counts) < 2
+
+
+@pytest.mark.parametrize("points", [np.full((50, 2), 0.5), np.repeat([[0.25], [0.75]], 25, axis=0)])
+def test_equal_points_cannot_be_parted(points):
+    returns = np.random.default_rng(0).random(50) * 0.01 + points[:, 0]
+    cells = cut(points, returns)
+    assert len(cells.low) == len(np.unique(points, axis=0))
+
+
+# -- the teacher on arms
+
+
+def test_a_learning_arm_is_preferred_to_coin_flips():
+    teacher = palaestra(gym.spaces.Discrete(4))
+    student = Arms([0.0, 0.5, 0.5, 0.5], [0.0005, 0, 0, 0])
+    student.teach(teacher, 100)
+    assert 0.1 < student.chance[0] < 1
+    assert teacher.distribution()[0] > 0.6
+    assert student.practised[0] > 2 * student.practised[1:].max()
+
+
+def test_uniform_before_anything_is_known():
+    assert palaestra(gym.spaces.Discrete(5)).distribution() == pytest.approx(np.full(5, 0.2))
+
+
+def test_mastered_and_hopeless_arms_leave_the_focus_to_the_one_that_moves():
+    teacher = palaestra(gym.spaces.Discrete(3))
+    student = Arms([1.0, 0.0, 0.2], [0, 0, 0.002])
+    student.teach(teacher, 20)
+    assert teacher.distribution()[2] > 0.85
+
+
+def test_when_nothing_moves_any_more_what_is_left_to_gain_is_tried():
+    teacher = palaestra(gym.spaces.Discrete(3), seed=1)
+    student = Arms([0.0, 0.0, 1.0], [0.01, 0, 0])
+    student.teach(teacher, 8)
+    assert teacher.metrics()["focus"] > 0.9
+    assert teacher.distribution()[0] > 0.8
+    student.teach(teacher, 150)
+    assert student.chance[0] == 1.0
+    assert teacher.metrics()["focus"] < 0.3
+    assert teacher.distribution()[1] > 0.6  # 0 and 2 are mastered, 1 is not
+
+
+def test_an_arm_that_is_forgotten_is_practised_again():
+    teacher = palaestra(gym.spaces.Discrete(4))
+    student = Arms([0.0, 0.0, 0.0, 0.0], [0.01, 0, 0, 0])
+    student.teach(teacher, 60)
+    assert student.chance[0] == 1.0
+    student.chance[0] = 0.0
+    student.teach(teacher, 60)
+    assert student.chance[0] > 0.9
+
+
+def test_no_arm_falls_below_its_share_of_the_floor():
+    teacher = palaestra(gym.spaces.Discrete(4), floor=0.2)
+    student = Arms([0.1, 1.0, 0.0, 0.5], [0.0002, 0, 0, 0])
+    for _ in range(10):
+        student.teach(teacher, 5)
+        assert teacher.distribution().min() >= 0.05 - 1e-12
+    drawn = np.bincount([p.task for p in teacher.propose(20_000)], minlength=4) / 20_000
+    assert drawn == pytest.approx(teacher.distribution(), abs=0.015)
+
+
+def test_arms_hardly_tried_count_as_the_most_promising():
+    teacher = palaestra(gym.spaces.Discrete(4))
+    for i in range(30):
+        teacher.update(i % 2, 0.01 * i)
+    chances = teacher.distribution()
+    assert chances[2] == chances[3] == chances.max()
+
+
+def test_a_long_list_costs_no_more_than_its_sums():
+    teacher = palaestra(FiniteTasks(range(20_000)))
+    for _ in range(25):
+        teacher.observe([Outcome(p.id, p.task, [0.0, 1.0]) for p in teacher.propose(64)])
+    assert teacher.distribution().max() < 1e-3
+    assert len(teacher.state_dict()["own"]["places"]["tried"]) <= 1600
+
+
+# -- the teacher on cubes
+
+
+def test_a_small_cube_is_mastered_where_uniform_choice_masters_little():
+    student, other = HypercubeStudent(2, 4, seed=0), HypercubeStudent(2, 4, seed=0)
+    teach(palaestra(student.space), student, 3500)
+    teach(make("random", other.space), other, 3500)
+    assert student.mastered() == 1.0
+    assert other.mastered() < 0.4
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "bernoulli"])
+def test_noise_does_not_stop_it(noise):
+    student = HypercubeStudent(2, 4, noise=noise, seed=0)
+    teach(palaestra(student.space), student, 4000)
+    assert student.mastered() > 0.8
+
+
+def test_irrelevant_axes_are_ignored():
+    student = HypercubeStudent(1, 5, irrelevant=3, seed=1)
+    teacher = palaestra(student.space)
+    teach(teacher, student, 1400)
+    assert student.mastered() == 1.0
+    widths = np.array(teacher.state_dict()["own"]["places"]["high"]) - teacher.state_dict()["own"]["places"]["low"]
+    assert widths[:, 1:].mean() > 0.95 > 0.5 > widths[:, 0].mean()
+
+
+def test_a_wiped_student_is_taught_again():
+    student = HypercubeStudent(2, 3, seed=0)
+    teacher = palaestra(student.space)
+    teach(teacher, student, 2300)
+    assert student.mastered() == 1.0
+    student.wipe()
+    assert student.mastered() == 0.0
+    teach(teacher, student, 3000)
+    assert student.mastered() > 0.8
+
+
+def test_the_stated_density_integrates_to_one_never_falls_below_the_floor_and_is_that_of_the_draws():
+    student = HypercubeStudent(2, 5, seed=0)
+    teacher = palaestra(student.space, floor=0.15)
+    teach(teacher, student, 1200)
+    proposals = teacher.propose(4000)
+    prob = np.array([p.prob for p in proposals])
+    assert prob.min() >= 0.15
+    assert (1 / prob).mean() == pytest.approx(1.0, abs=0.1)  # E[1 / density] = volume of the cube
+    assert prob.max() > 3
+    assert np.mean([p.origin == "explore" for p in proposals]) == pytest.approx(0.15, abs=0.02)
+
+
+def test_what_lies_next_to_progress_is_tried():
+    rng = np.random.default_rng(0)
+    inside = {}
+    for margin in (0.0, 0.5):
+        teacher = palaestra(gym.spaces.Box(0.0, 1.0, (1,), np.float64), margin=margin, floor=0.0, refit=300)
+        for i in range(300):
+            x = rng.random()
+            teacher.update(np.array([x]), 0.002 * i if x < 0.5 else 0.0)
+        tasks = np.array([p.task[0] for p in teacher.propose(500)])
+        inside[margin] = (tasks < 0.51).mean()
+    assert inside[0.0] > 0.95
+    assert 0.5 < inside[0.5] < 0.9
+
+
+def test_memory_does_not_grow():
+    student = HypercubeStudent(1, 3, seed=0)
+    teacher = palaestra(student.space, window=200)
+    teach(teacher, student, 1000)
+    assert len(teacher.state_dict()["own"]["places"]["points"]) == 200
+
+
+@pytest.mark.parametrize("space", [gym.spaces.Box(0.0, 1.0, (2,), np.float64), gym.spaces.Discrete(6)])
+def test_a_saved_teacher_continues_exactly(space):
+    def run(teacher, n):
+        rng, tasks = np.random.default_rng(4), []
+        for _ in range(n):
+            p = teacher.propose(1)[0]
+            teacher.observe([Outcome(p.id, p.task, [float(rng.random() * np.mean(p.task) / 6)])])
+            tasks.append(np.ravel(p.task).tolist())
+        return tasks
+
+    teacher, copy = (palaestra(space, window=150, refit=20, seed=s) for s in (0, 1))
+    run(teacher, 333)
+    copy.load_state_dict(json.loads(json.dumps(teacher.state_dict(), allow_nan=False)))
+    assert run(copy, 200) == run(teacher, 200)
+    assert copy.state_dict() == teacher.state_dict()
+
+
+def test_a_state_with_numbers_missing_is_refused():
+    teacher = palaestra(gym.spaces.Box(0.0, 1.0, (2,), np.float64), refit=10)
+    for i in range(40):
+        teacher.update(teacher.sample(), (i % 5) / 5)
+    state = teacher.state_dict()
+    for name in ("points", "returns", "low", "chances"):
+        places = {**state["own"]["places"], name: state["own"]["places"][name][:-1]}
+        with pytest.raises(InputError, match="damaged"):
+            teacher.load_state_dict({**state, "own": {**state["own"], "places": places}})
+        assert teacher.state_dict() == state
+
+
+def test_cells_of_a_grid_are_arms():
+    teacher = palaestra(discretise(gym.spaces.Box(0.0, 1.0, (2,)), bins=(3, 2)))
+    assert len(teacher.distribution()) == 6
+    assert palaestra(gym.spaces.Box(0.0, 1.0, (2,))).distribution() is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"floor": 1.5},
+        {"window": 7},
+        {"refit": 0},
+        {"margin": -0.1},
+        {"scales": ()},
+        {"scales": (32, 8)},
+        {"scales": (0.5,)},
+    ],
+)
+def test_options_out_of_range_are_refused(options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        palaestra(gym.spaces.Discrete(3), **options)
