@@ -30,6 +30,7 @@ def test_stronger_students_get_shorter_hints_and_the_strongest_none():
     assert (np.diff(hints) <= 0).all()
     assert hints[-1] == 0.0
     assert best_hint(10.0, 0.4, 0.5) == 0.0  # the guess alone succeeds half of the time
+    assert best_hint(10.0, 0.4, 0.8) == 0.0
     assert best_hint(1.0, 3.0, 0.0) == 1.0
 
 
@@ -115,9 +116,10 @@ def test_an_axis_of_few_values_is_set_to_the_nearest_from_none_to_all():
     teacher.curves[0], teacher.curves[1], teacher.curves[2] = ([8.0, place, -20.0] for place in (-1.0, 0.49, 2.0))
     proposals = teacher.propose(30)
     assert {(p.task["digits"], p.task["hint"]) for p in proposals} == {(1, 0), (2, 2), (3, 4)}
-    teacher.observe([Outcome(proposals[0].id, proposals[0].task, [0.5])])
-    (pairs,) = teacher._seen.values()
-    assert pairs == [[proposals[0].task["hint"] / 4, 0.5, 1.0]]
+    middle = next(p for p in proposals if p.task["digits"] == 2)
+    teacher.observe([Outcome(middle.id, middle.task, [0.5])])
+    teacher.update({"digits": 3, "hint": 1}, 1.0)
+    assert teacher._seen == {1: [[0.5, 0.5, 1.0]], 2: [[0.25, 1.0, 1.0]]}
 
 
 @pytest.mark.parametrize("bad", [{"target": 1.0}, {"memory": 0}])
