@@ -115,7 +115,8 @@ class SEELE(PromptTeacher):
         data = np.zeros((len(prompts), max(len(self._seen[p]) for p in prompts), 3))  # no episodes where there are none
         for row, prompt in enumerate(prompts):
             data[row, : len(self._seen[prompt])] = self._seen[prompt]
-        self.curves[prompts] = fit_curves(data[..., 0], data[..., 1], data[..., 2])
+        start = self.curves[prompts]  # one more answer moves a curve little
+        self.curves[prompts] = fit_curves(data[..., 0], data[..., 1], data[..., 2], start=start, steps=6)
 
     def _metrics(self) -> dict[str, float]:
         known = list(self._seen)
@@ -146,7 +147,14 @@ def best_hint(slope: Any, place: Any, guess: Any, target: float = 0.5) -> np.nda
     return np.where(share > 0, np.clip(hint, 0.0, 1.0), 0.0)
 
 
-def fit_curves(hints: np.ndarray, accuracies: np.ndarray, episodes: np.ndarray, steps: int = 25) -> np.ndarray:
+def fit_curves(
+    hints: np.ndarray,
+    accuracies: np.ndarray,
+    episodes: np.ndarray,
+    *,
+    start: np.ndarray | None = None,
+    steps: int = 25,
+) -> np.ndarray:
     """float64[m, 3], the parameters (ln a, b, logit of c / 0.49) of m curves by least squares under `BELIEF`.
 
     Levenberg-Marquardt on all curves at once. A pair's error counts with its episodes over 1/4, the largest variance of
@@ -154,10 +162,11 @@ def fit_curves(hints: np.ndarray, accuracies: np.ndarray, episodes: np.ndarray, 
 
     Args:
         hints, accuracies, episodes: float64[m, n]; pairs of 0 episodes are ignored.
+        start: float64[m, 3], where the descent begins; None begins at the belief.
         steps: of the descent, accepted or not.
     """
     weight = 4 * episodes
-    found = np.tile(BELIEF, (len(hints), 1))
+    found = np.tile(BELIEF, (len(hints), 1)) if start is None else start
     damping = np.full(len(hints), 1e-2)
     ridge = 1 / FIRMNESS**2
 
