@@ -33,8 +33,8 @@ from ..agents.atomic import write_atomically
 from ..errors import InputError, MissingExtra, unknown_name
 from ..teachers.benchmarks import table as named
 from ..teachers.benchmarks.runs import Failure, Records, Run, key, load, plan, play_all
-from ..teachers.benchmarks.statistics import UNIFORM, Estimate, Line, summarise
-from ..teachers.benchmarks.table import Table
+from ..teachers.benchmarks.statistics import Estimate, Line, expanded, summarise
+from ..teachers.benchmarks.table import UNIFORM, Table
 from ..teachers.registry import TEACHERS
 
 BESIDE = "palaestra.teachers.benchmarks"
@@ -43,6 +43,7 @@ TABLES = {
     "T2": f"{BESIDE}.cost:TABLE",
     "T3": f"{BESIDE}.categories:TABLE",
     "T4": f"{BESIDE}.selection:TABLE",
+    "T5": f"{BESIDE}.regret:TABLE",
     "T7": "palaestra.scripts.bench_teachers_language:TABLE",
 }
 SLOW = ("T7",)
@@ -87,10 +88,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     runs = [run for run in runs if not config.settings or run.setting in config.settings]
     records = Records(config.out / "results.jsonl")
     failures, stopped = _play(runs, records, config.jobs)
-    rows = {name: [] for name in tables}
+    rows: dict[str, list[Any]] = {name: [] for name in tables}
     for run in runs:
         if (found := records.rows.get(key(run))) is not None:
             rows[found["table"]].append(found)
+    rows = {name: expanded(found) for name, found in rows.items()}
     lines = {name: summarise(rows[name]) for name in tables}
     _print(tables, lines, failures)
     summary = {name: [asdict(line) for line in lines[name]] for name in tables}
@@ -197,16 +199,16 @@ def _print(tables: Mapping[str, Table], lines: Mapping[str, Sequence[Line]], fai
 
     console = Console()
     for name, table in tables.items():
-        unit = " in %" if table.percent else ""
-        grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: {table.title} ({table.score}{unit})", title_justify="left")
-        for column in ("setting", "teacher"):
-            grid.add_column(column, no_wrap=True)
-        for column in ("seeds", "mean ± 95 %", "minus uniform", "us/call"):
+        seeds = max((line.score.n for line in lines[name]), default=0)
+        unit = f"{table.score}{' in %' if table.percent else ''}, {seeds} seed{'' if seeds == 1 else 's'}"
+        grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: {table.title} ({unit})", title_justify="left")
+        grid.add_column("setting", overflow="fold")
+        grid.add_column("teacher", overflow="fold")
+        for column in ("mean ± 95 %", "minus uniform"):
             grid.add_column(column, justify="right", no_wrap=True)
         for line in sorted(lines[name], key=lambda line: list(table.settings).index(line.setting)):
             gain = "" if line.gain is None else f"{spread(line.gain, table)} {verdict(line, table)}"
-            cost = f"{sum(line.calls.values()):.0f}" if line.calls else ""
-            grid.add_row(line.setting, line.teacher, str(line.score.n), spread(line.score, table), gain, cost)
+            grid.add_row(line.setting, line.teacher, spread(line.score, table), gain)
         console.print(grid)
     for sentence in grouped(failures):
         print(f"palaestra: {sentence}", file=sys.stderr)

@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from ..teachers.benchmarks.statistics import UNIFORM, Line, mean_curve
-from ..teachers.benchmarks.table import Table
+from ..teachers.benchmarks.statistics import Line, mean_curve
+from ..teachers.benchmarks.table import UNIFORM, Table
 from .bench_teachers import spread, verdict
 from .report_plots import FAINT, INK, MISSING, _svg
 

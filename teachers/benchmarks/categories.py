@@ -12,8 +12,7 @@ from ..arms.base import ArmTeacher, proportional
 from ..protocol import Common, Evidence, Outcome
 from ..registry import TEACHERS
 from ..students import CategoryStudent
-from .statistics import UNIFORM
-from .table import OURS, Result, Table, make, registered, settings_of
+from .table import OURS, UNIFORM, Result, Table, make, registered, settings_of
 
 BATCH, GROUP = 64, 8
 CHECKPOINTS = 24

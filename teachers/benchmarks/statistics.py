@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-UNIFORM = "random"
+from .table import UNIFORM
+
 # 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom.
 T = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
@@ -66,6 +67,16 @@ def summarise(records: Iterable[Mapping[str, Any]]) -> list[Line]:
     for record in records:
         groups.setdefault((record["setting"], record["teacher"]), {})[record["seed"]] = record
     return [_line(setting, teacher, group, groups) for (setting, teacher), group in groups.items()]
+
+
+def expanded(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The records, and one more for each contestant whose score a run gave beside its own."""
+    found: list[Mapping[str, Any]] = []
+    for record in records:
+        found.append(record)
+        bare = {"curve": [[], []], "measures": {}, "heat": None, "calls": {}}
+        found += [{**record, **bare, "teacher": name, "score": score} for name, score in record["also"].items()]
+    return found
 
 
 def _line(

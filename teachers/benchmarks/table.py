@@ -14,6 +14,7 @@ from ..protocol import Teacher
 from ..registry import TEACHERS
 
 OURS = "palaestra"
+UNIFORM = "random"
 Own = Mapping[str, Callable[..., Teacher]]
 """Teachers that exist in one table only, such as one that sees inside the student: called as (space, seed=...)."""
 
@@ -30,6 +31,7 @@ class Result:
             or one slice for a map of something over time.
         calls: {"propose": microseconds per proposal, "observe": per outcome}; empty where it is not measured.
         hyperparameters: of the teacher that was made.
+        also: the scores of further contestants that the same run gives, by name.
     """
 
     score: float
@@ -38,6 +40,7 @@ class Result:
     heat: Mapping[str, Any] | None = None
     calls: Mapping[str, float] = field(default_factory=dict)
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    also: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Table:
         settings: name -> JSON-able options of the run.
         run: (options of the setting, name of the teacher, seed, length) -> `Result`.
         teachers: the default ones.
-        kinds: of teachers that fit the table.
+        kinds: of teachers that fit the table; none where it does not compare teachers.
         length: what ``--episodes`` counts here, with the default of each setting under "length" in its options.
         score: what the score is called.
         percent: whether it is a share.
@@ -78,6 +81,8 @@ class Table:
     def fits(self, teacher: str) -> bool:
         """Whether this table takes a teacher. Raises InputError for a name that is not registered anywhere."""
         name = split(teacher)[0]
+        if not self.kinds:
+            return name == UNIFORM
         if name in self.own or ":" in name:
             return True
         return TEACHERS[name].kind in (*self.kinds, "any")  # type: ignore[attr-defined]

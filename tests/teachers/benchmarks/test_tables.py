@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import TEACHERS, make
-from palaestra.teachers.benchmarks import categories, cost, hypercube, selection, statistics, table
+from palaestra.teachers.benchmarks import categories, cost, hypercube, regret, selection, statistics, table
 from palaestra.teachers.students import CategoryStudent, ItemStudent
 
-TABLES = (hypercube.TABLE, cost.TABLE, categories.TABLE, selection.TABLE)
+TABLES = (hypercube.TABLE, cost.TABLE, categories.TABLE, selection.TABLE, regret.TABLE)
 
 
 def test_a_name_is_followed_by_options():
@@ -79,6 +79,20 @@ def test_the_gain_is_paired_by_seed():
     assert random.gain is None
     assert mine.gain == statistics.Estimate(1.0, 1.0, 1.0, 3)
     assert mine.measures == {"m": 11.0}
+
+
+def test_a_run_may_score_several_contestants():
+    rows = statistics.expanded([{**record("random", s, 0.1), "also": {"other": 0.1 + s}} for s in range(2)])
+    uniform, other = statistics.summarise(rows)
+    assert (uniform.teacher, other.teacher) == ("random", "other")
+    assert (other.score.mean, other.gain.mean) == pytest.approx((0.6, 0.5))
+
+
+def test_scores_of_levels_are_compared_with_a_random_one():
+    result = regret.TABLE.run(regret.TABLE.settings["novice"], "random", 0, 12)
+    assert {"learnability", "value_l1", "max_mc"} <= set(result.also)
+    assert all(-1 <= value <= 1 for value in (result.score, *result.also.values()))
+    assert not regret.TABLE.fits("plr")
 
 
 def test_a_mean_curve_goes_through_the_mean():

@@ -1,0 +1,35 @@
+"""T5: which score of a level tells where a student falls short of the best policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .level_scores import SWEEP, run
+from .table import UNIFORM, Result, Table
+
+
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
+    scores = run(SWEEP[options["student"]], mazes=length, episodes=options["episodes"], seed=seed)
+    return Result(scores.pop(UNIFORM), also=scores)
+
+
+TABLE = Table(
+    name="T5",
+    title="Scores of levels against exact regret",
+    about=(
+        "Teachers that replay levels rank them by a score that is to tell how far the student is from the best policy "
+        "there, which is exactly known in these small mazes; shown is the rank correlation between the two over random "
+        "mazes, for students from nearly uniform to nearly optimal. 1 would be the exact order, 0 is no better than "
+        "chance (the score named random), and below 0 the score prefers levels that hold nothing to gain."
+    ),
+    settings={name: {"length": 200, "student": name, "episodes": 16} for name in SWEEP},
+    run=_run,
+    teachers=lambda: [UNIFORM],
+    kinds=frozenset(),
+    length="mazes",
+    score="rank correlation with regret",
+    x="",
+    seeds=5,
+    percent=False,
+)
