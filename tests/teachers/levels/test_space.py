@@ -116,6 +116,13 @@ def test_a_space_of_one_level_can_be_edited_without_effect():
         assert levels.task(levels.mutate(level, 3, rng), rng) == levels.task(level, rng)
 
 
+def test_an_axis_with_one_value_takes_no_edit_from_the_others():
+    levels = as_levels(gym.spaces.Box(np.array([3, 0]), np.array([3, 9]), dtype=np.int64))
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        assert levels.task(levels.mutate([0.5, 0.55], 1, rng), rng).tolist() in ([3, 4], [3, 6])
+
+
 def test_an_entry_of_a_list_is_replaced_by_any_other():
     levels, rng = as_levels(FiniteTasks(list("abcd"))), np.random.default_rng(0)
     assert {levels.mutate(1, 1, rng) for _ in range(100)} == {0, 2, 3}
