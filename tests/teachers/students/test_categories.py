@@ -13,10 +13,11 @@ def test_success_is_logistic_in_skill_minus_difficulty():
 
 def test_practice_adds_the_gain_of_each_group_through_the_transfer_matrix():
     transfer = np.array([[1.0, 0.5], [0.0, 2.0]])  # practice of arm 1 helps arm 0 by half
-    student = CategoryStudent(2, transfer=transfer, rate=0.1, seed=3)
+    student = CategoryStudent(2, easiest=0.0, hardest=0.0, transfer=transfer, rate=0.1, seed=3)
     returns = student.practise(np.array([0, 1, 1]), 8)
     share = returns.mean(1)
     gain = np.array([4 * share[0] * (1 - share[0]), (4 * share[1:] * (1 - share[1:])).sum()])
+    assert gain.min() > 0
     assert student.theta == pytest.approx(0.1 * transfer @ gain)
 
 
