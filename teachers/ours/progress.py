@@ -66,8 +66,9 @@ def progress(sums: np.ndarray) -> Progress:
     """Fit the lines to `moments` and choose each place's scale.
 
     The variance of the residuals is (residual sum + pooled) / (weight - 1), where pooled is their mean over all places
-    at the shortest scale, which change touches least: one imagined outcome of ordinary noise keeps a place with few equal returns uncertain. The slope's error has
-    variance sigma^2 / (4 sum w (a - mean)^2), exact for exponential weights on a history much longer than the scale.
+    at the shortest scale, which change touches least: one imagined outcome of ordinary noise keeps a place with few
+    equal returns uncertain. The slope's error has variance sigma^2 / (4 sum w (a - mean)^2), exact for exponential
+    weights on a history much longer than the scale.
     """
     w, a, r, aa, ar, rr = np.moveaxis(sums, 1, 0)
     weight = np.maximum(w, 1e-9)

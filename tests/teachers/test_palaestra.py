@@ -154,7 +154,7 @@ def test_noise_is_hardly_cut():
 
 @pytest.mark.parametrize("points", [np.full((50, 2), 0.5), np.repeat([[0.25], [0.75]], 25, axis=0)])
 def test_equal_points_cannot_be_parted(points):
-    returns = np.random.default_rng(0).random(50) * 0.01 + points[:, 0]
+    returns = 0.002 * np.arange(50) + points[:, 0]  # in the order in which a stable sort leaves equal coordinates
     cells = cut(points, returns)
     assert len(cells.low) == len(np.unique(points, axis=0))
 
@@ -183,15 +183,16 @@ def test_mastered_and_hopeless_arms_leave_the_focus_to_the_one_that_moves():
 
 
 def test_when_nothing_moves_any_more_what_is_left_to_gain_is_tried():
-    teacher = palaestra(gym.spaces.Discrete(3), seed=1)
-    student = Arms([0.0, 0.0, 1.0], [0.01, 0, 0])
-    student.teach(teacher, 8)
+    teacher = palaestra(gym.spaces.Discrete(4), seed=1)
+    student = Arms([0.0, 0.0, 1.0, 0.5], [0.01, 0, 0, 0])
+    student.teach(teacher, 10)
     assert teacher.metrics()["focus"] > 0.9
-    assert teacher.distribution()[0] > 0.8
-    student.teach(teacher, 150)
+    student.teach(teacher, 200)
     assert student.chance[0] == 1.0
     assert teacher.metrics()["focus"] < 0.3
-    assert teacher.distribution()[1] > 0.6  # 0 and 2 are mastered, 1 is not
+    chances = teacher.distribution()
+    assert chances[1] > 0.5  # fails always
+    assert 0.2 < chances[3] < 0.4  # fails half of the time; alone, its noise would draw all
 
 
 def test_an_arm_that_is_forgotten_is_practised_again():
