@@ -118,7 +118,6 @@ def test_without_stable_baselines_the_extra_is_named(monkeypatch):
 
 
 def test_ppo_of_stable_baselines_trains():
-    pytest.importorskip("stable_baselines3")
     env = Corridor()
     teacher = make("random", env.param_space, seed=0)
     student = PPOStudent(env, teacher, n_steps=32, batch_size=32, n_epochs=1)
