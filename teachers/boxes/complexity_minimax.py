@@ -1,0 +1,104 @@
+"""Minimax over classes of difficulty, as in Learning to Actively Learn (Zhang, Katz-Samuels, Jamieson, arXiv
+2010.15382): practise where the student falls furthest behind the best that is possible at that difficulty.
+
+Classes are nested: class r holds all tasks of levels 0 to r. The student's loss on a class is that on its worst level;
+what counts is by how much it exceeds the loss of the best student of that class alone, so that easy classes are not
+forgotten for hard ones on which nobody does well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..arms.base import pick, softmax
+from ..protocol import Common, Evidence, finite, share
+from ..registry import register
+from .ladder import LadderTeacher
+
+
+@register("complexity-minimax")
+class ComplexityMinimax(LadderTeacher):
+    """Levels drawn by a softmax over how far the student's worst case lies above the best possible one.
+
+    Losses are 1 - return, as running means per level; a level that has not been seen has loss 1. A class is drawn from
+    softmax(gap / temperature), then one of its levels from softmax(loss / temperature): a soft form of the paper's two
+    maxima, whose adversary holds weighted particles instead of levels.
+
+    Args:
+        space, axis, levels: see `LadderTeacher`.
+        reference: per class, the loss on it of the best student trained on it alone, in [0, 1] and not falling. The
+            paper computes these first; None takes 0 everywhere, which is plain minimax over classes.
+        temperature: of both draws (ours).
+        alpha: step of the running means (ours).
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2010.15382"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        axis: str | None = None,
+        levels: int | None = None,
+        reference: Sequence[float] | None = None,
+        temperature: float = 0.1,
+        alpha: float = 0.1,
+        **common: Unpack[Common],
+    ):
+        if finite([temperature], "temperature")[0] <= 0:
+            raise InputError(f"temperature={temperature:g} must be positive.")
+        self.temperature, self.alpha = float(temperature), share("alpha", alpha, low_open=True)
+        best = None if reference is None else list(finite(reference, "reference"))
+        settings = {"reference": best, "temperature": self.temperature, "alpha": self.alpha}
+        super().__init__(space, axis=axis, levels=levels, settings=settings, **common)
+        n = self.ladder.n
+        self.reference = np.zeros(n) if best is None else np.array(best)
+        given = self.reference
+        if given.shape != (n,) or given.min() < 0 or given.max() > 1 or (np.diff(given) < 0).any():
+            raise InputError(f"reference={reference!r} must be {n} losses in [0, 1], none below the one before it.")
+        self.losses = np.ones(n)
+        self._seen = np.zeros(n, dtype=bool)
+
+    def gaps(self) -> np.ndarray:
+        """float64[n]: per class, the loss on its worst level above the best possible."""
+        return np.maximum.accumulate(self.losses) - self.reference
+
+    def distribution_of_levels(self) -> np.ndarray:
+        """float64[n], the probability of each level."""
+        n = self.ladder.n
+        inside = np.tril(np.exp((self.losses - self.losses.max()) / self.temperature))  # row r: levels of class r
+        inside = np.maximum(inside, np.tril(np.full((n, n), 1e-300)))
+        return softmax(self.gaps(), self.temperature) @ (inside / inside.sum(1, keepdims=True))
+
+    def _levels(self, k: int) -> tuple[np.ndarray, np.ndarray, Sequence[str] | str]:
+        probabilities = self.distribution_of_levels()
+        levels = pick(probabilities, k, self._rng)
+        return levels, probabilities[levels], "exploit"
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            level, loss = int(item.record[0]), 1.0 - float(item.returns.mean())
+            step = self.alpha if self._seen[level] else 1.0
+            self.losses[level] += step * (loss - self.losses[level])
+            self._seen[level] = True
+
+    def _metrics(self) -> dict[str, float]:
+        return {"gap": float(self.gaps().max()), "loss": float(self.losses.mean())}
+
+    def _save(self) -> dict[str, Any]:
+        return {**super()._save(), "losses": self.losses.tolist(), "seen": self._seen.tolist()}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        losses, seen = np.array(own["losses"], dtype=np.float64), np.array(own["seen"], dtype=bool)
+        if losses.shape != self.losses.shape or seen.shape != losses.shape:
+            raise ValueError(f"{losses.shape} losses of {self.ladder.n} levels")
+        super()._restore(own)
+        self.losses, self._seen = losses, seen

@@ -1,0 +1,250 @@
+"""CurrOT: a cloud of tasks that is carried towards the target by optimal transport, no further than the student can
+follow (Klink et al., ICML 2022; journal version arXiv 2309.14091).
+
+Each particle is one task. At every update particles are matched to samples of the target so that the way is shortest,
+and each moves within a small ball towards its own as far as a regression of returns predicts enough performance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..arms.base import proportional
+from ..protocol import Common, Evidence, finite, share, whole_number
+from ..registry import register
+from .assignment import assign
+from .base import BoxTeacher
+from .recent import Recent
+
+SEARCH = 0.25  # std of the search around the best tasks so far, at no performance at all; the authors' code
+LEAST_SEARCH = 0.005  # and at enough of it, times the radius
+
+
+@register("currot")
+class CurrOT(BoxTeacher):
+    """Particles of tasks moved towards a target by constrained optimal transport.
+
+    Until the median of the best tasks so far reaches `performance`, particles search around those; from then on a
+    buffer keeps the successful tasks that match the target best, and particles whose predicted return is too low start
+    again from it. Matching is exact, where the authors' code uses sliced projections for the particles.
+
+    Args:
+        space: ParamSpace, Box or Discrete.
+        performance: return, mapped to [0, 1], that a task must give (ours: the papers give raw returns).
+        target: points of the unit cube to end up at, float[m, d]; None is uniform over the cube, drawn anew each time.
+        particles: number of tasks in the cloud, and in the buffer of successes (ours).
+        radius: largest move of a particle, as a share of the axes. The paper's point-mass task has 0.5 on axes 8 and
+            7.5 long.
+        update_rate: outcomes between updates (20 there).
+        candidates: moves tried for each particle (100 in the authors' code).
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2309.14091"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        performance: float = 0.5,
+        target: Sequence[Sequence[float]] | None = None,
+        particles: int = 50,
+        radius: float = 0.1,
+        update_rate: int = 20,
+        candidates: int = 100,
+        **common: Unpack[Common],
+    ):
+        whole_number("particles", particles, low=2)
+        whole_number("update_rate", update_rate, low=1)
+        whole_number("candidates", candidates, low=1)
+        if finite([radius], "radius")[0] <= 0:
+            raise InputError(f"radius={radius:g} must be positive.")
+        self.performance, self.radius = share("performance", performance), float(radius)
+        self.update_rate, self.candidates, self.count = int(update_rate), int(candidates), int(particles)
+        points = None if target is None else np.array(target, dtype=np.float64)
+        super().__init__(
+            space,
+            settings={
+                "performance": self.performance,
+                "target": None if points is None else points.tolist(),
+                "particles": self.count,
+                "radius": self.radius,
+                "update_rate": self.update_rate,
+                "candidates": self.candidates,
+            },
+            **common,
+        )
+        d = self.cube.dimension
+        if points is not None and (
+            points.ndim != 2 or points.shape[1] != d or not ((points >= 0) & (points <= 1)).all()
+        ):
+            raise InputError(f"target has shape {points.shape}; it must be points [m, {d}] with coordinates in [0, 1].")
+        self._target = points
+        self.particles = self._rng.random((self.count, d))
+        self._buffer = np.empty((0, d + 1))  # tasks with their returns
+        self._failures = Recent(self.count, d + 1)
+        self._batch: list[list[float]] = []
+        self._reached = False  # whether the buffer has ever been good enough
+        self._updated = False
+        self._worst = 1.0  # lowest return of the first batch, the zero of the search
+
+    def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
+        chosen = self._rng.integers(self.count, size=k)
+        return self.particles[chosen].copy(), np.nan, "exploit" if self._updated else "warmup"
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            self._batch.append([*item.record, float(item.returns.mean())])
+            if len(self._batch) == self.update_rate:
+                self._update(np.array(self._batch))
+                self._batch = []
+
+    def _goals(self) -> np.ndarray:
+        d = self.cube.dimension
+        if self._target is None:
+            return self._rng.random((self.count, d))
+        # Every point as often as every other, and the rest by chance.
+        whole, rest = divmod(self.count, len(self._target))
+        chosen = np.concatenate(
+            [np.tile(np.arange(len(self._target)), whole), self._rng.permutation(len(self._target))]
+        )
+        return self._target[chosen[: whole * len(self._target) + rest]]
+
+    def _update(self, batch: np.ndarray) -> None:
+        if not self._updated:
+            self._worst = float(batch[:, -1].min())
+        self._updated = True
+        goals = self._goals()
+        if self._reached:
+            for row in batch[batch[:, -1] < self.performance]:
+                self._failures.add(row[:-1], row[-1])
+            self._keep_successes(batch[batch[:, -1] >= self.performance], goals)
+        else:
+            self._keep_best(batch)
+        seen = np.concatenate([self._failures.rows, self._buffer])
+
+        def predict(points: np.ndarray) -> np.ndarray:
+            return kernel_mean(points, seen[:, :-1], seen[:, -1], 0.3 * self.radius)
+
+        origin, able = self._origins(predict)
+        goals = goals[assign(_squares(origin, goals))]
+        self.particles = self._move(origin, goals, able, predict)
+
+    def _keep_best(self, batch: np.ndarray) -> None:
+        """The buffer before it is good enough: tasks at least as good as its median take the place of worse ones."""
+        buffer = self._buffer
+        if len(buffer):
+            middle = len(buffer) // 2
+            batch = batch[batch[:, -1] >= buffer[middle, -1]]
+            buffer = buffer[min(middle + 1, len(batch)) :]
+        buffer = np.concatenate([batch, buffer])
+        self._buffer = buffer[np.argsort(buffer[:, -1], kind="stable")][-self.count :]
+        self._reached = bool(self._buffer[len(self._buffer) // 2, -1] >= self.performance)
+
+    def _keep_successes(self, successes: np.ndarray, goals: np.ndarray) -> None:
+        """Afterwards: successes replace failures; once there are none, those that match the target best are kept."""
+        if not len(successes):
+            return
+        order = np.argsort(self._buffer[:, -1], kind="stable")
+        failed = int((self._buffer[:, -1] < self.performance).sum())
+        kept = self._buffer[order[min(failed, len(successes)) :]]
+        pool = np.concatenate([successes, kept])
+        if len(pool) > self.count:
+            pool = pool[assign(_squares(goals, pool[:, :-1]))]
+        self._buffer = pool
+
+    def _origins(self, predict: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Where each particle moves from, and whether enough is predicted there."""
+        origin = self.particles.copy()
+        able = predict(origin) >= self.performance
+        lost = np.flatnonzero(~able)
+        if len(lost):
+            seeds = self._seeds()
+            good = predict(seeds) >= self.performance
+            if good.sum() >= len(lost):
+                seeds, good = seeds[good], good[good]
+            chosen = assign(_squares(origin[lost], seeds))
+            origin[lost], able[lost] = seeds[chosen], good[chosen]
+        return origin, able
+
+    def _seeds(self) -> np.ndarray:
+        """float64[particles, d]: tasks around those of the buffer, the further away the less these gave."""
+        tasks, returns = self._buffer[:, :-1], self._buffer[:, -1]
+        lack = np.clip(self.performance - returns, 0.0, None) / max(self.performance - self._worst, 1e-9)
+        spread = LEAST_SEARCH * self.radius + SEARCH * np.minimum(lack, 1.0)
+        if self._reached:
+            extra = self._rng.integers(len(tasks), size=self.count - len(tasks))
+            chosen = np.concatenate([np.arange(len(tasks)), extra])
+        else:
+            half = len(tasks) // 2
+            gain = returns[half:] - returns[max(half - 1, 0)]
+            chosen = half + self._rng.choice(len(gain), self.count, p=proportional(gain))
+        noise = spread[chosen, None] * self._rng.standard_normal((self.count, tasks.shape[1]))
+        return (tasks[chosen] + noise).clip(0.0, 1.0)
+
+    def _move(self, origin: np.ndarray, goals: np.ndarray, able: np.ndarray, predict: Any) -> np.ndarray:
+        d, way = self.cube.dimension, goals - origin
+        distance = np.sqrt(np.square(way).sum(1))
+        noise = self._rng.standard_normal((self.candidates, d))
+        noise /= np.sqrt(np.square(noise).sum(1, keepdims=True))
+        noise *= self._rng.random((self.candidates, 1)) ** (1 / d)  # uniform in the ball
+        towards = way / np.maximum(distance, 1e-12)[:, None]
+        along = towards @ noise.T
+        # What points away from the goal is mirrored, but for particles that have yet to find a task they can do.
+        back = np.where((along < 0) & able[:, None], along, 0.0)
+        moves = noise[None] - 2 * back[:, :, None] * towards[:, None]
+        reach = np.minimum(self.radius, distance)
+        reach = np.where(able, reach, self.radius)
+        options = (origin[:, None] + reach[:, None, None] * moves).clip(0.0, 1.0)
+        options = np.concatenate([options, origin[:, None]], axis=1)  # staying is a candidate too
+        predicted = predict(options.reshape(-1, d)).reshape(len(origin), -1)
+        away = np.square(options - goals[:, None]).sum(2)
+        allowed = predicted >= self.performance
+        away[~allowed] = np.inf
+        best = np.where(allowed.any(1), away.argmin(1), predicted.argmax(1))
+        return options[np.arange(len(origin)), best]
+
+    def _metrics(self) -> dict[str, float]:
+        successes = self._buffer[:, -1] >= self.performance
+        return {"successes": float(successes.sum()), "spread": float(self.particles.std(0).mean())}
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "particles": self.particles.tolist(),
+            "buffer": self._buffer.tolist(),
+            "failures": self._failures.save(),
+            "batch": [list(row) for row in self._batch],
+            "flags": [self._reached, self._updated, self._worst],
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        d = self.cube.dimension
+        particles = np.array(own["particles"], dtype=np.float64)
+        buffer = np.array(own["buffer"], dtype=np.float64).reshape(-1, d + 1)
+        if particles.shape != self.particles.shape or len(buffer) > self.count:
+            raise ValueError(f"particles of shape {particles.shape} and {len(buffer)} successes")
+        failures, batch = Recent(self.count, d + 1), [[float(v) for v in row] for row in own["batch"]]
+        failures.restore(own["failures"])
+        reached, updated, worst = own["flags"]
+        self.particles, self._buffer, self._failures, self._batch = particles, buffer, failures, batch
+        self._reached, self._updated, self._worst = bool(reached), bool(updated), float(worst)
+
+
+def kernel_mean(points: np.ndarray, tasks: np.ndarray, returns: np.ndarray, width: float) -> np.ndarray:
+    """float64[m]: mean of ``returns`` [n] weighted by a Gaussian kernel around each of ``points`` (Nadaraya-Watson)."""
+    exponent = _squares(points, tasks) / (-2 * width**2)
+    exponent -= exponent.max(1, keepdims=True)  # far from everything the nearest decides
+    weights = np.exp(exponent, out=exponent)
+    return weights @ returns / weights.sum(1)
+
+
+def _squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """float64[n, m] squared distances."""
+    return np.maximum(np.square(a).sum(1)[:, None] + np.square(b).sum(1) - 2 * a @ b.T, 0.0)

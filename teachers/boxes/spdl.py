@@ -1,0 +1,207 @@
+"""SPDL, self-paced deep reinforcement learning (Klink et al., NeurIPS 2020, arXiv 2004.11812), in its two versions.
+
+Tasks come from a Gaussian that is moved, a small step at a time, towards a target distribution as fast as the student's
+value allows: by a weight that grows with the returns, or as far as the expected value stays above a threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...errors import InputError
+from ..protocol import Common, Evidence, finite, share, whole_number
+from ..registry import Preset, register
+from .base import BoxTeacher
+from .ladder import from_hardness, per_axis
+from .recent import Recent
+from .self_paced import Gaussian, ValueModel, divergence, move_by_threshold, move_by_weight
+
+REDRAWS = 20  # a coordinate that falls outside is drawn again; what is still outside then goes onto the border
+MOST_ALPHA, LEAST_KL = 1e5, 1e-10  # bounds of the weight in the authors' code
+
+
+@register("spdl")
+class SPDL(BoxTeacher):
+    """A Gaussian over tasks on its way to a target, paced by expected value.
+
+    Every `update_rate` outcomes the Gaussian p moves inside KL(p || old) <= max_kl. "alpha" maximises
+    E[V] - alpha KL(p || target), with alpha = zeta (mean return) / KL(old || target), 0 for the first `offset` updates.
+    "delta" minimises KL(p || target) subject to E[V] >= delta, and maximises E[V] while it is below; the authors' code
+    does the latter only until delta has been reached once. Values V are a kernel regression of the returns of the last
+    `memory` tasks, or of what `value_estimator` says of them. Where the authors weigh samples by importance, the
+    expectation is that of the regression, in closed form; their covariances are full, ours diagonal.
+
+    Args:
+        space: ParamSpace, Box or Discrete.
+        mode: "alpha" or "delta", as above.
+        zeta, offset: of "alpha"; TeachMyAgent tries 0.05 to 0.5 and 0 to 10.
+        delta: of "delta", a return mapped to [0, 1] (ours: the papers give raw returns).
+        max_kl: size of a step in nats; TeachMyAgent tries 0.1 and 0.8.
+        update_rate: outcomes between steps (ours: the papers count environment steps).
+        initial, target: (mean, std) as shares of the axes, each one number or one per axis. None is, for the first, a
+            mean 0.1 away from the easiest corner with std 0.1, and for the second 0.5 with std 0.25, TeachMyAgent's
+            target without prior knowledge.
+        least_std: standard deviations stay above it, if the initial and the target do.
+        memory: tasks to which values are fitted.
+        value_estimator: takes a list of tasks, returns one expected return each, on the scale of `return_range`; they
+            are clipped to it. None uses the returns that were observed.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2004.11812"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        mode: Literal["alpha", "delta"] = "alpha",
+        zeta: float = 0.25,
+        offset: int = 0,
+        delta: float = 0.5,
+        max_kl: float = 0.1,
+        update_rate: int = 50,
+        initial: tuple[Any, Any] | None = None,
+        target: tuple[Any, Any] | None = None,
+        least_std: float = 0.02,
+        memory: int = 300,
+        value_estimator: Callable[[list[Any]], Sequence[float]] | None = None,
+        **common: Unpack[Common],
+    ):
+        if mode not in ("alpha", "delta"):
+            raise InputError(f"mode={mode!r} must be 'alpha' or 'delta'.")
+        for name, value in (("zeta", zeta), ("max_kl", max_kl), ("least_std", least_std)):
+            if finite([value], name)[0] <= 0:
+                raise InputError(f"{name}={value:g} must be positive.")
+        whole_number("offset", offset, low=0)
+        whole_number("update_rate", update_rate, low=1)
+        whole_number("memory", memory, low=2)
+        self.mode, self.zeta, self.offset, self.delta = mode, float(zeta), int(offset), share("delta", delta)
+        self.max_kl, self.update_rate, self.least_std = float(max_kl), int(update_rate), float(least_std)
+        self.memory, self.value_estimator = int(memory), value_estimator
+        given = {"initial": initial, "target": target}
+        super().__init__(
+            space,
+            settings={
+                "mode": mode,
+                "zeta": self.zeta,
+                "offset": self.offset,
+                "delta": self.delta,
+                "max_kl": self.max_kl,
+                "update_rate": self.update_rate,
+                **{k: v and [np.asarray(part, dtype=np.float64).tolist() for part in v] for k, v in given.items()},
+                "least_std": self.least_std,
+                "memory": self.memory,
+                "value_estimator": value_estimator is not None,
+            },
+            **common,
+        )
+        d = self.cube.dimension
+        easiest = from_hardness(self.cube, np.full(d, 0.1))
+        self.target = self._gaussian("target", target or (0.5, 0.25))
+        self._use(self._gaussian("initial", initial or (easiest, 0.1)))
+        self._outcomes = Recent(self.memory, d + 1)
+        self._waiting: list[float] = []  # returns since the last step
+        self._updates = 0
+
+    def _gaussian(self, name: str, given: tuple[Any, Any]) -> Gaussian:
+        mean, std = (per_axis(name, part, self.cube.dimension) for part in given)
+        if not ((mean >= 0) & (mean <= 1) & (std > 0)).all():
+            raise InputError(f"{name}={given!r} must be means in [0, 1] and positive standard deviations.")
+        return Gaussian(mean, np.log(std))
+
+    def _use(self, current: Gaussian) -> None:
+        """Make ``current`` the Gaussian that tasks come from; what of it lies outside the cube is cut off."""
+        self.current = current
+        inside = [_mass(m, s) for m, s in zip(current.mean.tolist(), current.std.tolist())]
+        self._scale = float(np.prod(current.std * inside)) * (2 * math.pi) ** (len(inside) / 2)
+
+    def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
+        mean, std = self.current.mean, self.current.std
+        points = mean + std * self._rng.standard_normal((k, len(mean)))
+        for _ in range(REDRAWS):
+            outside = (points < 0) | (points > 1)
+            if not outside.any():
+                break
+            axes = np.nonzero(outside)[1]
+            points[outside] = mean[axes] + std[axes] * self._rng.standard_normal(len(axes))
+        clipped = points.clip(0.0, 1.0)
+        density = np.exp(-0.5 * np.square((clipped - mean) / std).sum(1)) / self._scale
+        density[(clipped != points).any(1) | (density <= 0)] = np.nan
+        return clipped, density, "exploit"
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        for item in evidence:
+            ret = float(item.returns.mean())
+            self._outcomes.add(np.array(item.record, dtype=np.float64), ret)
+            self._waiting.append(ret)
+            if len(self._waiting) == self.update_rate:
+                self._step(float(np.mean(self._waiting)))
+                self._waiting = []
+
+    def _step(self, mean_return: float) -> None:
+        rows = self._outcomes.rows
+        tasks, values = rows[:, :-1], rows[:, -1]
+        if self.value_estimator is not None:
+            low, high = self.return_range
+            raw = finite(self.value_estimator([self.cube.decode(u) for u in tasks]), "a value of value_estimator")
+            if len(raw) != len(tasks):
+                raise InputError(f"value_estimator gave {len(raw)} values for {len(tasks)} tasks; give one each.")
+            values = np.clip((np.array(raw) - low) / (high - low), 0.0, 1.0)
+        value = ValueModel(tasks, values).expectation
+        common = (value, self.target, self.current, self.max_kl)
+        if self.mode == "delta":
+            moved = move_by_threshold(*common, self.delta, self.least_std)
+        else:
+            kl = max(divergence(self.current, self.target)[0], LEAST_KL)
+            alpha = 0.0 if self._updates < self.offset else min(self.zeta * mean_return / kl, MOST_ALPHA)
+            moved = move_by_weight(*common, alpha, self.least_std)
+        self._updates += 1
+        self._use(moved)
+
+    def _metrics(self) -> dict[str, float]:
+        return {
+            "kl_to_target": divergence(self.current, self.target)[0],
+            "std": float(self.current.std.mean()),
+            "updates": float(self._updates),
+        }
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "mean": self.current.mean.tolist(),
+            "log_std": self.current.log_std.tolist(),
+            "outcomes": self._outcomes.save(),
+            "waiting": list(self._waiting),
+            "updates": self._updates,
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        d = self.cube.dimension
+        mean, log_std = (np.array(own[name], dtype=np.float64) for name in ("mean", "log_std"))
+        if mean.shape != (d,) or log_std.shape != (d,):
+            raise ValueError(f"a Gaussian of shape {mean.shape} in {d} dimensions")
+        outcomes = Recent(self.memory, d + 1)
+        outcomes.restore(own["outcomes"])
+        waiting, updates = [float(r) for r in own["waiting"]], int(own["updates"])
+        self._use(Gaussian(mean, log_std))
+        self._outcomes, self._waiting, self._updates = outcomes, waiting, updates
+
+
+def _mass(mean: float, std: float) -> float:
+    """Probability that a normal number lies in [0, 1]."""
+    return 0.5 * (math.erf((1 - mean) / (std * math.sqrt(2))) + math.erf(mean / (std * math.sqrt(2))))
+
+
+Preset(
+    "spdl-delta",
+    SPDL,
+    "SPDL that goes as far towards its target as the expected value stays above a threshold.",
+    "2309.14091",
+    mode="delta",
+)
