@@ -8,7 +8,6 @@ their keys and values and looks at all that is there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,29 +24,34 @@ class KeyValueCache:
     def __init__(self, shape: AttentionShape, rows: int, max_length: int, like: Tensor):
         """``like`` gives device and type."""
         self._shape, self._max_length = shape, max_length
-        # [layers, 2, rows, kv_heads, capacity, dim]
-        self._store = like.new_empty((shape.layers, 2, rows, shape.kv_heads, 0, shape.head_dim))
+        layers, kv_heads, dim = shape.layers, shape.kv_heads, shape.head_dim
+        # Keys stand in columns, so that the products of a decoding step, of few rows each, read memory in order.
+        self._keys = like.new_empty((layers, rows, kv_heads, dim, 0))
+        self._values = like.new_empty((layers, rows, kv_heads, 0, dim))
 
     def reserve(self, length: int) -> None:
         """Make room for conversations of ``length`` tokens."""
-        capacity = self._store.shape[4]
+        capacity = self._keys.shape[-1]
         if length > capacity:
-            shape = list(self._store.shape)
-            shape[4] = min(max(length, 2 * capacity, 64), self._max_length)
-            grown = self._store.new_zeros(shape)
-            grown[:, :, :, :, :capacity] = self._store
-            self._store = grown
+            room = min(max(length, 2 * capacity, 64), self._max_length)
+            *outer, dim, _ = self._keys.shape
+            keys, values = self._keys.new_zeros((*outer, dim, room)), self._values.new_zeros((*outer, room, dim))
+            keys[..., :capacity] = self._keys
+            values[..., :capacity, :] = self._values
+            self._keys, self._values = keys, values
 
     def swap(self, a: int, filled_a: int, b: int, filled_b: int) -> None:
         """Exchange two rows, as far as each is filled."""
-        kept = self._store[:, :, a, :, :filled_a].clone()
-        self._store[:, :, a, :, :filled_b] = self._store[:, :, b, :, :filled_b]
-        self._store[:, :, b, :, :filled_a] = kept
+        for store in (self._keys.transpose(-1, -2), self._values):
+            kept = store[:, a, :, :filled_a].clone()
+            store[:, a, :, :filled_b] = store[:, b, :, :filled_b]
+            store[:, b, :, :filled_a] = kept
 
     def share(self, row: int, filled: int, others: Sequence[int]) -> None:
         """Copy the first ``filled`` tokens of a row to other rows."""
-        places = torch.tensor(others, device=self._store.device)
-        self._store[:, :, places, :, :filled] = self._store[:, :, row, None, :, :filled]
+        places = torch.tensor(others, device=self._keys.device)
+        for store in (self._keys.transpose(-1, -2), self._values):
+            store[:, places, :, :filled] = store[:, row, None, :, :filled]
 
     def extending(self, rows: Sequence[int], filled: Sequence[int], added: Sequence[int]) -> tuple[Tensor, Attend]:
         """For adding several tokens to rows, padded to the longest addition.
@@ -58,7 +62,7 @@ class KeyValueCache:
         Returns:
             (positions int64 [R * width], callback); the tokens of a row stand side by side, padding after them.
         """
-        device = self._store.device
+        device = self._keys.device
         width, span = max(added), max(a + b for a, b in zip(filled, added, strict=True))
         self.reserve(span)
         start, counts = torch.tensor(filled, device=device)[:, None], torch.tensor(added, device=device)[:, None]
@@ -75,7 +79,7 @@ class KeyValueCache:
         def attend(
             layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None
         ) -> Tensor:
-            keys, values = self._store[layer, 0], self._store[layer, 1]
+            keys, values = self._keys[layer].transpose(-1, -2), self._values[layer]
             keys[write_row, :, write_at] = k[real]
             values[write_row, :, write_at] = v[real]
             visible = _visible(back, window)[:, None, None]
@@ -96,34 +100,45 @@ class KeyValueCache:
         Returns:
             (positions int64 [rows], callback).
         """
-        device = self._store.device
+        device = self._keys.device
         rows, span = len(filled), max(filled) + 1
         self.reserve(span)
         positions = torch.tensor(filled, device=device)
-        # Rows of equal length write one slice, which is quicker than a place for each.
-        row: Any = torch.arange(rows, device=device)
-        place: Any = (slice(None), slice(None), filled[0]) if len(set(filled)) == 1 else (row, slice(None), positions)
+        # Rows of equal length write one slice and see all of it, which is quicker than a place and a mask for each.
+        level = len(set(filled)) == 1
+        row = torch.arange(rows, device=device)
         heads, kv_heads, scale = self._shape.heads, self._shape.kv_heads, self._shape.head_dim**-0.5
         back = positions[:, None] - torch.arange(span, device=device)
-        wide = torch.promote_types(self._store.dtype, torch.float32)
+        wide = torch.promote_types(self._keys.dtype, torch.float32)
         biases: dict[int | None, Tensor] = {}
+        nothing = self._keys.new_zeros(())
+
+        def bias(window: int | None) -> Tensor:
+            if window not in biases:
+                hidden = ~_visible(back, window)
+                zeros = torch.zeros(hidden.shape, dtype=wide, device=device)
+                biases[window] = zeros.masked_fill_(hidden, -torch.inf).repeat_interleave(kv_heads, 0)[:, None]
+            return biases[window]
 
         def attend(
             layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None
         ) -> Tensor:
-            keys, values = self._store[layer, 0, :rows], self._store[layer, 1, :rows]
-            keys[place] = k
-            values[place] = v
-            if window not in biases:
-                hidden = ~_visible(back, window)
-                biases[window] = torch.zeros(hidden.shape, dtype=wide, device=device).masked_fill_(hidden, -torch.inf)
+            keys, values = self._keys[layer, :rows], self._values[layer, :rows]
+            if level:
+                keys[..., filled[0]] = k
+                values[:, :, filled[0]] = v
+            else:
+                keys[row, :, :, positions] = k
+                values[row, :, positions] = v
             # The query heads that share a key head are the "sequence" of the product, so keys are never repeated.
-            scores = torch.matmul(q.view(rows, kv_heads, heads // kv_heads, -1), keys[:, :, :span].transpose(-1, -2))
-            scores = scores.to(wide).mul_(scale)
+            queries = q.reshape(rows * kv_heads, heads // kv_heads, -1)
+            scores = torch.baddbmm(nothing, queries, keys[..., :span].flatten(0, 1), beta=0, alpha=scale).to(wide)
             if softcap is not None:
                 scores = torch.tanh(scores / softcap) * softcap
-            weights = scores.add_(biases[window][:, None, None]).softmax(-1).to(v.dtype)
-            return torch.matmul(weights, values[:, :, :span]).view(rows, heads, -1)
+            if window is not None or not level:
+                scores.add_(bias(window))
+            weights = scores.softmax(-1).to(v.dtype)
+            return torch.bmm(weights, values[:, :, :span].flatten(0, 1)).view(rows, heads, -1)
 
         return positions, attend
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint as recompute
 
 from ...errors import InputError
@@ -24,6 +24,8 @@ from .head import text_config
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Model types with a forward pass of our own."""
+
+_HALF = (torch.bfloat16, torch.float16)
 
 
 def check_architecture(config: Any) -> None:
@@ -118,6 +120,8 @@ def _is_ours(model: Any) -> bool:
 
 
 def _layer(layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend) -> Tensor:
+    if not torch.is_grad_enabled():
+        return _quick_layer(layer, index, x, cos, sin, attend)
     attention = layer.self_attn
     h = _norm(x, layer.input_layernorm)
     q = _heads(attention.q_proj(h), attention)
@@ -133,15 +137,51 @@ def _layer(layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: 
     return x + mlp.down_proj(_SwiGLU.apply(mlp.gate_proj(h), mlp.up_proj(h)))
 
 
+def _quick_layer(layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend) -> Tensor:
+    """The same without a gradient, in fewer and mostly in-place operations: their number bounds a decoding step."""
+    attention, mlp, dim = layer.self_attn, layer.mlp, layer.self_attn.head_dim
+    h = _norm(x, layer.input_layernorm)
+    q, k, v = (_linear(h, module) for module in (attention.q_proj, attention.k_proj, attention.v_proj))
+    qk, heads = torch.cat((q, k), 1).unflatten(1, (-1, dim)), q.shape[1] // dim
+    if hasattr(attention, "q_norm"):
+        gains = (attention.q_norm.weight.expand(heads, -1), attention.k_norm.weight.expand(qk.shape[1] - heads, -1))
+        qk = _scaled(qk, torch.cat(gains), attention.q_norm.variance_epsilon)
+    q, k = _rotate(qk, cos, sin).split((heads, qk.shape[1] - heads), 1)
+    mixed = attend(index, q, k, v.unflatten(1, (-1, dim))).flatten(1)
+    x = _added(x, mixed, attention.o_proj)
+    h = _norm(x, layer.post_attention_layernorm)
+    return _added(x, F.silu(_linear(h, mlp.gate_proj), inplace=True).mul_(_linear(h, mlp.up_proj)), mlp.down_proj)
+
+
+def _linear(x: Tensor, module: Any) -> Tensor:
+    # Calling a plain layer as a module takes as long again as its product does.
+    return F.linear(x, module.weight, module.bias) if type(module) is nn.Linear else module(x)
+
+
+def _added(x: Tensor, h: Tensor, module: Any) -> Tensor:
+    """x + module(h)."""
+    # In half precision the sum of one operation would be rounded once, and training rounds twice.
+    if type(module) is nn.Linear and module.bias is None and x.dtype not in _HALF:
+        return torch.addmm(x, h, module.weight.t())
+    return x + module(h)
+
+
 def _heads(x: Tensor, attention: Any) -> Tensor:
     return x.unflatten(-1, (-1, attention.head_dim))
 
 
 def _norm(x: Tensor, module: Any) -> Tensor:
-    if torch.is_grad_enabled() or x.dtype in (torch.bfloat16, torch.float16):
-        # torch's own rounds half precision at another place, and sampler and learner shall agree.
+    if torch.is_grad_enabled():
         return _RMSNorm.apply(x, module.weight, module.variance_epsilon)
-    return F.rms_norm(x, module.weight.shape, module.weight, module.variance_epsilon)
+    return _scaled(x, module.weight, module.variance_epsilon)
+
+
+def _scaled(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """Root-mean-square norm over the last dimension; half precision is rounded before the weight comes in."""
+    wide = x.float() if x.dtype in _HALF else x
+    length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
+    inverse = length.square_().div_(x.shape[-1]).add_(eps).rsqrt_()
+    return (wide * inverse).to(x.dtype).mul_(weight)
 
 
 def _rotate(x: Tensor, cos: Tensor, signed_sin: Tensor) -> Tensor:
