@@ -124,8 +124,11 @@ def envs() -> list[Row]:
 
 
 def teachers() -> list[Row]:
-    """Every teacher: name, what it is, paper."""
-    return [{"name": name, "summary": text, "paper": paper(value)} for name, value, text in _entries(TEACHERS)]
+    """Every teacher: name, what it chooses from, what it is, paper."""
+    return [
+        {"name": name, "kind": getattr(value, "kind", ""), "summary": text, "paper": paper(value)}
+        for name, value, text in _entries(TEACHERS)
+    ]
 
 
 def verifiers() -> list[Row]:

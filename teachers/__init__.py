@@ -13,20 +13,28 @@ says how many rollouts each task gets; `combinators` and `gates` put teachers to
 
 from __future__ import annotations
 
+from .arms.base import ArmTeacher
+from .boxes.base import BoxTeacher
 from .pools import FiniteTasks, as_arms, as_pool, discretise, fixed_tasks, instance
+from .prompts.base import PromptTeacher
 from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
+from .random import RandomTeacher
 from .registry import TEACHERS, Preset, make, register
 from .spaces import as_cube
 from .wrapper import TeacherWrapper
 
 __all__ = [
     "TEACHERS",
+    "ArmTeacher",
+    "BoxTeacher",
     "Draw",
     "Evidence",
     "FiniteTasks",
     "Outcome",
     "Preset",
+    "PromptTeacher",
     "Proposal",
+    "RandomTeacher",
     "Teacher",
     "TeacherWrapper",
     "as_arms",
