@@ -163,9 +163,9 @@ def _weighted(value: Functional, target: Gaussian, alpha: float) -> Functional:
     pull = 1.0 if math.isinf(alpha) else alpha / (1 + alpha)
 
     def objective(p: Gaussian) -> tuple[float, np.ndarray, np.ndarray]:
-        worth, near = value(p), divergence(p, target)
-        mixed = [(1 - pull) * v - pull * k for v, k in zip(worth, near)]
-        return mixed[0], mixed[1], mixed[2]
+        (worth, *up), (away, *out) = value(p), divergence(p, target)
+        by_mean, by_log_std = ((1 - pull) * u - pull * o for u, o in zip(up, out))
+        return (1 - pull) * worth - pull * away, by_mean, by_log_std
 
     return objective
 

@@ -65,6 +65,21 @@ def test_the_way_to_the_target_never_grows_while_performance_suffices():
     assert ways[-1] < 0.05 < ways[0]
 
 
+def test_a_particle_goes_no_further_than_enough_is_predicted():
+    teacher = make("currot", LINE, particles=40)
+    origin, goals = np.full((40, 1), 0.45), np.ones((40, 1))
+    moved = teacher._move(origin, goals, np.ones(40, bool), lambda points: (points[:, 0] < 0.5).astype(float))
+    assert moved == pytest.approx(np.full((40, 1), 0.495), abs=0.005)
+
+
+def test_a_particle_stays_where_no_candidate_is_nearer_to_its_goal():
+    teacher = make("currot", SQUARE, particles=40, candidates=1, radius=0.5)
+    origin, goals = teacher.particles, np.full((40, 2), 0.5)
+    for _ in range(10):
+        moved = teacher._move(origin, goals, np.ones(40, bool), lambda points: np.ones(len(points)))
+        assert (np.square(moved - goals).sum(1) <= np.square(origin - goals).sum(1)).all()
+
+
 def test_particles_stop_where_the_student_fails():
     teacher = led(LINE, 1500, lambda x: x[0] < 0.6, target=[[1.0]], seed=2)
     assert np.median(teacher.particles) == pytest.approx(0.6, abs=0.1)

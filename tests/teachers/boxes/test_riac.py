@@ -66,29 +66,19 @@ def test_the_first_cut_falls_where_progress_begins():
 
 
 def test_the_intended_score_weighs_populations_and_the_released_one_does_not():
-    # Cut at 0.15: progress 1 on the left (4 tasks) and 0 on the right (16). Cut at 0.5: 0.4 and 0 of ten each.
-    tree = RegionTree(1, 30)
-    left = [0.0, 0.0, 1.0, 1.0]
-    middle = [0.3, 0.3, 0.3, 0.3, 0.3, 0.3]
-    for i in range(10):
-        if i in (0, 1, 8, 9):
-            tree.add([0.1], left[(0, 1, 8, 9).index(i)])
-        else:
-            tree.add([0.4], middle[i - 2])
-        tree.add([0.8], 0.5)
-    gaps = {}
-    for threshold in (0.15, 0.5):
-        mask = tree.tasks(0)[0][:, 0][None] <= threshold
-        returns = tree.tasks(0)[1]
-        gap = abs(masked_progress(mask, returns) - masked_progress(~mask, returns))[0]
-        gaps[threshold] = (gap, gap * mask.sum() * (~mask).sum())
-    assert gaps[0.15][0] > gaps[0.5][0]
-    assert gaps[0.15] == pytest.approx((1.0 - 0.0, 1.0 * 4 * 16), abs=0.1 * 64)
-    best = max(gaps, key=lambda t: gaps[t][1])
+    # 4 tasks at 0.1 rise by 1, 16 at 0.4 by 0.6, 20 at 0.8 not at all. A cut between 0.1 and 0.4 parts 4 tasks from 36,
+    # with progress 1 and 0.6 * 8 / 18; one between 0.4 and 0.8 parts 20 from 20, with (2 + 0.6 * 8) / 10 and 0.
+    tree = RegionTree(1, 40)
+    for late in (0.0, 1.0):
+        for x, ret, count in ((0.1, 1.0, 2), (0.4, 0.6, 8), (0.8, 0.0, 10)):
+            for _ in range(count):
+                tree.add([x], late * ret)
+    gaps = (1 - 0.6 * 8 / 18, 0.68)
+    assert gaps[0] > gaps[1]
+    assert gaps[0] * 4 * 36 < gaps[1] * 20 * 20
     for seed in range(5):
-        chosen = cut(tree, "intended", seed, attempts=200)[1]
-        assert (chosen < 0.4) == (best == 0.15)
-        assert cut(tree, "released", seed, attempts=200)[1] < 0.4
+        assert 0.1 <= cut(tree, "released", seed)[1] < 0.4
+        assert 0.4 <= cut(tree, "intended", seed)[1] < 0.8
 
 
 def test_tasks_all_alike_are_no_endless_loop_and_memory_stays_bounded():
@@ -146,9 +136,9 @@ def test_mutated_tasks_lie_around_the_worst_of_a_region_by_sigma_of_each_axis():
 
 
 def test_stated_densities_are_those_of_the_draws():
-    probs = np.array([p.prob for p in taught(2500, region_size=60).propose(6000)])
+    probs = np.array([p.prob for p in taught(1500, region_size=60, mutate_share=0.4).propose(6000)])
     known = ~np.isnan(probs)
-    assert 0.9 < known.mean() < 1.0  # mutations clipped at a border have none
+    assert 0.5 < known.mean() < 1.0  # mutations clipped at a border have none
     assert np.sum(1 / probs[known]) / len(probs) == pytest.approx(1.0, abs=0.05)
 
 
