@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, discretise, make
-from palaestra.teachers.ours.cells import cut
-from palaestra.teachers.ours.progress import add, ages_within, moments, progress
+from palaestra.teachers.palaestra.cells import cut
+from palaestra.teachers.palaestra.progress import add, ages_within, moments, progress
 from palaestra.teachers.students import HypercubeStudent
 
 SCALES = np.array([8.0, 32.0, 128.0, 512.0])
