@@ -38,7 +38,8 @@ class SPDL(BoxTeacher):
     Args:
         space: ParamSpace, Box or Discrete.
         mode: "alpha" or "delta", as above.
-        zeta, offset: of "alpha"; TeachMyAgent tries 0.05 to 0.5 and 0 to 10.
+        zeta, offset: of "alpha". TeachMyAgent tries 0.05 to 0.5 and 0 to 10, on raw returns; 1 is ours, for returns
+            mapped to [0, 1], as less leaves the Gaussian narrow around what is easiest.
         delta: of "delta", a return mapped to [0, 1] (ours: the papers give raw returns).
         max_kl: size of a step in nats; TeachMyAgent tries 0.1 and 0.8.
         update_rate: outcomes between steps (ours: the papers count environment steps).
@@ -62,7 +63,7 @@ class SPDL(BoxTeacher):
         space: Any,
         *,
         mode: Literal["alpha", "delta"] = "alpha",
-        zeta: float = 0.25,
+        zeta: float = 1.0,
         offset: int = 0,
         delta: float = 0.5,
         max_kl: float = 0.1,
