@@ -95,14 +95,18 @@ class MicroBatch:
             span = bucket.keys.shape[1]
             keys = k.index_select(0, bucket.keys.flatten()).view(rows, span, *k.shape[1:]).transpose(1, 2)
             values = v.index_select(0, bucket.keys.flatten()).view(rows, span, *v.shape[1:]).transpose(1, 2)
-            if window is not None or softcap is not None:
-                keys, values = (x.repeat_interleave(groups, 1) if groups > 1 else x for x in (keys, values))
+            plain = window is None and softcap is None
+            # On a CPU the kernel itself lets query heads share a key head, so that no key is copied and no gradient
+            # summed up afterwards; on a GPU the kernel for single precision cannot.
+            grouped = groups > 1 and plain and q.device.type == "cpu"
+            if groups > 1 and not grouped:
+                keys, values = keys.repeat_interleave(groups, 1), values.repeat_interleave(groups, 1)
+            if not plain:
                 mixed = mix(queries, keys, values, self._visible(bucket, window), softcap)
             else:
                 mask = None if bucket.causal else bucket.visible
-                # Keys that several query heads share are not copied, nor their gradients summed up afterwards.
                 mixed = F.scaled_dot_product_attention(
-                    queries, keys, values, attn_mask=mask, is_causal=bucket.causal, enable_gqa=groups > 1
+                    queries, keys, values, attn_mask=mask, is_causal=bucket.causal, enable_gqa=grouped
                 )
             outputs.append(mixed.transpose(1, 2).flatten(0, 1).index_select(0, bucket.real))
         joined = outputs[0] if len(outputs) == 1 else torch.cat(outputs)
