@@ -80,7 +80,13 @@ class ParamCube(Cube):
         return self.space.from_unit(point)
 
     def encode(self, task: Any) -> np.ndarray:
-        return _checked_point(self.space.to_unit(task), task)[self._free]
+        try:
+            point = self.space.to_unit(task)
+        except InputError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"task {task!r} is none of this space: {error}.") from error
+        return _checked_point(point, task)[self._free]
 
 
 class BoxCube(Cube):
@@ -103,7 +109,7 @@ class BoxCube(Cube):
 
     def decode(self, u: np.ndarray) -> np.ndarray:
         x = self._low + u * self._width
-        x = np.clip(np.floor(x) if self.integer else x, self._low, self._high)
+        x = np.minimum(np.maximum(np.floor(x) if self.integer else x, self._low), self._high)
         # The bounds are exact in the Box's dtype, so that rounding to it cannot pass them.
         return x.astype(self.space.dtype).reshape(self.space.shape)
 

@@ -49,7 +49,7 @@ class Update:
         self.model, self.reference, self.teacher = model, reference, teacher
         self.forward = Forward(
             config.packer,
-            config.token_budget,
+            config.token_budget or (16_384 if config.device.startswith("cuda") else 2048),
             config.temperature,
             config.fp32_head,
             config.gradient_checkpointing,

@@ -35,7 +35,7 @@ class BoxTeacher(Teacher):
 
     def _draw(self, k: int) -> list[Draw]:
         points, density, origins = self._points(k)
-        densities = np.broadcast_to(density, k).tolist()
+        densities = density.tolist() if isinstance(density, np.ndarray) else [float(density)] * k
         origins = [origins] * k if isinstance(origins, str) else origins
         decode = self.cube.decode
         return [Draw(u.tolist(), decode(u), p, origin) for u, p, origin in zip(points, densities, origins, strict=True)]

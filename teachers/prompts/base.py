@@ -53,7 +53,7 @@ class PromptTeacher(Teacher):
             chosen, probs, origins = self._choose(k - len(draws))
             if not len(chosen):
                 raise RuntimeError(f"{type(self).__name__}._choose gave nothing")
-            probs = np.broadcast_to(probs, len(chosen)).tolist()
+            probs = probs.tolist() if isinstance(probs, np.ndarray) else [float(probs)] * len(chosen)
             origins = [origins] * len(chosen) if isinstance(origins, str) else origins
             for index, p, origin in zip(chosen.tolist(), probs, origins, strict=True):
                 draws.append(Draw(index, self.pool.task(index, self._rng), p, origin, **self._advice(index)))
