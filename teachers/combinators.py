@@ -12,6 +12,7 @@ be a part, and its state is saved inside the whole's.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +28,8 @@ from .spaces import Cube
 
 
 class Combined(Teacher):
-    """The base: parts, and the record (part, the part's proposal id) of each proposal.
+    """The base: parts, and the record (part, the part's proposal id) of each proposal; of a task that comes by `update`
+    it is (None, the parts' own records).
 
     Args:
         parts: teachers over one task space, whose return ranges are the same.
@@ -81,19 +83,23 @@ class Combined(Teacher):
         waiting = {int(part): iter(self.parts[part].propose(int((turns == part).sum()))) for part in np.unique(turns)}
         return [self._pass_on(part, next(waiting[part])) for part in turns.tolist()]
 
+    def sample(self) -> Any:
+        # Asked for a proposal, the part would wait for an outcome that `update` gives it under no id.
+        return self.parts[int(self._turns(1)[0])].sample()
+
     def _record(self, task: Any) -> Any:
-        self.parts[0]._record(task)
-        return [None, None]
+        return [None, [part._record(task) for part in self.parts]]
 
     def _learn(self, evidence: list[Evidence]) -> None:
         heard: dict[int, list[Any]] = {}
         for item in evidence:
             part, id = item.record
-            if part is None:  # from `update`: nobody's proposal, everybody's evidence
-                for each in self.parts:
-                    retell(item, each)
-            else:
+            if part is not None:
                 heard.setdefault(part, []).append(replace(item.outcome, id=id))
+        # What came from `update` is nobody's proposal and everybody's evidence.
+        updates = [item for item in evidence if item.record[0] is None]
+        for number, part in enumerate(self.parts):
+            _tell(part, [replace(item, record=item.record[1][number]) for item in updates])
         for part, outcomes in heard.items():
             self.parts[part].observe(outcomes)
 
@@ -115,6 +121,8 @@ class Combined(Teacher):
 class Mix(Combined):
     """A teacher with a floor: each proposal is uniform with probability ``floor``, the teacher's own otherwise.
 
+    The outcomes of uniform proposals are not told to the teacher. ``prob`` is that of the mixture.
+
     Args:
         teacher: the teacher.
         floor: in [0, 1].
@@ -128,6 +136,22 @@ class Mix(Combined):
 
     def _turns(self, k: int) -> np.ndarray:
         return (self._rng.random(k) < self.floor).astype(int)
+
+    def _draw(self, k: int) -> list[Draw]:
+        chances = [part.distribution() for part in self.parts]  # before the draw, which may move them on
+        draws = super()._draw(k)
+        return draws if self.floor in (0.0, 1.0) else [replace(d, prob=self._chance(d, chances)) for d in draws]
+
+    def _chance(self, draw: Draw, chances: Sequence[np.ndarray | None]) -> float:
+        """The chance of a draw under both parts, NaN where that of the part it does not come from is unknown."""
+        part, other = draw.record[0], 1 - draw.record[0]
+        if isinstance(self.domain, Arms):
+            masses = chances[other]
+            there = math.nan if masses is None else float(masses[self.domain.arm(draw.task)])
+        else:
+            there = 1.0 if isinstance(self.parts[other], RandomTeacher) and chances[other] is None else math.nan
+        own, uniform = (there, draw.prob) if part else (draw.prob, there)
+        return (1 - self.floor) * own + self.floor * uniform
 
     def distribution(self) -> np.ndarray | None:
         own, uniform = (part.distribution() for part in self.parts)
@@ -163,9 +187,8 @@ class Warmup(Combined):
 
     def _learn(self, evidence: list[Evidence]) -> None:
         super()._learn(evidence)
-        for item in evidence:
-            if item.record[0] == 1:
-                retell(item, self.parts[0])
+        teacher, uniform = self.parts[0], [item for item in evidence if item.record[0] == 1]
+        _tell(teacher, [replace(item, record=teacher._record(item.outcome.task)) for item in uniform])
 
     def distribution(self) -> np.ndarray | None:
         return self.parts[1 if self._left else 0].distribution()
@@ -258,18 +281,19 @@ class Every(Combined):
         self._held = [_restored(saved) for saved in own["held"]]
 
 
-def retell(evidence: Evidence, teacher: Teacher) -> None:
-    """Tell a teacher of an outcome whose task it did not propose."""
-    outcome = evidence.outcome
-    teacher.update(outcome.task, outcome.returns, successes=outcome.successes, cost=outcome.cost, extras=outcome.extras)
-
-
 def uniform_like(teacher: Teacher, seed: int = 0) -> Teacher:
     """The uniform teacher over another's task space. Raises InputError where that is neither a cube nor a list."""
     domain = getattr(teacher, "domain", None)
     if not isinstance(domain, Arms | Cube):
         raise InputError(f"there is no uniform teacher over {type(teacher).__name__}'s tasks; pass one with uniform=.")
     return RandomTeacher(domain, seed=seed, return_range=teacher.return_range)
+
+
+def _tell(teacher: Teacher, evidence: list[Evidence]) -> None:
+    """Tell a teacher, as one batch, of outcomes of tasks that it did not propose."""
+    teacher._counts["observed"] += len(evidence)
+    if evidence:
+        teacher._learn(evidence)
 
 
 def _saved(item: Evidence) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class ADR(Teacher):
         if self.low_threshold >= self.high_threshold:
             raise InputError(f"low={low:g} must be smaller than high={high:g}.")
         self.boundary_share, self.episodes, self.measure = share("boundary_share", boundary_share), episodes, measure
-        self.cube = as_cube(space)
+        self.cube = self.domain = as_cube(space)
         super().__init__(
             self.cube.signature,
             settings={

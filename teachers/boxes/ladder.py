@@ -106,7 +106,7 @@ class LadderTeacher(Teacher):
         settings: Mapping[str, Any] | None = None,
         **common: Unpack[Common],
     ):
-        self.cube = as_cube(space)
+        self.cube = self.domain = as_cube(space)
         self.ladder = Ladder(self.cube, axis, levels)
         whole_number("start", start, low=0)
         if start >= self.ladder.n:

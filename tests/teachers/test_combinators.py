@@ -109,6 +109,46 @@ def test_a_pace_makes_one_batch_of_k_outcomes():
     assert slow.distribution() == pytest.approx(fast.distribution())
 
 
+def test_tasks_told_by_update_make_one_batch_too():
+    teacher = Every(sec(), 2)
+    teacher.update(1, [0.0, 1.0])
+    teacher.update(1, [1.0, 1.0])
+    assert teacher.parts[0].q == pytest.approx([0.0, 0.5, 0.0, 0.0], abs=1e-5)  # not the last one's 0
+
+
+def test_a_batch_of_the_warm_up_is_one_batch_of_the_teacher():
+    teacher = Warmup(sec(), 2, uniform=favouring(1))
+    proposals = teacher.propose(2)
+    outcomes = [Outcome(p.id, p.task, returns) for p, returns in zip(proposals, ([0.0, 1.0], [1.0, 1.0]))]
+    teacher.observe(outcomes)
+    assert teacher.parts[0].q == pytest.approx([0.0, 0.5, 0.0, 0.0], abs=1e-5)
+
+
+def test_the_chance_of_a_proposal_is_that_of_the_mixture():
+    teacher = Mix(favouring(2), 0.4, seed=1)
+    chances = {p.task: p.prob for p in teacher.propose(100)}
+    assert chances == pytest.approx({0: 0.1, 1: 0.1, 2: 0.7, 3: 0.1})
+    window = Mix(make("oracle-window", BOX, width=0.5), 0.2, seed=1)
+    proposals = window.propose(100)
+    assert {round(p.prob, 6) for p in proposals if p.origin == "exploit"} == {3.4}
+    assert all(np.isnan(p.prob) for p in proposals if p.origin == "explore")  # of the window it is not known there
+
+
+@pytest.mark.parametrize("name", ["adr", "rlve", "horizon", "reasoning-gym", "complexity-minimax", "goid", "sec"])
+def test_a_floor_goes_under_teachers_of_boxes_and_arms_alike(name):
+    assert Mix(make(name, BOX), 0.1).propose(3)
+
+
+def test_a_part_remembers_what_it_was_asked_to_sample():
+    teacher, alone = Every(make("adr", BOX, episodes=2), 1), make("adr", BOX, episodes=2)
+    for each in (teacher, alone):
+        for _ in range(50):
+            each.update(each.sample(), 1.0)
+    assert alone.walls.sum() > 0
+    assert teacher.parts[0].walls.tolist() == alone.walls.tolist()
+    assert teacher.parts[0].metrics()["in_flight"] == 0
+
+
 def test_successes_and_extras_reach_the_parts():
     heard = []
 
