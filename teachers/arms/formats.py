@@ -132,7 +132,8 @@ class FormatLadder(ArmTeacher):
                 continue
             means = self._means.setdefault(question, deque(maxlen=self.window))
             means.append(float(group.mean()))
-            if len(means) == self.window and sum(means) / self.window > self.threshold:
+            # Means that equal the threshold may differ from it by rounding.
+            if len(means) == self.window and sum(means) > self.threshold * self.window + 1e-9:
                 self.position[question] = min(self.position[question] + 1, self._top[question])
                 means.clear()
 

@@ -165,7 +165,8 @@ class Sequential(Staged):
         for item in evidence:
             if self.stage_of[int(item.record)] == self._stage:
                 self._recent.append(float(item.returns.mean()))
-                if len(self._recent) == self.window and sum(self._recent) / self.window >= self.threshold:
+                reached = sum(self._recent) >= self.threshold * self.window - 1e-9  # equal means differ by rounding
+                if len(self._recent) == self.window and reached:
                     self._stage = min(self._stage + 1, self.stages - 1)
                     self._recent.clear()
 

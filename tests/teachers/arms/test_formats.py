@@ -48,6 +48,16 @@ def test_exactly_at_the_threshold_nothing_moves_and_above_it_one_question_does()
     assert names(teacher) == ["a2", "b1", "c3", "c3x"]
 
 
+def test_a_mean_that_rounding_puts_above_the_threshold_moves_nothing():
+    teacher = make("format-ladder", FORMATS, threshold=0.6, window=3, group=1)
+    assert sum([0.4, 0.8, 0.6]) / 3 > 0.6
+    for mean in (0.4, 0.8, 0.6):
+        teacher.update("a1", mean)
+    assert teacher.position.tolist() == [0, 0, 0]
+    teacher.update("a1", 0.9)
+    assert teacher.position.tolist() == [1, 0, 0]
+
+
 def test_missing_formats_are_skipped_and_the_top_is_kept():
     teacher = make("format-ladder", FORMATS)
     for name in ("b1", "b3", "b4", "b4", "c3x"):

@@ -34,6 +34,14 @@ def test_the_order_is_that_of_difficulty_and_not_of_the_list():
     assert [p.task for p in teacher.propose(7)] == ["easy", "easy", "middle", "middle", "hard", "hard", "hard"]
 
 
+def test_a_mean_that_rounding_puts_below_the_threshold_suffices():
+    teacher = arms("sequential", window=6, threshold=0.1)
+    assert sum([0.1] * 6) / 6 < 0.1
+    for _ in range(6):
+        teacher.update(0, 0.1)
+    assert teacher.stage == 1
+
+
 def test_the_next_stage_begins_when_the_window_is_full_and_good_enough():
     teacher = arms("sequential", window=3, threshold=0.5)
     for ret in (0.0, 1.0):
