@@ -6,6 +6,7 @@ to the hardest. Axes of a `ParamSpace` say themselves which end is hard; on othe
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -18,6 +19,7 @@ from ..spaces import Cube, as_cube
 
 DEFAULT_LEVELS = 10  # along axes whose values are not counted
 MOST_LEVELS = 100  # by default, where an axis has more values
+SMALLEST = 1e-290  # volume below which a density has no place in a float, in hundreds of dimensions
 
 
 def directions(cube: Cube) -> np.ndarray:
@@ -75,8 +77,8 @@ class Ladder:
 
     @property
     def density(self) -> float:
-        """Density over the cube of a uniform point of one level."""
-        return float(self.n ** len(self._axes))
+        """Density over the cube of a uniform point of one level; NaN where it is too large for a float."""
+        return float(self.n ** len(self._axes)) if len(self._axes) * math.log(self.n) < 700 else math.nan
 
 
 class LadderTeacher(Teacher):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
@@ -12,7 +13,7 @@ from ...errors import InputError
 from ..protocol import Common, Evidence, share, whole_number
 from ..registry import register
 from .base import BoxTeacher
-from .ladder import directions, per_axis
+from .ladder import SMALLEST, directions, per_axis
 
 
 @register("oracle-window")
@@ -59,7 +60,9 @@ class OracleWindow(BoxTeacher):
 
     def _points(self, k: int) -> tuple[np.ndarray, float, Sequence[str] | str]:
         points = self.low + self._rng.random((k, self.cube.dimension)) * self.width
-        return points.clip(0.0, 1.0), float(1 / self.width.prod()), "exploit"
+        volume = float(self.width.prod())
+        density = 1 / volume if volume > SMALLEST else math.nan
+        return points.clip(0.0, 1.0), density, "exploit"
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:

@@ -18,6 +18,7 @@ from ..arms.base import pick, proportional
 from ..protocol import Common, Evidence, finite, share, whole_number
 from ..registry import Preset, register
 from .base import BoxTeacher
+from .ladder import SMALLEST
 from .region_tree import RegionTree, best_cut
 
 SCORES = ("intended", "released")
@@ -138,7 +139,8 @@ class RIAC(BoxTeacher):
         tree, x = self._tree, points[:, None]
         inside = ((x >= tree.low) & (x <= tree.high)).all(2)
         away = np.square((x - tree.worst) / self.sigma).sum(2)
-        scale = float(np.prod(self.sigma)) * (2 * math.pi) ** (points.shape[1] / 2)
+        scale = float(np.prod(self.sigma * math.sqrt(2 * math.pi)))
+        scale = scale if scale > SMALLEST else math.nan
         exploit = (1 - self.random_share - self.mutate_share) / (tree.high - tree.low).prod(1)
         return self.random_share + (inside * (exploit + self.mutate_share / scale * np.exp(-0.5 * away))) @ weights
 

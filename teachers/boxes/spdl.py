@@ -16,7 +16,7 @@ from ...errors import InputError
 from ..protocol import Common, Evidence, finite, share, whole_number
 from ..registry import Preset, register
 from .base import BoxTeacher
-from .ladder import from_hardness, per_axis
+from .ladder import SMALLEST, from_hardness, per_axis
 from .recent import Recent
 from .self_paced import Gaussian, ValueModel, divergence, move_by_threshold, move_by_weight
 
@@ -121,7 +121,8 @@ class SPDL(BoxTeacher):
         """Make ``current`` the Gaussian that tasks come from; what of it lies outside the cube is cut off."""
         self.current = current
         inside = [_mass(m, s) for m, s in zip(current.mean.tolist(), current.std.tolist())]
-        self._scale = float(np.prod(current.std * inside)) * (2 * math.pi) ** (len(inside) / 2)
+        scale = float(np.prod(current.std * inside * math.sqrt(2 * math.pi)))
+        self._scale = scale if scale > SMALLEST else math.nan
 
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         mean, std = self.current.mean, self.current.std
