@@ -22,6 +22,7 @@ from ...errors import InputError
 from ..protocol import share, whole_number
 
 EXITS = ("positive", "balanced", "mixed")
+COUNTS = ("successes", "draws", "rounds", "filled")  # what is saved
 
 
 class Rounds:
@@ -36,11 +37,14 @@ class Rounds:
         exit: as above.
         keep: answers that are trained on in the end; an even number. The paper has 4.
         size: draws per round of each active prompt; the paper has 8. Racing draws one by one.
-        rounds: at most; the paper has 4, so that no prompt costs more than 32.
+        rounds: at most; the paper has 4, so that no prompt costs more than 32. A round whose answers failed to come
+            counts too, so that a prompt that never answers comes to an end.
         fill: a prompt that retired with fewer draws than this gets the rest in one more round.
 
     Attributes:
         successes, draws: int64[prompts] so far.
+        rounds: int64[prompts], rounds in which each was sampled.
+        filled: bool[prompts], whether its last round to fill it up is over.
         retired: bool[prompts], whose exit holds.
 
     Raises:
@@ -65,8 +69,9 @@ class Rounds:
         if keep % 2:
             raise InputError(f"keep={keep} must be even, half of it successes and half failures.")
         self.needed = {"positive": (1, 0), "balanced": (keep // 2, keep // 2), "mixed": (1, 1)}[exit]
-        self.size, self.limit, self.fill = int(size), int(size) * int(rounds), int(fill)
-        self.successes, self.draws = np.zeros(prompts, dtype=np.int64), np.zeros(prompts, dtype=np.int64)
+        self.size, self.limit, self.fill = int(size), int(rounds), int(fill)
+        self.successes, self.draws, self.rounds = np.zeros((3, prompts), dtype=np.int64)
+        self.filled = np.zeros(prompts, dtype=bool)
 
     @property
     def retired(self) -> np.ndarray:
@@ -75,8 +80,9 @@ class Rounds:
 
     def wanted(self) -> np.ndarray:
         """int64[prompts]: how many to draw now; all 0 when the batch is finished."""
-        more = np.where(self.draws < self.limit, self.size, 0)
-        return np.where(self.retired, np.maximum(self.fill - self.draws, 0), more)
+        more = np.where(self.rounds < self.limit, np.clip(self.size * self.limit - self.draws, 0, self.size), 0)
+        rest = np.where(self.filled, 0, np.maximum(self.fill - self.draws, 0))
+        return np.where(self.retired, rest, more)
 
     def add(self, successes: Sequence[int] | np.ndarray, draws: Sequence[int] | np.ndarray) -> None:
         """Count what a round gave, int[prompts] each. Answers that failed to come are left out of both.
@@ -89,16 +95,20 @@ class Rounds:
             raise InputError(
                 f"a round gives {len(self.draws)} counts of successes between 0 and their draws, not {s} of {d}."
             )
+        asked = self.wanted() > 0
+        self.filled = self.filled | (asked & self.retired)
+        self.rounds = self.rounds + (asked & ~self.retired)
         self.successes, self.draws = self.successes + s, self.draws + d
 
     def state_dict(self) -> dict[str, Any]:
-        return {"successes": self.successes.tolist(), "draws": self.draws.tolist()}
+        return {name: getattr(self, name).tolist() for name in COUNTS}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        successes, draws = (np.array(state[name], dtype=np.int64) for name in ("successes", "draws"))
-        if successes.shape != self.draws.shape or draws.shape != self.draws.shape:
-            raise InputError(f"the saved rounds are of {len(draws)} prompts, these of {len(self.draws)}.")
-        self.successes, self.draws = successes, draws
+        saved = {name: np.array(state[name], dtype=getattr(self, name).dtype) for name in COUNTS}
+        if any(counts.shape != self.draws.shape for counts in saved.values()):
+            raise InputError(f"the saved rounds are of {len(saved['draws'])} prompts, these of {len(self.draws)}.")
+        for name, counts in saved.items():
+            setattr(self, name, counts)
 
 
 def racing(prompts: int, n: int, limit: int) -> Rounds:

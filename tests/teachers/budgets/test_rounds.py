@@ -110,3 +110,30 @@ def test_options_out_of_range_are_refused(bad):
 def test_counts_that_cannot_be_are_refused(successes, draws):
     with pytest.raises(InputError, match="a round gives 2"):
         Rounds(2).add(successes, draws)
+
+
+def test_a_prompt_whose_answers_never_come_is_given_up_after_the_last_round():
+    rounds = Rounds(2, rounds=3)
+    for done in range(3):
+        assert rounds.wanted().tolist() == ([8, 8] if done == 0 else [8, 0])
+        rounds.add([0, 2], [0, 8]) if done == 0 else rounds.add([0, 0], [0, 0])
+    assert rounds.wanted().tolist() == [0, 0]
+
+
+def test_missing_answers_cost_no_further_round():
+    rounds = Rounds(1)
+    for _ in range(4):
+        rounds.add([0], [7])
+    assert rounds.wanted().tolist() == [0]
+    assert rounds.draws.tolist() == [28]
+
+
+def test_filling_up_takes_one_round():
+    rounds = racing(1, n=8, limit=20)
+    rounds.add([1], [1])
+    rounds.add([0], [1])
+    assert rounds.wanted().tolist() == [6]
+    copy = racing(1, n=8, limit=20)
+    rounds.add([3], [4])
+    copy.load_state_dict(rounds.state_dict())
+    assert rounds.wanted().tolist() == copy.wanted().tolist() == [0]
