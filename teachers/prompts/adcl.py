@@ -55,7 +55,8 @@ class ADCL(ScreeningTeacher):
 
     When the last prompt of a chunk is proposed, all prompts of the next are proposed with ``train=False``; whatever
     rates have come in by the time a prompt is due decide the order of those that remain in its chunk. The teacher does
-    not wait for them: a learner that runs the screening before it asks for more gets the paper's order exactly. After
+    not wait for them: a learner whose batches divide the chunks, and who runs the screening before it asks for more,
+    gets the paper's order exactly. After
     the last chunk the first follows, which is then estimated anew as well.
 
     A prompt's first difficulty is ``pool.difficulty``; give 1 - the base model's pass rate there for the paper's.

@@ -16,6 +16,8 @@ from ..registry import register
 from .base import lowest
 from .screening import StreamTeacher
 
+ROUNDS = 3  # through the list, after which the pool no longer waits for prompts that never answered
+
 
 def learnability(rate: Any) -> Any:
     """p (1 - p), for a success rate or an array of them."""
@@ -28,9 +30,10 @@ class LILO(StreamTeacher):
 
     Proposals are to look, in turn through the list, until ``factor * batch`` prompts have rates; then the first
     ``batch`` by learnability are proposed to train on, ties in random order, and all these rates are forgotten: nothing
-    is chosen by a rate from before the last batch. While outcomes are awaited, more prompts are looked at. So a learner
-    asks for proposals until it has a batch of ``train=True``. ``meta["joins"]`` of those holds the ids of the proposals
-    that looked at the prompt.
+    is chosen by a rate from before the last batch. A prompt may never give a valid episode: once another was rated
+    three times, the pool is what has rates. While outcomes are awaited, more prompts are looked at. So a learner asks
+    for proposals until it has a batch of ``train=True``. ``meta["joins"]`` of those holds the ids of the proposals that
+    looked at the prompt.
 
     Args:
         batch: prompts trained on from each pool (the papers' batches depend on the data set; 64 is our choice). In a
@@ -63,12 +66,14 @@ class LILO(StreamTeacher):
         super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
         self._pool_size = min(int(factor) * int(batch), self.pool.n)
         self._batch_size = max(self._pool_size // int(factor), 1)
-        self._candidates: dict[int, tuple[float, list[int]]] = {}
+        self._candidates: dict[int, tuple[float, list[int], int]] = {}  # learnability, ids, how often rated
         self._learnability = [0.0, 0.0]  # means over the last pool and over what was chosen of it
 
     def _rated(self, task: int, rate: float, ids: list[int]) -> None:
-        self._candidates[task] = (learnability(rate), ids)
-        if len(self._candidates) < self._pool_size:
+        times = self._candidates[task][2] if task in self._candidates else 0
+        times += bool(ids)  # what nobody proposed says nothing of how often the list was gone through
+        self._candidates[task] = (learnability(rate), ids, times)
+        if len(self._candidates) < self._pool_size and times < ROUNDS:
             return
         tasks = list(self._candidates)
         scores = np.array([self._candidates[task][0] for task in tasks])
@@ -82,10 +87,13 @@ class LILO(StreamTeacher):
         return {**super()._metrics(), "learnability_pool": pool, "learnability_chosen": chosen}
 
     def _save(self) -> dict[str, Any]:
-        candidates = [[task, score, ids] for task, (score, ids) in self._candidates.items()]
+        candidates = [[task, *entry] for task, entry in self._candidates.items()]
         return {**super()._save(), "candidates": candidates, "learnability": list(self._learnability)}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self._candidates = {int(t): (float(score), [int(id) for id in ids]) for t, score, ids in own["candidates"]}
+        self._candidates = {
+            int(task): (float(score), [int(id) for id in ids], int(times))
+            for task, score, ids, times in own["candidates"]
+        }
         self._learnability = [float(value) for value in own["learnability"]]

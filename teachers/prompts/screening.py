@@ -93,7 +93,7 @@ class Turns:
 
 class Tallies:
     """Success rates by task, where single outcomes are collected until ``size`` of them make a rate; a group of more
-    than one is a rate as it is."""
+    than one is a rate as it is, and ends a collection that was under way."""
 
     def __init__(self, size: int):
         self.size = size
@@ -102,8 +102,9 @@ class Tallies:
     def add(self, item: Evidence) -> tuple[float, int] | None:
         """(success rate, episodes) of the task of ``item``, if it is complete now."""
         successes, episodes = success_counts(item)
+        # A lone outcome among groups would otherwise leave its task open, and so first in line, for ever.
+        waiting = self.open.pop(int(item.record), [0.0, 0])
         if episodes == 1:
-            waiting = self.open.pop(int(item.record), [0.0, 0])
             successes, episodes = waiting[0] + successes, int(waiting[1]) + 1
             if episodes < self.size:
                 self.open[int(item.record)] = [successes, episodes]

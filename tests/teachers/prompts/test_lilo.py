@@ -84,3 +84,12 @@ def test_single_returns_add_up_to_looks():
 def test_options_out_of_range_are_refused(bad):
     with pytest.raises(InputError):
         make("lilo", pool(2), **bad)
+
+
+def test_a_prompt_that_never_gives_a_valid_episode_does_not_stop_training():
+    teacher, trained = make("lilo", pool(12), batch=3), 0
+    for _ in range(20):
+        proposals = teacher.propose(4)
+        trained += sum(p.train for p in proposals)
+        teacher.observe([Outcome(p.id, p.task, [] if p.task == 5 else [0.0, 1.0]) for p in proposals])
+    assert trained >= 3

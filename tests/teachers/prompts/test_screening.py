@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from palaestra.errors import InputError
-from palaestra.teachers import Evidence, Outcome
+from palaestra.teachers import Evidence, FiniteTasks, Outcome, make
 from palaestra.teachers.prompts.screening import Pilot, Tallies, Turns, in_turn, positive, restored
 
 
@@ -82,3 +82,22 @@ def test_what_is_damaged_or_out_of_range_is_refused():
         restored([1, 2], np.zeros(3))
     with pytest.raises(InputError, match="tau=0"):
         positive("tau", 0)
+
+
+def test_a_group_ends_a_collection_of_single_outcomes():
+    tallies = Tallies(4)
+    assert tallies.add(evidence(3, [1])) is None
+    assert tallies.add(evidence(3, [0, 0, 1, 0])) == (0.25, 4)
+    assert tallies.open == {}
+
+
+@pytest.mark.parametrize("name", ["lilo", "speed"])
+def test_a_prompt_that_once_gave_a_single_episode_is_not_looked_at_for_ever(name):
+    teacher, looks = make(name, FiniteTasks(list(range(200)))), {}
+    for batch in range(20):
+        proposals = teacher.propose(8)
+        for p in proposals:
+            looks[p.task] = looks.get(p.task, 0) + (not p.train)
+        short = [1.0] if batch == 0 else [1.0, 0.0, 0.0, 1.0]
+        teacher.observe([Outcome(p.id, p.task, short if i == 0 else [0.0] * 8) for i, p in enumerate(proposals)])
+    assert max(looks.values()) == 2
