@@ -16,7 +16,7 @@ from ...errors import InputError
 from ..arms.base import pick
 from ..protocol import Common, Draw, Evidence, Teacher, share, whole_number
 from ..registry import register
-from .generation import Generate, Seed, Source, Writer, seed_key
+from .generation import Generate, Seed, Source, Writer
 
 
 @register("eva")
@@ -111,7 +111,7 @@ class Eva(Teacher):
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
-            key = seed_key(item.record)
+            key = self.source.key(item.record)
             _, returns = self._memory.get(key, (None, []))
             latest = item.returns.tolist()
             kept = latest if len(latest) > 1 else (returns + latest)[-self.group :]
@@ -133,7 +133,7 @@ class Eva(Teacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         entries = [(self.source.checked(seed), [float(r) for r in returns]) for seed, returns in own["memory"]]
-        self._memory = {seed_key(seed): (seed, returns) for seed, returns in entries}
+        self._memory = {self.source.key(seed): (seed, returns) for seed, returns in entries}
         self._gaps = None
         self.source.rejected = int(own["rejected"])
 

@@ -138,6 +138,10 @@ class Source:
             self._features = self.domain.features
         return self._features
 
+    def key(self, seed: Seed) -> str:
+        """A seed as text, the same for seeds of the same task."""
+        return seed_key(seed) if isinstance(self.domain, Arms) else task_key(self.domain.decode(np.array(seed)))
+
     def checked(self, seed: Any) -> Seed:
         """A saved seed, if it is one. Raises ValueError otherwise."""
         if isinstance(self.domain, Arms):
@@ -149,7 +153,8 @@ class Source:
         return [float(x) for x in seed]
 
     def _step(self, point: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One axis and perhaps others moved, reflected at the borders."""
+        """One axis and perhaps others moved, reflected at the borders: where an axis has few values, at its first and
+        last one, so that a step from there moves it too."""
         sizes = np.array(self._sizes)
         moved = rng.random(len(point)) < 0.5
         moved[rng.integers(len(point))] = True
@@ -157,8 +162,13 @@ class Source:
         with np.errstate(divide="ignore"):
             least = np.where(sizes > 1, 1 / sizes, 0.0)
         step = np.where(np.abs(step) < least, np.copysign(least, step), step)
-        there = np.abs(point + np.where(moved, step, 0.0))
-        return np.clip(np.where(there > 1, 2 - there, there), 0.0, 1.0)
+        first = least / 2
+        # From the middle of a value's interval, as one that is kept by its edge would step onto another edge.
+        values = np.maximum(sizes, 1)
+        middle = (np.minimum(np.floor(point * values), values - 1) + 0.5) / values
+        there = first + np.abs(np.where(sizes > 1, middle, point) + step - first)
+        there = np.clip(np.where(there > 1 - first, 2 - 2 * first - there, there), 0.0, 1.0)
+        return np.where(moved, there, point)
 
 
 def seed_key(seed: Seed) -> str:

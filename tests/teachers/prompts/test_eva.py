@@ -114,3 +114,11 @@ def test_a_single_return_counts_as_average_until_there_is_a_second():
 def test_options_out_of_range_are_refused(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         eva(**bad)
+
+
+def test_a_value_is_remembered_once_wherever_it_was_drawn_in_its_interval():
+    teacher = eva(gym.spaces.Discrete(3), group=4)
+    for turn in range(40):
+        teacher.observe([Outcome(p.id, p.task, [float(turn % 2)]) for p in teacher.propose(6)])
+    assert teacher.metrics()["remembered"] == 3
+    assert len(teacher.state_dict()["own"]["memory"]) == 3

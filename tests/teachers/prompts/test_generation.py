@@ -95,3 +95,17 @@ def test_saved_seeds_of_another_space_are_not_taken(seed):
     space = PARAMS if isinstance(seed, list) else PROMPTS
     with pytest.raises(ValueError, match="is no"):
         Source(space).checked(seed)
+
+
+@pytest.mark.parametrize(("n", "at", "reached"), [(5, 0, {1}), (5, 4, {3}), (2, 0, {1}), (2, 1, {0})])
+def test_a_step_from_the_first_or_last_value_changes_it(n, at, reached):
+    source, rng = Source(gym.spaces.Discrete(n), step=1e-9), np.random.default_rng(0)
+    assert {source.task(source.variant(source.seed(at), rng), rng) for _ in range(50)} == reached
+
+
+def test_a_step_from_either_end_of_whole_numbers_changes_them():
+    space = ParamSpace([IntAxis("digits", 1, 9)])
+    source, rng = Source(space, step=1e-9), np.random.default_rng(0)
+    for at, reached in ((1, {2}), (5, {4, 6}), (9, {8})):  # an end is kept as the corner of its interval
+        seed = source.seed({"digits": at})
+        assert {source.task(source.variant(seed, rng), rng)["digits"] for _ in range(50)} == reached
