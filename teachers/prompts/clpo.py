@@ -31,7 +31,7 @@ class CLPO(PromptTeacher):
 
     After each group of a prompt as it stands, its accuracy says what it is: hard up to 0.3, medium up to 0.7, easy
     above. A hard one is proposed again with ``meta["rewrite"] = "simplify"``, a medium one with "diversify"; rewritten
-    prompts make up at most half of a batch, the others come in shuffled passes over the list. (The paper rewrites
+    prompts make up at most half of the proposals, the others come in shuffled passes over the list. (The paper rewrites
     within the step; a teacher that never waits proposes it in the next.) ``meta["kl_scale"]`` is what to multiply the
     KL coefficient by: 0.5 for a prompt last seen as hard, else 1.
 
@@ -90,6 +90,7 @@ class CLPO(PromptTeacher):
         self._waiting: dict[int, str] = {}  # prompts to rewrite, the oldest first
         self._turns = Turns(self.pool.n)
         self._rewritten, self._rescued = 0, 0
+        self._odd = 0  # 1 where half a proposal for a rewritten prompt is left over from batches of odd size
 
     def grade(self, accuracy: float) -> str:
         """ "hard", "medium" or "easy"."""
@@ -99,7 +100,8 @@ class CLPO(PromptTeacher):
         return self._turns.take(k, self._rng), np.nan, "explore"
 
     def _draw(self, k: int) -> list[Draw]:
-        rewrites = [(index, self._waiting.pop(index)) for index in list(self._waiting)[: k // 2]]
+        half, self._odd = divmod(k + self._odd, 2)
+        rewrites = [(index, self._waiting.pop(index)) for index in list(self._waiting)[:half]]
         draws = [
             Draw([index, how], self.pool.task(index, self._rng), origin="edit", meta=self._meta(index, rewrite=how))
             for index, how in rewrites
@@ -147,11 +149,11 @@ class CLPO(PromptTeacher):
             "latest": self.latest.save(),
             "waiting": [[index, how] for index, how in self._waiting.items()],
             "turns": self._turns.save(),
-            "counts": [self._rewritten, self._rescued],
+            "counts": [self._rewritten, self._rescued, self._odd],
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         self.latest.restore(own["latest"])
         self._waiting = {int(index): str(how) for index, how in own["waiting"]}
         self._turns.restore(own["turns"])
-        self._rewritten, self._rescued = map(int, own["counts"])
+        self._rewritten, self._rescued, self._odd = map(int, own["counts"])

@@ -111,3 +111,12 @@ def test_a_pass_meets_every_prompt_before_any_comes_again():
 def test_options_out_of_range_are_refused(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         clpo(**bad)
+
+
+def test_single_proposals_are_rewritten_in_their_turn_and_a_saved_state_knows_whose_it_is():
+    teacher = graded()
+    rewritten = ["rewrite" in p.meta for _ in range(3) for p in teacher.propose(1)]
+    assert rewritten == [True, False, True]  # the batch of five left half a proposal over
+    copy = clpo()
+    copy.load_state_dict(json.loads(json.dumps(teacher.state_dict())))
+    assert ["rewrite" in p.meta for _ in range(2) for p in copy.propose(1)] == [False, True]
