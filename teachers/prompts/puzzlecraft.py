@@ -85,9 +85,20 @@ class PuzzleCraft(PromptTeacher):
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         for outcome in outcomes:
-            if any(not 0 <= value <= 1 for value in outcome.extras.get("answer_entropy", ())):
-                raise InputError(f"answer_entropy of outcome {outcome.id} lies outside [0, 1]; normalise it.")
+            _check_entropy(outcome.extras, f" of outcome {outcome.id}")
         super().observe(outcomes)
+
+    def update(
+        self,
+        task: Any,
+        ret: float | Sequence[float],
+        *,
+        successes: Sequence[bool] | None = None,
+        cost: float | None = None,
+        extras: Mapping[str, Sequence[float]] | None = None,
+    ) -> None:
+        _check_entropy(extras or {})
+        super().update(task, ret, successes=successes, cost=cost, extras=extras)
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
@@ -112,6 +123,11 @@ class PuzzleCraft(PromptTeacher):
         self.weights = restored(own["weights"], self.weights)
         self._groups.restore(own["groups"])
         self._dispersions.restore(own["dispersions"])
+
+
+def _check_entropy(extras: Mapping[str, Sequence[float]], whose: str = "") -> None:
+    if any(not 0 <= value <= 1 for value in extras.get("answer_entropy", ())):
+        raise InputError(f"answer_entropy{whose} lies outside [0, 1]; normalise it.")
 
 
 def group_weight(returns: np.ndarray, dispersion: float = 1.0, *, scale: float = 4.0, gamma: float = 0.5) -> float:

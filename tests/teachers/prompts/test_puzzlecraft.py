@@ -121,3 +121,11 @@ def test_single_returns_make_a_group_with_their_entropies():
 def test_options_out_of_range_are_refused(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         puzzlecraft(**bad)
+
+
+@pytest.mark.parametrize("entropy", [-0.5, 1.7])
+def test_an_entropy_that_is_not_normalised_is_refused_by_update_too(entropy):
+    teacher = make("puzzlecraft", gym.spaces.Discrete(3))
+    with pytest.raises(InputError, match="answer_entropy"):
+        teacher.update(0, [1.0, 0.0], extras={"answer_entropy": [entropy, entropy]})
+    assert teacher.metrics()["observed"] == 0
