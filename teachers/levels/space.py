@@ -196,6 +196,7 @@ class Instances(LevelSpace):
     def __init__(self, space: Any):
         self.params = as_levels(space)
         self.signature = {"instances": self.params.signature}
+        self.editable = self.params.editable
 
     def generate(self, rng: np.random.Generator) -> list[Any]:
         return [self.params.generate(rng), int(rng.integers(SEEDS))]

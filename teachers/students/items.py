@@ -132,4 +132,4 @@ class ItemStudent:
         self.theta = self.theta + self.rate * theta
         self.own = self.own + self.item_rate * len(items) * own
         self.groups += len(items)
-        self.effective += sum(0 < y.sum() < len(y) for y in outcomes)
+        self.effective += sum(0 < y.sum() < len(y) for y, learns in zip(outcomes, self.scored[items]) if learns)

@@ -147,3 +147,8 @@ def test_tasks_in_one_cell_are_alike():
     levels = as_levels(gym.spaces.Box(0.0, 1.0, (2,), dtype=np.float64))
     assert levels.cell([0.11, 0.99], 10) == levels.cell([0.19, 0.91], 10) != levels.cell([0.21, 0.91], 10)
     assert levels.cell([1.0, 1.0], 10) == levels.cell([0.95, 0.95], 10)
+
+
+def test_instances_can_be_edited_only_where_their_parameters_can():
+    assert Instances(gym.spaces.Discrete(3)).editable
+    assert not Instances(Levels("walls", walls)).editable

@@ -92,3 +92,10 @@ def test_groups_may_have_any_size():
 def test_arguments_out_of_range_are_refused(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         ItemStudent(**bad)
+
+
+def test_groups_of_coins_do_not_count_as_effective():
+    student = ItemStudent(10, 1, mean=0.0, spread=0.0, coins=0.5)
+    mixed = np.array([0.0, 1.0])
+    student.learn(np.arange(10), [mixed] * 10)
+    assert (student.groups, student.effective) == (10, 5)
