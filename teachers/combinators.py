@@ -267,8 +267,15 @@ class Every(Combined):
         return self.parts[0].distribution()
 
     def _learn(self, evidence: list[Evidence]) -> None:
+        waiting = self.parts[0]._in_flight
         for item in evidence:
-            self._held.append(item)
+            part, of_part = item.record
+            if part is not None:
+                if of_part not in waiting:
+                    continue
+                # Taken out now, as the teacher might forget the proposal while its outcome is held here.
+                of_part = [waiting.pop(of_part)]
+            self._held.append(replace(item, record=[None, of_part]))
             if len(self._held) == self.k:
                 held, self._held = self._held, []
                 super()._learn(held)

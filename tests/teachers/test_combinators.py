@@ -116,6 +116,14 @@ def test_tasks_told_by_update_make_one_batch_too():
     assert teacher.parts[0].q == pytest.approx([0.0, 0.5, 0.0, 0.0], abs=1e-5)  # not the last one's 0
 
 
+def test_outcomes_of_a_batch_are_kept_while_the_teacher_forgets_older_proposals():
+    teacher = Every(sec(max_in_flight=4), 6)
+    for _ in range(6):
+        proposals = teacher.propose(4)
+        teacher.observe([Outcome(p.id, p.task, [0.0, 1.0]) for p in proposals[:1]])
+    assert teacher.parts[0].metrics()["observed"] == 6
+
+
 def test_a_batch_of_the_warm_up_is_one_batch_of_the_teacher():
     teacher = Warmup(sec(), 2, uniform=favouring(1))
     proposals = teacher.propose(2)
