@@ -7,6 +7,7 @@ counted.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from abc import ABC, abstractmethod
@@ -83,7 +84,11 @@ class DiscreteArms(Arms):
 
 
 class Grid(Arms):
-    """A cube cut into equal cells, one arm each; a task is uniform inside its cell.
+    """A cube cut into equal cells, one arm each; a task is uniform inside its cell, or among its values.
+
+    On an axis of finitely many values a cell is the values whose places lie in it, so that every value belongs to one
+    arm and every arm has a value: where values lie far apart (small whole numbers on a logarithmic axis), cells without
+    any are left out.
 
     Args:
         cube: the cube to cut.
@@ -101,27 +106,53 @@ class Grid(Arms):
         for count in per_axis:
             whole_number("bins", count, low=1)
         self.cube = cube
-        self.bins = tuple(int(b) if s is None else min(int(b), s) for b, s in zip(per_axis, cube.sizes))
+        self._places = [self._cells(axis, int(count)) for axis, count in enumerate(per_axis)]
+        self.bins = tuple(int(b) if p is None else len(p) for b, p in zip(per_axis, self._places))
+        # Where the cells of an axis of values end: half-way to the next value.
+        self._ends = [
+            None if p is None else np.array([(a[-1] + b[0]) / 2 for a, b in itertools.pairwise(p)])
+            for p in self._places
+        ]
         self.n = math.prod(self.bins)
         if self.n > limit:
             raise InputError(
                 f"bins={bins!r} on {cube.dimension} axes makes {self.n} arms; at most {limit} are allowed."
             )
-        self._shape = np.array(self.bins, dtype=np.float64)
         self.signature = {"cube": cube.signature, "bins": list(self.bins)}
+
+    def _cells(self, axis: int, count: int) -> list[np.ndarray] | None:
+        """The places of the values in each cell of an axis; None for a continuous axis, or one of too many values to
+        list."""
+        size = self.cube.sizes[axis]
+        places = None if size is None or size > DEFAULT_CELLS else self.cube.places(axis)
+        if places is None:
+            return None
+        if count >= len(places):
+            return [places[i : i + 1] for i in range(len(places))]
+        cell = np.minimum((places * count).astype(int), count - 1)
+        return np.split(places, np.flatnonzero(np.diff(cell)) + 1)
 
     @property
     def features(self) -> np.ndarray:
-        """The centres of the cells."""
-        return (np.indices(self.bins).reshape(len(self.bins), -1).T + 0.5) / self._shape
+        """The centres of the cells, the means of their values on axes of values."""
+        centres = [
+            (np.arange(b) + 0.5) / b if p is None else np.array([values.mean() for values in p])
+            for b, p in zip(self.bins, self._places)
+        ]
+        return np.stack(np.meshgrid(*centres, indexing="ij"), axis=-1).reshape(self.n, -1)
 
     def task(self, arm: int, rng: np.random.Generator) -> Any:
-        return self.cube.decode(
-            (np.array(np.unravel_index(arm, self.bins)) + rng.random(self.cube.dimension)) / self._shape
-        )
+        point = rng.random(self.cube.dimension)
+        for axis, (i, bins, places) in enumerate(zip(np.unravel_index(arm, self.bins), self.bins, self._places)):
+            u = point[axis]
+            point[axis] = (i + u) / bins if places is None else places[i][int(u * len(places[i]))]
+        return self.cube.decode(point)
 
     def arm(self, task: Any) -> int:
-        cell = np.minimum((self.cube.encode(task) * self._shape).astype(int), self._shape.astype(int) - 1)
+        cell = [
+            min(int(u * bins), bins - 1) if ends is None else int(np.searchsorted(ends, u))
+            for u, bins, ends in zip(self.cube.encode(task), self.bins, self._ends)
+        ]
         return int(np.ravel_multi_index(tuple(cell), self.bins))
 
     def name(self, arm: int) -> str:

@@ -45,6 +45,11 @@ class Cube(ABC):
     sizes: tuple[int | None, ...]
     signature: Any
 
+    def places(self, axis: int) -> np.ndarray | None:
+        """The coordinate of each value of an axis, float64[size], ascending; None for a continuous one."""
+        size = self.sizes[axis]
+        return None if size is None else (np.arange(size) + 0.5) / size
+
     @abstractmethod
     def decode(self, u: np.ndarray) -> Any:
         """The task at ``u`` (float64[dimension] in [0, 1])."""
@@ -78,6 +83,15 @@ class ParamCube(Cube):
         point = self._point.copy()
         point[self._free] = u
         return self.space.from_unit(point)
+
+    def places(self, axis: int) -> np.ndarray | None:
+        name, size, at = self.names[axis], self.sizes[axis], self._free[axis]
+        ends = [self.space.from_unit(np.full(len(self._point), u)) for u in (0.0, 1.0)]
+        low, high = sorted(end[name] for end in ends)
+        if size is None or not isinstance(low, int) or high - low + 1 != size:
+            return super().places(axis)
+        # Whole numbers on a logarithmic axis lie closer together the larger they are; and hard may be low.
+        return np.sort([self.space.to_unit({**ends[0], name: value})[at] for value in range(low, high + 1)])
 
     def encode(self, task: Any) -> np.ndarray:
         try:

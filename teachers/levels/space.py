@@ -21,6 +21,7 @@ from ..protocol import whole_number
 from ..spaces import Cube, as_cube
 
 STEP = 0.1  # standard deviation of an edit on a continuous axis, in units of its range; no paper gives one for all axes
+MOST_VALUES = 10_000  # an axis of more is stepped along as if it were continuous
 SEEDS = 2**31
 
 
@@ -128,6 +129,9 @@ class CubeLevels(LevelSpace):
         self.signature = {"levels": cube.signature}
         counted = [size for size in cube.sizes if size is not None]
         self._axes = [axis for axis, size in enumerate(cube.sizes) if size != 1]
+        self._places = [
+            None if size is None or size > MOST_VALUES else cube.places(axis) for axis, size in enumerate(cube.sizes)
+        ]
         self.size = math.prod(counted) if len(counted) == cube.dimension else None
 
     def generate(self, rng: np.random.Generator) -> list[float]:
@@ -135,9 +139,10 @@ class CubeLevels(LevelSpace):
 
     def mutate(self, level: list[float], edits: int, rng: np.random.Generator) -> list[float]:
         point = list(level)
+        own = self.cube.encode(self.cube.decode(np.array(level)))  # a value's place, wherever in its interval it was
         for start in range(0, edits, len(self._axes) or edits):
             for axis in rng.permutation(self._axes)[: edits - start].tolist():
-                point[axis] = _step(point[axis], self.cube.sizes[axis], rng)
+                point[axis] = own[axis] = _step(point[axis], float(own[axis]), self._places[axis], rng)
         return point
 
     def task(self, level: list[float], rng: np.random.Generator) -> Any:
@@ -153,12 +158,11 @@ class CubeLevels(LevelSpace):
         return str(np.minimum((self.cube.encode(task) * counts).astype(int), counts - 1).tolist())
 
 
-def _step(u: float, size: int | None, rng: np.random.Generator) -> float:
-    if size is None:
+def _step(u: float, own: float, places: np.ndarray | None, rng: np.random.Generator) -> float:
+    if places is None:
         return float(min(max(u + STEP * rng.standard_normal(), 0.0), 1.0))
-    at = min(int(u * size), size - 1)
-    at += 1 if rng.random() < 0.5 else -1
-    return ({-1: 1, size: size - 2}.get(at, at) + 0.5) / size
+    at = int(np.abs(places - own).argmin()) + (1 if rng.random() < 0.5 else -1)
+    return float(places[{-1: 1, len(places): len(places) - 2}.get(at, at)])
 
 
 class ArmLevels(LevelSpace):

@@ -9,7 +9,7 @@ from palaestra.envs.axes import ChoiceAxis, FloatAxis, IntAxis
 from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
 from palaestra.teachers import discretise
-from palaestra.teachers.pools import as_arms
+from palaestra.teachers.pools import as_arms, as_pool
 from palaestra.teachers.spaces import as_cube
 
 BOX = gym.spaces.Box(np.array([[-3.0, 10.0]], np.float32), np.array([[5.0, 10.5]], np.float32))
@@ -118,3 +118,32 @@ def test_too_many_arms_or_bins_of_the_wrong_number_are_refused():
         discretise(box, bins=0)
     with pytest.raises(InputError, match="already consists of arms"):
         as_arms(gym.spaces.Discrete(3), bins=2)
+
+
+LISTED = {
+    "logarithmic": ParamSpace([IntAxis("largest", 1, 100, log=True)]),
+    "indivisible": ParamSpace([IntAxis("digits", 1, 7), FloatAxis("noise", 0.0, 1.0)]),
+    "harder below": ParamSpace([IntAxis("k", 3, 9, harder="down", log=True), ChoiceAxis("kind", ("a", "b", "c"))]),
+    "integers": gym.spaces.Box(-1, 4, (2,), dtype=np.int64),
+    "one point": gym.spaces.Box(2, 2, (1,), dtype=np.int64),
+}
+
+
+@pytest.mark.parametrize("space", LISTED.values(), ids=LISTED)
+@pytest.mark.parametrize("bins", [None, 1, 3, 5])
+def test_every_task_of_a_cell_belongs_to_it_and_cells_share_no_value(space, bins):
+    grid, rng = discretise(space, bins), np.random.default_rng(0)
+    owners = {}
+    for arm in range(grid.n):
+        for _ in range(20):
+            task = grid.task(arm, rng)
+            assert grid.arm(task) == arm
+            assert owners.setdefault(str(task), arm) == arm
+
+
+@pytest.mark.parametrize("name", ["logarithmic", "harder below", "integers", "one point"])
+def test_a_pool_holds_every_combination_of_values_once(name):
+    pool, rng = as_pool(LISTED[name]), np.random.default_rng(0)
+    tasks = {str(pool.task(arm, rng)) for arm in range(pool.n)}
+    assert len(tasks) == pool.n == {"logarithmic": 100, "harder below": 21, "integers": 36, "one point": 1}[name]
+    assert ((pool.features >= 0) & (pool.features <= 1)).all()
