@@ -4,7 +4,7 @@ A teacher proposes tasks in batches and is told, in any order and for any subset
 it may be asked for more while earlier proposals are still being played, and an outcome that never comes costs nothing
 but a slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new teacher writes
 short methods: `_draw`, `_record`, `_learn` and, where it has state, `_save`/`_restore`. For each kind of task space
-there is a base that leaves less to write: `boxes.base`, `arms.base`, `prompts.base`, `levels.base`.
+there is a base that leaves less to write: `BoxTeacher`, `ArmTeacher`, `PromptTeacher` and `LevelTeacher`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
@@ -105,3 +106,18 @@ def test_weights_and_sizes_that_a_proposal_asks_for_reach_the_loss(config, tmp_p
     assert [len(group.trajectories) for group in collected.groups] == [5, 2, 2, 2]
     weights = [{trajectory.weight for trajectory in group.trajectories} for group in collected.groups]
     assert weights == [{0.25}, {1.0}, {1.0}, {1.0}]
+    plain = [
+        replace(group, trajectories=tuple(replace(trajectory, weight=1.0) for trajectory in group.trajectories))
+        for group in collected.groups
+    ]
+    weighed, unweighed = (learner.update.weigh(groups) for groups in (collected.groups, plain))
+    first = weighed.batch.episode_of < 5
+    assert unweighed.weight[first].any()
+    assert weighed.weight[first] == pytest.approx(0.25 * unweighed.weight[first])
+    assert weighed.weight[~first] == pytest.approx(unweighed.weight[~first])
+
+
+@pytest.mark.parametrize(("given", "used"), [(0, 2048), (300, 300)])
+def test_a_forward_pass_on_a_cpu_holds_2048_tokens_unless_told_otherwise(given, used, config, tmp_path):
+    learner, _ = run(tmp_path / "run", config, token_budget=given, steps=1, device="cpu")
+    assert learner.update.forward.budget == used
