@@ -37,7 +37,7 @@ class RandomTeacher(Teacher):
             arms = self._rng.integers(domain.n, size=k)
             return [Draw(None, domain.task(int(arm), self._rng), prob=1 / domain.n) for arm in arms]
         prob = 1 / domain.n if isinstance(domain, DiscreteCube) else 1.0
-        return [Draw(None, domain.decode(u), prob=prob) for u in self._rng.random((k, domain.dimension))]
+        return [Draw(None, task, prob) for task in domain.decode_all(self._rng.random((k, domain.dimension)))]
 
     def _record(self, task: Any) -> None:
         if isinstance(self.domain, Arms):

@@ -54,6 +54,10 @@ class Cube(ABC):
     def decode(self, u: np.ndarray) -> Any:
         """The task at ``u`` (float64[dimension] in [0, 1])."""
 
+    def decode_all(self, points: np.ndarray) -> list[Any]:
+        """The tasks at ``points``, float64[k, dimension] in [0, 1], in order."""
+        return list(map(self.decode, points))
+
     @abstractmethod
     def encode(self, task: Any) -> np.ndarray:
         """The point of a task, float64[dimension] in [0, 1]. Raises InputError for a task outside the space."""
@@ -125,7 +129,11 @@ class BoxCube(Cube):
         x = self._low + u * self._width
         x = np.minimum(np.maximum(np.floor(x) if self.integer else x, self._low), self._high)
         # The bounds are exact in the Box's dtype, so that rounding to it cannot pass them.
-        return x.astype(self.space.dtype).reshape(self.space.shape)
+        return x.astype(self.space.dtype).reshape((*u.shape[:-1], *self.space.shape))
+
+    def decode_all(self, points: np.ndarray) -> list[np.ndarray]:
+        tasks = self.decode(points)
+        return [tasks[i, ...] for i in range(len(tasks))]  # the dots keep a task without axes an array
 
     def encode(self, task: Any) -> np.ndarray:
         try:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..protocol import Outcome, Teacher
 from ..registry import TEACHERS
 from ..students import HypercubeStudent
@@ -53,7 +55,9 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Re
 
 
 def _practise(teacher: Teacher, student: HypercubeStudent, count: int) -> None:
-    teacher.observe([Outcome(p.id, p.task, (student.episode(p.task),)) for p in teacher.propose(count)])
+    proposals = teacher.propose(count)
+    returns = student.episodes(np.array([p.task for p in proposals])).tolist()
+    teacher.observe([Outcome(p.id, p.task, (ret,)) for p, ret in zip(proposals, returns)])
 
 
 def _measure(teacher: Teacher, student: HypercubeStudent, count: int) -> tuple[float, float]:

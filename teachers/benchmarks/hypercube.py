@@ -16,6 +16,7 @@ from ..students.hypercube import LEARNABLE, LOCKED, MASTERED, UNLEARNABLE
 from .table import OURS, Result, Table, make, registered, settings_of
 
 CHECKPOINTS = 20
+TOGETHER = 25  # divides 75 and 250, palaestra's and the GMMs' outcomes between fits: they learn as from single tasks
 SLICES = 5  # of time, in the maps of what was sampled
 CELLS = 20  # of those maps, along each axis
 TEACHERS = ("random", "riac", "alp-gmm", "alp-gmm-windowed", "covar-gmm")
@@ -44,15 +45,11 @@ class Frontier(BoxTeacher):
     def __init__(self, space: Any, *, student: HypercubeStudent, **common: Unpack[Common]):
         super().__init__(space, **common)
         self.student = student
-        self._frontier, self._until = np.zeros((0, student.dimensions)), 0
 
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         student, points = self.student, self._rng.random((k, self.cube.dimension))
-        # A cube may be mastered in between; looking every ten episodes costs little and changes less.
-        if student.episodes >= self._until:
-            self._frontier, self._until = student.frontier, student.episodes + 10
-        if len(self._frontier):
-            chosen = self._frontier[self._rng.integers(len(self._frontier), size=k)]
+        if len(frontier := student.frontier):
+            chosen = frontier[self._rng.integers(len(frontier), size=k)]
             points[:, : student.dimensions] = (chosen + points[:, : student.dimensions]) / student.cubes
         return points, np.nan, "exploit"
 
@@ -74,29 +71,30 @@ class Lesson:
 
 
 def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, checkpoints: int = CHECKPOINTS) -> Lesson:
-    """Teach one student, one task at a time. The seed is the student's and the teacher's."""
+    """Teach one student, `TOGETHER` tasks at a time, as in a vector of environments. The seed is the student's and the
+    teacher's."""
     student = _student(options, seed, episodes)
 
     def frontier(space: Any, **common: Any) -> Frontier:
         return Frontier(space, student=student, **common)
 
     built = make(teacher, student.space, seed, {"oracle": frontier})
-    clock, practise = time.perf_counter, student.episode
-    tasks, mastered, proposing, observing = [], [], 0.0, 0.0
-    for episode in range(1, episodes + 1):
-        start = clock()
-        proposal = built.propose(1)[0]
-        proposing += clock() - start
-        task = proposal.task
-        outcome = Outcome(proposal.id, task, (practise(task),))
-        start = clock()
-        built.observe((outcome,))
-        observing += clock() - start
-        tasks.append(task[:2])
-        if episode * checkpoints // episodes > len(mastered):
-            mastered.append(student.mastered())
+    clock, batches, mastered, proposing, observing = time.perf_counter, [], [], 0.0, 0.0
+    for checkpoint in range(1, checkpoints + 1):
+        while (left := checkpoint * episodes // checkpoints - student.practised) > 0:
+            start = clock()
+            proposals = built.propose(min(TOGETHER, left))
+            proposing += clock() - start
+            tasks = np.array([proposal.task for proposal in proposals])
+            returns = student.episodes(tasks).tolist()
+            outcomes = [Outcome(p.id, p.task, (ret,)) for p, ret in zip(proposals, returns)]
+            start = clock()
+            built.observe(outcomes)
+            observing += clock() - start
+            batches.append(tasks[:, :2])
+        mastered.append(student.mastered())
     # An axis of its own stands in where there is only one.
-    seen = np.array([np.resize(task, 2) for task in tasks], dtype=np.float32)
+    seen = np.broadcast_to(np.concatenate(batches), (episodes, 2)).astype(np.float32)
     return Lesson(student, tuple(mastered), seen, proposing, observing, settings_of(built))
 
 

@@ -37,8 +37,8 @@ class BoxTeacher(Teacher):
         points, density, origins = self._points(k)
         densities = density.tolist() if isinstance(density, np.ndarray) else [float(density)] * k
         origins = [origins] * k if isinstance(origins, str) else origins
-        decode = self.cube.decode
-        return [Draw(u.tolist(), decode(u), p, origin) for u, p, origin in zip(points, densities, origins, strict=True)]
+        tasks = self.cube.decode_all(points)
+        return [Draw(*parts) for parts in zip(points.tolist(), tasks, densities, origins, strict=True)]
 
     def _record(self, task: Any) -> list[float]:
         return self.cube.encode(task).tolist()

@@ -247,10 +247,11 @@ class Palaestra(Teacher):
         cube, places = self.domain, self._places
         points = self._rng.random((k, cube.dimension))
         if not isinstance(places, _Cube) or not len(places.chances):
-            return [Draw(u.tolist(), cube.decode(u), 1.0, "warmup") for u in points]
+            return [Draw(u, task, 1.0, "warmup") for u, task in zip(points.tolist(), cube.decode_all(points))]
         points[~free] = places.draw(int((~free).sum()), self._rng)
         density = self.floor + (1 - self.floor) * places.density(points)
-        return [Draw(u.tolist(), cube.decode(u), p, o) for u, p, o in zip(points, density.tolist(), origins)]
+        tasks = cube.decode_all(points)
+        return [Draw(*parts) for parts in zip(points.tolist(), tasks, density.tolist(), origins)]
 
     def _draw_arms(self, arms: Arms, free: np.ndarray, origins: list[str]) -> list[Draw]:
         k, rng, chances = len(free), self._rng, self._places.chances

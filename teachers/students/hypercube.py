@@ -50,6 +50,7 @@ class HypercubeStudent:
 
     Attributes:
         space: the tasks, a Box.
+        practised: episodes so far.
         visits: episodes practised in cubes that were then locked, learnable, mastered, unlearnable.
 
     Raises:
@@ -91,10 +92,11 @@ class HypercubeStudent:
         self.space = gym.spaces.Box(0.0, 1.0, (dimensions + irrelevant,), dtype=np.float64)
         self._rng = np.random.default_rng(seed)
         self._start = int(np.ravel_multi_index(start, self._shape))
+        self._strides = self.cubes ** np.arange(self.dimensions - 1, -1, -1)
         self._dead = self._unlearnable(unlearnable)
         self._successors = _successors(self._shape, start)
         self._goals = self._reachable()
-        self.episodes = 0
+        self.practised = 0
         self.visits = [0, 0, 0, 0]
         self.wipe()
 
@@ -106,10 +108,17 @@ class HypercubeStudent:
 
     def episode(self, task: np.ndarray) -> float:
         """Practise ``task`` (float[dimensions + irrelevant] in [0, 1]) once; the return in [0, 1]."""
-        if self.episodes == self.forget_at:
+        return float(self.episodes(np.asarray(task)[None])[0])
+
+    def episodes(self, tasks: np.ndarray) -> np.ndarray:
+        """Practise each of ``tasks`` (float[k, dimensions + irrelevant]), one after the other like so many calls of
+        `episode`; the returns, float64[k]."""
+        return np.array([self._practise(cube) for cube in self._indices(tasks).tolist()], dtype=np.float64)
+
+    def _practise(self, cube: int) -> float:
+        if self.practised == self.forget_at:
             self.wipe()
-        self.episodes += 1
-        cube = self._index(task)
+        self.practised += 1
         level = self._competence[cube]
         if self._dead[cube]:
             self.visits[UNLEARNABLE] += 1
@@ -132,7 +141,7 @@ class HypercubeStudent:
 
     def cube(self, task: np.ndarray) -> tuple[int, ...]:
         """Index of the cube in which ``task`` lies."""
-        return tuple(int(i) for i in np.unravel_index(self._index(task), self._shape))
+        return tuple(int(i) for i in np.unravel_index(self._indices(np.asarray(task)[None])[0], self._shape))
 
     def mastered(self) -> float:
         """Share of cubes with a competence above 75, among those that can be learned at all."""
@@ -157,12 +166,9 @@ class HypercubeStudent:
     def _shape(self) -> tuple[int, ...]:
         return (self.cubes,) * self.dimensions
 
-    def _index(self, task: np.ndarray) -> int:
-        index, cubes = 0, self.cubes
-        for x in task[: self.dimensions].tolist():
-            along = int(x * cubes)
-            index = index * cubes + (along if along < cubes else cubes - 1)
-        return index
+    def _indices(self, tasks: np.ndarray) -> np.ndarray:
+        along = np.asarray(tasks, dtype=np.float64)[:, : self.dimensions] * self.cubes
+        return np.minimum(along.astype(np.int64), self.cubes - 1) @ self._strides
 
     def _unlearnable(self, regions: float | Boxes) -> list[bool]:
         dead = np.zeros(self.cubes**self.dimensions, dtype=bool)

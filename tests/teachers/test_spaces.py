@@ -44,6 +44,21 @@ def test_discrete_values_have_cells_of_equal_width():
     assert cube.encode(np.int64(2)).tolist() == [0.875]
 
 
+@pytest.mark.parametrize(
+    "space",
+    [BOX, gym.spaces.Box(-1, 4, (2, 2), dtype=np.int8), gym.spaces.Box(0.0, 2.0, ()), gym.spaces.Discrete(4, start=3)],
+)
+def test_points_decoded_at_once_are_those_decoded_one_by_one(space):
+    cube = as_cube(space)
+    points = np.random.default_rng(0).random((20, cube.dimension))
+    tasks = cube.decode_all(points)
+    assert len(tasks) == 20
+    for task, u in zip(tasks, points):
+        assert space.contains(task)
+        assert np.array_equal(task, cube.decode(u))
+    assert cube.decode_all(points[:0]) == []
+
+
 def test_an_axis_of_a_box_without_width_is_kept():
     cube = as_cube(gym.spaces.Box(np.array([0.0, 7.0]), np.array([1.0, 7.0]), dtype=np.float64))
     assert cube.decode(np.array([0.5, 0.9])).tolist() == [0.5, 7.0]

@@ -12,9 +12,11 @@ def test_runs_are_repeatable_and_differ_by_seed():
     assert first.tasks.tolist() == again.tasks.tolist() != other.tasks.tolist()
 
 
-@pytest.mark.parametrize("checkpoints", [1, 4])
+@pytest.mark.parametrize("checkpoints", [1, 4, 50])
 def test_mastery_is_recorded_at_equal_distances_and_at_the_end(checkpoints):
-    assert len(run("2d", "random", 0, episodes=41, checkpoints=checkpoints).mastered) == checkpoints
+    lesson = run("2d", "random", 0, episodes=41, checkpoints=checkpoints)
+    assert len(lesson.mastered) == checkpoints
+    assert len(lesson.tasks) == lesson.student.practised == 41
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

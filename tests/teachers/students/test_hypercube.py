@@ -124,6 +124,20 @@ def test_a_share_of_unlearnable_cubes_is_that_share_and_spares_the_start(seed):
     assert practise(student, (0.0, 0.0), 1)[0] > 0
 
 
+@pytest.mark.parametrize("noise", ["none", "gaussian", "bernoulli"])
+@pytest.mark.parametrize("dimensions", [1, 3])
+def test_many_episodes_at_once_are_the_same_episodes_one_after_the_other(dimensions, noise):
+    options = {"noise": noise, "unlearnable": 0.2, "unlearnable_return": "coin", "forget_at": 1500, "seed": 3}
+    together, single = (HypercubeStudent(dimensions, 4, 1, **options) for _ in range(2))
+    tasks = np.random.default_rng(0).random((3000, dimensions + 1)) ** 2
+    tasks[::50] = 1.0
+    returns = np.concatenate([together.episodes(part) for part in np.split(tasks, [1, 1, 40, 1600])])
+    assert returns.tolist() == [single.episode(task) for task in tasks]
+    assert together.visits == single.visits
+    assert np.array_equal(together.competence, single.competence)
+    assert together.competence.max() > 75
+
+
 def test_from_another_start_the_way_leads_away_from_it():
     student = HypercubeStudent(dimensions=2, cubes=3, start=(2, 1))
     practise(student, (0.9, 0.5), 75)
