@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .protocol import Evidence
+from .protocol import Evidence, restored
 
 EPSILON = 1e-6  # added to the standard deviation, as learners do; it also keeps rounding in equal returns at 0
 
@@ -117,8 +117,4 @@ class PassRates:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         for name in ("alpha", "beta", "episodes", "visits"):
-            mine = getattr(self, name)
-            given = np.array(saved[name], dtype=mine.dtype)
-            if given.shape != mine.shape:
-                raise ValueError(f"{given.shape} values of {name} for {len(mine)} tasks")
-            setattr(self, name, given)
+            setattr(self, name, restored(saved[name], getattr(self, name)))

@@ -9,9 +9,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ...errors import InputError
 from ..pools import as_arms
-from ..protocol import Common, Draw, Teacher, finite, share
+from ..protocol import Common, Draw, Teacher, share
 
 METRIC_ARMS = 32  # with more arms, only summaries are logged
 
@@ -106,26 +105,3 @@ def effective_number(probabilities: np.ndarray) -> float:
     """exp of the entropy: n for a uniform distribution over n, 1 for a certain one."""
     positive = probabilities[probabilities > 0]
     return math.exp(-float((positive * np.log(positive)).sum()))
-
-
-def positive(name: str, value: Any) -> float:
-    """``value`` as a float above 0. Raises InputError otherwise."""
-    number = finite([value], name)[0]
-    if number <= 0:
-        raise InputError(f"{name}={number:g} must be positive.")
-    return number
-
-
-def one_of(name: str, value: Any, choices: Sequence[str]) -> Any:
-    """``value``, one of ``choices``. Raises InputError otherwise."""
-    if value not in choices:
-        raise InputError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
-    return value
-
-
-def restored(values: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Saved numbers as float64 of that shape. Raises ValueError where they are not."""
-    array = np.array(values, dtype=np.float64)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise ValueError(f"saved numbers of shape {array.shape}, not {shape}, or not finite")
-    return array

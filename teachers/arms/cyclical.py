@@ -14,9 +14,9 @@ import numpy as np
 
 from ...errors import InputError
 from ..prompts.base import weighted
-from ..protocol import Common, Draw, Evidence, finite, share
+from ..protocol import Common, Draw, Evidence, finite, one_of, share
 from ..registry import register
-from .base import ArmTeacher, one_of
+from .base import ArmTeacher
 
 SOFTENING = 0.1  # the easiest arm, of difficulty 0, is eleven times as likely as the hardest
 

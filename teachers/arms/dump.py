@@ -12,10 +12,10 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, whole_number
+from ..protocol import Common, Evidence, one_of, positive, restored, whole_number
 from ..registry import register
 from ..signals import EPSILON, Groups
-from .base import ArmTeacher, one_of, positive, restored, softmax
+from .base import ArmTeacher, softmax
 
 
 @register("dump")
@@ -95,7 +95,7 @@ class DUMP(ArmTeacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.counts = restored(own["counts"], self.counts.shape)
+        self.counts = restored(own["counts"], self.counts)
         self._windows = {int(arm): deque(map(float, values), maxlen=self.window) for arm, values in own["windows"]}
         self.levels = np.zeros(self.arms.n)
         for arm, window in self._windows.items():

@@ -13,9 +13,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, share, whole_number
+from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
 from ..registry import Preset, register
-from .base import one_of, positive, restored, softmax
+from .base import softmax
 from .payoff import PaidArms, PayoffKind
 
 LOW, HIGH = 0.2, 0.8  # percentiles of the reservoir that become -1 and 1 (section 3.2)
@@ -152,7 +152,7 @@ class Exp3S(PaidArms):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.w, self.t = restored(own["w"], self.w.shape), int(own["t"])
+        self.w, self.t = restored(own["w"], self.w), int(own["t"])
         self._payoff.restore(own["payoff"])
         self._rescaling.restore(own["rescaling"])
 

@@ -12,10 +12,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, share
+from ..protocol import Common, Evidence, finite, positive, restored, share
 from ..registry import register
 from ..signals import success_counts
-from .base import ArmTeacher, positive, proportional, restored
+from .base import ArmTeacher, proportional
 
 LARGEST_BASELINE = 0.75  # so that what is left above it can still be measured
 
@@ -141,6 +141,5 @@ class BidirectionalLP(ArmTeacher):
         return {"fast": self.fast.tolist(), "slow": self.slow.tolist(), "tried": self.tried.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        shape = self.fast.shape
-        fast, slow, tried = restored(own["fast"], shape), restored(own["slow"], shape), restored(own["tried"], shape)
-        self.fast, self.slow, self.tried = fast, slow, tried.astype(bool)
+        fast, slow = restored(own["fast"], self.fast), restored(own["slow"], self.slow)
+        self.fast, self.slow, self.tried = fast, slow, restored(own["tried"], self.tried)

@@ -12,9 +12,8 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, share, whole_number
+from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
 from ..registry import register
-from .base import one_of, positive, restored
 from .payoff import Payoff, PayoffKind
 from .thompson import Thompson
 
@@ -267,15 +266,11 @@ class NeuralBandit(Thompson):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        shape = self._start.shape
-        theta, start, u = (
-            restored(own["theta"], shape),
-            restored(own["start"], shape),
-            restored(own["u"], self._u.shape),
-        )
+        theta, start = (restored(own[name], self._start) for name in ("theta", "start"))
+        u = restored(own["u"], self._u)
         t = int(own["t"])
         known = min(t, self.memory)
-        seen, paid = restored(own["seen"], (known,)).astype(np.int64), restored(own["paid"], (known,))
+        seen, paid = restored(own["seen"], self._seen[:known]), restored(own["paid"], self._paid[:known])
         if known and not 0 <= seen.min() <= seen.max() < self.arms.n:
             raise ValueError("an arm out of range")
         self.network.theta, self._start, self._u = theta, start, u

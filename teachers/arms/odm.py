@@ -12,9 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, share
+from ..protocol import Common, Evidence, restored, share
 from ..registry import register
-from .base import restored, softmax
+from .base import softmax
 from .payoff import PaidArms, PayoffKind
 
 
@@ -83,5 +83,5 @@ class ODM(PaidArms):
         return {"estimates": self.estimates.tolist(), "t": self.t, "payoff": self._payoff.save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.estimates, self.t = restored(own["estimates"], self.estimates.shape), int(own["t"])
+        self.estimates, self.t = restored(own["estimates"], self.estimates), int(own["t"])
         self._payoff.restore(own["payoff"])

@@ -13,9 +13,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, share
+from ..protocol import Common, Evidence, restored, share
 from ..registry import register
-from .base import restored
 from .learning_progress import BidirectionalLP
 
 Interesting = Callable[[list[int]], Sequence[bool]]
@@ -128,7 +127,6 @@ class OMNI(BidirectionalLP):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        shape = self.boring.shape
-        mastered, boring = (restored(own[name], shape).astype(bool) for name in ("mastered", "boring"))
+        mastered, boring = (restored(own[name], self.boring) for name in ("mastered", "boring"))
         self._mastered, self.boring = mastered, boring
-        self._covers = restored(own["covers"], shape).astype(np.int64)
+        self._covers = restored(own["covers"], self._covers)

@@ -13,9 +13,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, whole_number
+from ..protocol import Common, Draw, Evidence, one_of, whole_number
 from ..signals import Groups, mean_absolute_advantage
-from .base import ArmTeacher, one_of, pick
+from .base import ArmTeacher, pick
 
 PayoffKind = Literal["advantage", "change", "gain", "return"]
 PAYOFFS = ("advantage", "change", "gain", "return")

@@ -15,9 +15,9 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, share, whole_number
+from ..protocol import Common, Draw, Evidence, one_of, positive, share, whole_number
 from ..registry import Preset, register
-from .base import ArmTeacher, one_of, positive
+from .base import ArmTeacher
 
 DECIMALS = 9  # difficulties that agree to so many are the same
 

@@ -13,8 +13,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ...errors import InputError
-from ..protocol import Common, Evidence, finite, share, whole_number
+from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
 from ..registry import register
 from ..signals import Groups, mean_absolute_advantage, mean_absolute_deviation
 from .base import ArmTeacher, softmax
@@ -63,15 +62,10 @@ class SEC(ArmTeacher):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        if finite([tau], "tau")[0] <= 0:
-            raise InputError(f"tau={tau:g} must be positive.")
-        if objective not in OBJECTIVES:
-            raise InputError(f"objective={objective!r} must be one of {', '.join(map(repr, OBJECTIVES))}.")
-        if absent not in ("hold", "decay"):
-            raise InputError(f"absent={absent!r} must be 'hold' or 'decay'.")
         whole_number("group", group, low=2)
-        self.alpha = share("alpha", alpha, low_open=True)
-        self.tau, self.objective, self.absent, self.group = float(tau), objective, absent, int(group)
+        self.alpha, self.tau, self.group = share("alpha", alpha, low_open=True), positive("tau", tau), int(group)
+        self.objective = one_of("objective", objective, OBJECTIVES)
+        self.absent = one_of("absent", absent, ("hold", "decay"))
         settings = {"alpha": self.alpha, "tau": self.tau, "objective": objective, "absent": absent, "group": self.group}
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
         self.q = np.zeros(self.arms.n)
@@ -115,9 +109,6 @@ class SEC(ArmTeacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        q = np.array(own["q"], dtype=np.float64)
-        if q.shape != (self.arms.n,):
-            raise ValueError(f"{q.shape} values for {self.arms.n} arms")
-        self.q = q
+        self.q = restored(own["q"], self.q)
         self._groups.restore(own["waiting"])
         self._last_mean = {int(arm): float(mean) for arm, mean in own["last_mean"]}

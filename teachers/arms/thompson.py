@@ -12,10 +12,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, share, whole_number
+from ..protocol import Common, Draw, Evidence, positive, restored, share, whole_number
 from ..registry import register
 from ..signals import PassRates
-from .base import ArmTeacher, positive, restored
+from .base import ArmTeacher
 from .payoff import Payoff, PayoffKind
 
 NUMBERS = 8192  # posterior draws a batch may cost
@@ -177,6 +177,6 @@ class GaussianThompson(Thompson):
         return {"counts": self.counts.tolist(), "sums": self.sums.tolist(), "payoff": self._payoff.save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        counts, sums = restored(own["counts"], self.counts.shape), restored(own["sums"], self.sums.shape)
+        counts, sums = restored(own["counts"], self.counts), restored(own["sums"], self.sums)
         self.counts, self.sums = counts, sums
         self._payoff.restore(own["payoff"])

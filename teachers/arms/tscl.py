@@ -13,9 +13,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, share, whole_number
+from ..protocol import Common, Draw, Evidence, one_of, positive, restored, share, whole_number
 from ..registry import register
-from .base import ArmTeacher, epsilon_greedy, one_of, pick, positive, restored, softmax
+from .base import ArmTeacher, epsilon_greedy, pick, softmax
 
 Policy = Literal["epsilon-greedy", "boltzmann"]
 OPTIMISM = 1.0  # of an arm not known yet: the largest slope or change that there can be, as scores lie in [0, 1]
@@ -92,7 +92,7 @@ class TSCL(ArmTeacher):
         return {"q": self.q.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.q = restored(own["q"], self.q.shape)
+        self.q = restored(own["q"], self.q)
 
 
 @register("tscl-online")
@@ -141,7 +141,7 @@ class Online(TSCL):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self.last = restored(own["last"], self.last.shape)
+        self.last = restored(own["last"], self.last)
 
 
 @register("tscl-naive")

@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, whole_number
+from ..protocol import Common, Draw, Evidence, restored, whole_number
 from ..registry import register
-from .base import ArmTeacher, restored
+from .base import ArmTeacher
 from .tscl import OPTIMISM
 
 
@@ -87,8 +87,8 @@ class Sampling(ArmTeacher):
         return {"last": self.last.tolist(), "counts": self.counts.tolist(), "changes": changes}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        last, counts = restored(own["last"], self.last.shape), restored(own["counts"], self.last.shape)
+        last, counts = restored(own["last"], self.last), restored(own["counts"], self.counts)
         self._changes = np.full((self.arms.n, self.window), OPTIMISM)
         for arm, changes in own["changes"]:
-            self._changes[int(arm)] = restored(changes, (self.window,))
-        self.last, self.counts = last, counts.astype(np.int64)
+            self._changes[int(arm)] = restored(changes, self._changes[0])
+        self.last, self.counts = last, counts

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..pools import task_key
-from ..protocol import Common, Draw, Evidence, Teacher, share, whole_number
+from ..protocol import Common, Draw, Evidence, Teacher, one_of, restored, share, whole_number
 from ..registry import register
 from ..signals import success_counts
 from ..spaces import as_cube
@@ -65,8 +65,7 @@ class ADR(Teacher):
         **common: Unpack[Common],
     ):
         whole_number("episodes", episodes, low=1)
-        if measure not in ("success", "return"):
-            raise InputError(f"measure={measure!r} must be 'success' or 'return'.")
+        one_of("measure", measure, ("success", "return"))
         self.low_threshold, self.high_threshold = share("low", low), share("high", high)
         if self.low_threshold >= self.high_threshold:
             raise InputError(f"low={low:g} must be smaller than high={high:g}.")
@@ -168,8 +167,6 @@ class ADR(Teacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        walls, tested = (np.array(own[name], dtype=np.float64) for name in ("walls", "tested"))
-        moves = np.array(own["moves"], dtype=np.int64)
-        if walls.shape != self.walls.shape or tested.shape != self._tested.shape or moves.shape != self._moves.shape:
-            raise ValueError(f"walls of shape {walls.shape}")
+        walls, tested = restored(own["walls"], self.walls), restored(own["tested"], self._tested)
+        moves = restored(own["moves"], self._moves)
         self.walls, self._tested, self._moves, self._sampled = walls, tested, moves, own["sampled"]

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arms.base import pick, softmax
-from ..protocol import Common, Evidence, finite, share
+from ..protocol import Common, Evidence, finite, positive, restored, share
 from ..registry import register
 from .ladder import LadderTeacher
 
@@ -53,9 +53,7 @@ class ComplexityMinimax(LadderTeacher):
         alpha: float = 0.1,
         **common: Unpack[Common],
     ):
-        if finite([temperature], "temperature")[0] <= 0:
-            raise InputError(f"temperature={temperature:g} must be positive.")
-        self.temperature, self.alpha = float(temperature), share("alpha", alpha, low_open=True)
+        self.temperature, self.alpha = positive("temperature", temperature), share("alpha", alpha, low_open=True)
         best = None if reference is None else list(finite(reference, "reference"))
         settings = {"reference": best, "temperature": self.temperature, "alpha": self.alpha}
         super().__init__(space, axis=axis, levels=levels, settings=settings, **common)
@@ -97,8 +95,6 @@ class ComplexityMinimax(LadderTeacher):
         return {**super()._save(), "losses": self.losses.tolist(), "seen": self._seen.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        losses, seen = np.array(own["losses"], dtype=np.float64), np.array(own["seen"], dtype=bool)
-        if losses.shape != self.losses.shape or seen.shape != losses.shape:
-            raise ValueError(f"{losses.shape} losses of {self.ladder.n} levels")
+        losses, seen = restored(own["losses"], self.losses), restored(own["seen"], self._seen)
         super()._restore(own)
         self.losses, self._seen = losses, seen

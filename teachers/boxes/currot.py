@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arms.base import proportional
-from ..protocol import Common, Evidence, finite, share, whole_number
+from ..protocol import Common, Evidence, positive, restored, share, whole_number
 from ..registry import register
 from .assignment import assign
 from .base import BoxTeacher
@@ -64,9 +64,7 @@ class CurrOT(BoxTeacher):
         whole_number("particles", particles, low=2)
         whole_number("update_rate", update_rate, low=1)
         whole_number("candidates", candidates, low=1)
-        if finite([radius], "radius")[0] <= 0:
-            raise InputError(f"radius={radius:g} must be positive.")
-        self.performance, self.radius = share("performance", performance), float(radius)
+        self.performance, self.radius = share("performance", performance), positive("radius", radius)
         self.update_rate, self.candidates, self.count = int(update_rate), int(candidates), int(particles)
         points = None if target is None else np.array(target, dtype=np.float64)
         super().__init__(
@@ -226,10 +224,10 @@ class CurrOT(BoxTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         d = self.cube.dimension
-        particles = np.array(own["particles"], dtype=np.float64)
+        particles = restored(own["particles"], self.particles)
         buffer = np.array(own["buffer"], dtype=np.float64).reshape(-1, d + 1)
-        if particles.shape != self.particles.shape or len(buffer) > self.count:
-            raise ValueError(f"particles of shape {particles.shape} and {len(buffer)} successes")
+        if len(buffer) > self.count:
+            raise ValueError(f"{len(buffer)} successes where at most {self.count} are kept")
         failures, batch = Recent(self.count, d + 1), [[float(v) for v in row] for row in own["batch"]]
         failures.restore(own["failures"])
         reached, updated, worst = own["flags"]

@@ -11,8 +11,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ...errors import InputError
-from ..protocol import Common, Evidence, share, whole_number
+from ..protocol import Common, Evidence, one_of, share, whole_number
 from ..registry import register
 from ..signals import success_rate
 from .ladder import LadderTeacher
@@ -51,8 +50,7 @@ class Horizon(LadderTeacher):
         threshold: float = 0.8,
         **common: Unpack[Common],
     ):
-        if promote not in ("steps", "accuracy"):
-            raise InputError(f"promote={promote!r} must be 'steps' or 'accuracy'.")
+        one_of("promote", promote, ("steps", "accuracy"))
         whole_number("tasks", tasks, low=1)
         self.promote, self.tasks, self.threshold = promote, int(tasks), share("threshold", threshold)
         settings = {"promote": promote, "tasks": self.tasks, "threshold": self.threshold}

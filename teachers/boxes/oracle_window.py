@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, share, whole_number
+from ..protocol import Common, Evidence, restored, share, whole_number
 from ..registry import register
 from .base import BoxTeacher
 from .ladder import SMALLEST, directions, per_axis
@@ -80,8 +80,5 @@ class OracleWindow(BoxTeacher):
         return {"low": self.low.tolist(), "total": self._total, "seen": self._seen}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        low = np.array(own["low"], dtype=np.float64)
-        if low.shape != self.low.shape:
-            raise ValueError(f"a window of {low.shape} axes")
-        total, seen = float(own["total"]), int(own["seen"])
+        low, total, seen = restored(own["low"], self.low), float(own["total"]), int(own["seen"])
         self.low, self._total, self._seen = low, total, seen

@@ -10,7 +10,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, share, whole_number
+from ..protocol import Common, Evidence, one_of, share, whole_number
 from ..registry import register
 from ..signals import success_counts
 from .ladder import LadderTeacher
@@ -57,8 +57,7 @@ class Coach(LadderTeacher):
         reset: bool = True,
         **common: Unpack[Common],
     ):
-        if mode not in MODES:
-            raise InputError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}.")
+        one_of("mode", mode, MODES)
         whole_number("span", span, low=1)
         whole_number("last_k", last_k, low=1)
         self.raise_above, self.lower_below = share("raise_above", raise_above), share("lower_below", lower_below)

@@ -13,7 +13,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, share, whole_number
+from ..protocol import Common, Evidence, finite, one_of, positive, restored, share, whole_number
 from ..registry import Preset, register
 from .base import BoxTeacher
 from .ladder import SMALLEST, from_hardness, per_axis
@@ -75,16 +75,14 @@ class SPDL(BoxTeacher):
         value_estimator: Callable[[list[Any]], Sequence[float]] | None = None,
         **common: Unpack[Common],
     ):
-        if mode not in ("alpha", "delta"):
-            raise InputError(f"mode={mode!r} must be 'alpha' or 'delta'.")
-        for name, value in (("zeta", zeta), ("max_kl", max_kl), ("least_std", least_std)):
-            if finite([value], name)[0] <= 0:
-                raise InputError(f"{name}={value:g} must be positive.")
+        one_of("mode", mode, ("alpha", "delta"))
         whole_number("offset", offset, low=0)
         whole_number("update_rate", update_rate, low=1)
         whole_number("memory", memory, low=2)
-        self.mode, self.zeta, self.offset, self.delta = mode, float(zeta), int(offset), share("delta", delta)
-        self.max_kl, self.update_rate, self.least_std = float(max_kl), int(update_rate), float(least_std)
+        self.mode, self.offset, self.delta = mode, int(offset), share("delta", delta)
+        self.zeta, self.max_kl = positive("zeta", zeta), positive("max_kl", max_kl)
+        self.least_std = positive("least_std", least_std)
+        self.update_rate = int(update_rate)
         self.memory, self.value_estimator = int(memory), value_estimator
         given = {"initial": initial, "target": target}
         super().__init__(
@@ -185,9 +183,7 @@ class SPDL(BoxTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         d = self.cube.dimension
-        mean, log_std = (np.array(own[name], dtype=np.float64) for name in ("mean", "log_std"))
-        if mean.shape != (d,) or log_std.shape != (d,):
-            raise ValueError(f"a Gaussian of shape {mean.shape} in {d} dimensions")
+        mean, log_std = (restored(own[name], self.current.mean) for name in ("mean", "log_std"))
         outcomes = Recent(self.memory, d + 1)
         outcomes.restore(own["outcomes"])
         waiting, updates = [float(r) for r in own["waiting"]], int(own["updates"])

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import share, whole_number
+from ..protocol import one_of, share, whole_number
 
 EXITS = ("positive", "balanced", "mixed")
 COUNTS = ("successes", "draws", "rounds", "filled")  # what is saved
@@ -64,8 +64,7 @@ class Rounds:
         for name, value, low in (("prompts", prompts, 0), ("size", size, 1), ("rounds", rounds, 1), ("fill", fill, 0)):
             whole_number(name, value, low=low)
         whole_number("keep", keep, low=2)
-        if exit not in EXITS:
-            raise InputError(f"exit={exit!r} must be one of {', '.join(map(repr, EXITS))}.")
+        one_of("exit", exit, EXITS)
         if keep % 2:
             raise InputError(f"keep={keep} must be even, half of it successes and half failures.")
         self.needed = {"positive": (1, 0), "balanced": (keep // 2, keep // 2), "mixed": (1, 1)}[exit]

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InputError
 from ..arms.base import pick, proportional
-from ..protocol import finite, share, whole_number
+from ..protocol import one_of, positive, share, whole_number
 
 TRANSFORMS = ("rank", "proportional", "power", "softmax", "max", "eps-greedy", "match", "match-rank", "constant")
 TEMPERINGS = ("power", "divisor")
@@ -158,14 +157,11 @@ class LevelBuffer:
         whole_number("capacity", capacity, low=1)
         choices = {"transform": TRANSFORMS, "tempering": TEMPERINGS, "priority": PRIORITIES}
         for name, value in {"transform": transform, "tempering": tempering, "priority": priority}.items():
-            if value not in choices[name]:
-                raise InputError(f"{name}={value!r} must be one of {', '.join(map(repr, choices[name]))}.")
-        if finite([temperature], "temperature")[0] <= 0:
-            raise InputError(f"temperature={temperature:g} must be positive.")
+            one_of(name, value, choices[name])
         self.capacity, self.priority = int(capacity), priority
         self.staleness = share("staleness", staleness)
         floor = 0.0 if self.staleness > 0 else POWER_FLOOR
-        self._transform, self._temperature = transform, float(temperature)
+        self._transform, self._temperature = transform, positive("temperature", temperature)
         self._options = {"tempering": tempering, "epsilon": share("epsilon", epsilon), "floor": floor}
         self.clear()
 

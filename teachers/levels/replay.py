@@ -1,8 +1,7 @@
 """Prioritized level replay and its descendants: one teacher, of which the published methods are settings.
 
 A proposal is a level generated anew, one replayed from a buffer by score and staleness, or an edit of one replayed
-lately. Outcomes give levels scores (see `scores`) and places in the buffer (see `buffer`). The presets are below the
-class.
+lately. Outcomes give levels scores (see `scores`) and places in the buffer (see `buffer`).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arms.base import effective_number
-from ..protocol import Common, Draw, Evidence, Teacher, finite, share, whole_number
+from ..protocol import Common, Draw, Evidence, Teacher, finite, one_of, share, whole_number
 from ..signals import success_counts
 from .buffer import Entry, History, LevelBuffer
 from .scores import DIMENSIONLESS, LEVEL_SCORES, PLACED, Visit
@@ -92,8 +91,7 @@ class LevelTeacher(Teacher):
     ):
         if score not in LEVEL_SCORES:
             raise InputError(f"score={score!r} must be one of {', '.join(map(repr, sorted(LEVEL_SCORES)))}.")
-        if replay_rule not in ("fixed", "proportionate"):
-            raise InputError(f"replay_rule={replay_rule!r} must be 'fixed' or 'proportionate'.")
+        one_of("replay_rule", replay_rule, ("fixed", "proportionate"))
         for name, value, low in (("edits", edits, 0), ("edit_batch", edit_batch, 1), ("parents", parents, 1)):
             whole_number(name, value, low=low)
         for count in () if resample is None else resample:

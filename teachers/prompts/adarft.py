@@ -13,11 +13,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, share, whole_number
+from ..protocol import Common, Evidence, finite, positive, share, whole_number
 from ..registry import register
 from ..signals import success_counts
 from .base import PromptTeacher, lowest
-from .screening import Turns, positive
+from .screening import Turns
 
 
 @register("adarft")

@@ -13,11 +13,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, whole_number
+from ..protocol import Common, Evidence, restored, whole_number
 from ..registry import register
 from ..signals import success_rate
 from .base import lowest
-from .screening import ScreeningTeacher, restored
+from .screening import ScreeningTeacher
 
 
 def inversion_ratio(reference: Sequence[int], current: Sequence[int]) -> float:

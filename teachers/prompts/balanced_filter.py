@@ -12,10 +12,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, share, whole_number
+from ..protocol import Common, Evidence, finite, restored, share, whole_number
 from ..registry import Preset, register
 from .base import PromptTeacher
-from .screening import Tallies, Turns, restored
+from .screening import Tallies, Turns
 
 UNTRIED = -1.0
 

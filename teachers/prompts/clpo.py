@@ -15,7 +15,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, share, whole_number
+from ..protocol import Common, Draw, Evidence, one_of, share, whole_number
 from ..registry import register
 from ..signals import success_rate
 from .base import PromptTeacher
@@ -65,8 +65,7 @@ class CLPO(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        if mode not in MODES:
-            raise InputError(f"mode={mode!r} must be one of {', '.join(map(repr, MODES))}.")
+        one_of("mode", mode, MODES)
         self.hard, self.medium, self.hard_kl = share("hard", hard), share("medium", medium), share("hard_kl", hard_kl)
         if not self.hard < self.medium:
             raise InputError(f"hard={hard:g} must lie below medium={medium:g}.")

@@ -16,11 +16,11 @@ import numpy as np
 from ...errors import InputError
 from ..arms.base import effective_number, softmax
 from ..budgets.allocators import cures as neyman
-from ..protocol import Common, Draw, Evidence, finite, whole_number
+from ..protocol import Common, Draw, Evidence, finite, one_of, positive, restored, whole_number
 from ..registry import register
 from ..signals import PassRates
 from .base import PromptTeacher
-from .screening import in_turn, positive, restored
+from .screening import in_turn
 
 RELEASED = 0.01  # the released code's constant
 
@@ -65,8 +65,7 @@ class CurES(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        if temperature not in ("fixed", "released"):
-            raise InputError(f"temperature={temperature!r} must be 'fixed' or 'released'.")
+        one_of("temperature", temperature, ("fixed", "released"))
         if len(prior) != 2 or min(finite(prior, "prior")) <= 0:
             raise InputError(f"prior={prior!r} must be two positive numbers, alpha and beta.")
         whole_number("subsets", subsets, low=1)

@@ -12,9 +12,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ...errors import InputError
 from ..arms.base import pick
-from ..protocol import Common, Draw, Evidence, Teacher, share, whole_number
+from ..protocol import Common, Draw, Evidence, Teacher, one_of, share, whole_number
 from ..registry import register
 from .generation import Generate, Seed, Source, Writer
 
@@ -61,8 +60,7 @@ class Eva(Teacher):
         capacity: int = 1024,
         **common: Unpack[Common],
     ):
-        if baseline not in ("min", "mean"):
-            raise InputError(f"baseline={baseline!r} must be 'min' or 'mean'.")
+        one_of("baseline", baseline, ("min", "mean"))
         whole_number("group", group, low=2)
         whole_number("capacity", capacity, low=1)
         self.baseline, self.group, self.capacity = baseline, int(group), int(capacity)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..pools import Arms, task_key
-from ..protocol import finite
+from ..protocol import positive
 from ..spaces import as_cube
 
 Seed = list[float] | int | dict[str, Any]
@@ -69,12 +69,10 @@ class Source:
     """
 
     def __init__(self, space: Any, generator: Generate | Writer | None = None, step: float = 0.1):
-        if finite([step], "step")[0] <= 0:
-            raise InputError(f"step={step:g} must be positive.")
         self.arms = space if isinstance(space, Arms) else None
         self.domain = self.arms or as_cube(space)
         self.signature = self.domain.signature
-        self.generator, self.step = as_generator(generator), float(step)
+        self.generator, self.step = as_generator(generator), positive("step", step)
         self.rejected = 0
         self._sizes = None if self.arms else [size or 0 for size in as_cube(space).sizes]
 

@@ -11,11 +11,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, share, whole_number
+from ..protocol import Common, Evidence, positive, restored, share, whole_number
 from ..registry import register
 from ..signals import Groups, is_flat
 from .base import PromptTeacher, lowest
-from .screening import positive, restored
 
 
 @register("greso")

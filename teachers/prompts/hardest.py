@@ -12,12 +12,11 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ...errors import InputError
-from ..protocol import Common, Evidence, share
+from ..protocol import Common, Evidence, one_of, restored, share
 from ..registry import register
 from ..signals import Groups, is_flat
 from .base import lowest
-from .screening import Pilot, ScreeningTeacher, Tallies, Turns, restored
+from .screening import Pilot, ScreeningTeacher, Tallies, Turns
 
 PARTS = ("hardest", "medium", "easiest")
 WINDOW = 256  # groups over which the learnable share is taken
@@ -54,9 +53,7 @@ class Hardest(ScreeningTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        if part not in PARTS:
-            raise InputError(f"part={part!r} must be one of {', '.join(map(repr, PARTS))}.")
-        self.part, self.fraction = part, share("fraction", fraction, low_open=True)
+        self.part, self.fraction = one_of("part", part, PARTS), share("fraction", fraction, low_open=True)
         settings = {"part": part, "fraction": self.fraction}
         super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
         self.rates = np.zeros(self.pool.n)

@@ -11,11 +11,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, whole_number
+from ..protocol import Common, Evidence, restored, whole_number
 from ..registry import register
 from ..signals import success_rate
 from .base import PromptTeacher, lowest
-from .screening import Pilot, restored
+from .screening import Pilot
 
 
 @register("history-variance")

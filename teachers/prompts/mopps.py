@@ -12,11 +12,10 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, share, whole_number
+from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
 from ..registry import register
 from ..signals import PassRates, success_counts
 from .base import PromptTeacher, lowest
-from .screening import positive, restored
 
 
 class KalmanRates:
@@ -87,8 +86,7 @@ class MoPPS(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        if posterior not in ("beta", "kalman"):
-            raise InputError(f"posterior={posterior!r} must be 'beta' or 'kalman'.")
+        one_of("posterior", posterior, ("beta", "kalman"))
         if candidates is not None:
             whole_number("candidates", candidates, low=1)
         if band is not None:

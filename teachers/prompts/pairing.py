@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, finite, whole_number
+from ..protocol import Common, Draw, Evidence, positive, share, whole_number
 from ..registry import register
 from .base import PromptTeacher
 from .latest import Latest
@@ -63,12 +63,8 @@ class Pairing(PromptTeacher):
         whole_number("odd", odd, low=1)
         if not 2 * odd < group:
             raise InputError(f"odd={odd} must be less than half of group={group}.")
-        self.failure_weight = finite([failure_weight], "failure_weight")[0]
-        if self.failure_weight <= 0:
-            raise InputError(f"failure_weight={failure_weight:g} must be positive.")
-        if not 0 <= finite([probe], "probe")[0] <= 1:
-            raise InputError(f"probe={probe:g} must lie in [0, 1].")
-        self.group, self.odd, self.probe = int(group), int(odd), float(probe)
+        self.failure_weight, self.probe = positive("failure_weight", failure_weight), share("probe", probe)
+        self.group, self.odd = int(group), int(odd)
         super().__init__(
             space,
             bins=bins,

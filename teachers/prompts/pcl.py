@@ -12,11 +12,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, share, whole_number
+from ..protocol import Common, Evidence, positive, restored, share, whole_number
 from ..registry import register
 from ..signals import is_flat, success_rate
 from .base import PromptTeacher, lowest
-from .screening import positive, restored
 
 STEPS = 4  # of gradient descent for each batch observed
 

@@ -15,11 +15,11 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Evidence, Outcome, finite, share, whole_number
+from ..protocol import Common, Evidence, Outcome, finite, one_of, positive, restored, share, whole_number
 from ..registry import Preset, register
 from ..signals import Groups
 from .base import PromptTeacher
-from .screening import in_turn, restored
+from .screening import in_turn
 
 
 @register("puzzlecraft")
@@ -58,11 +58,10 @@ class PuzzleCraft(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        if mode not in ("sample", "weight"):
-            raise InputError(f"mode={mode!r} must be 'sample' or 'weight'.")
-        self.scale, self.gamma = finite([scale], "scale")[0], finite([gamma], "gamma")[0]
-        if self.scale <= 0 or self.gamma < 0:
-            raise InputError(f"scale={scale:g} must be positive and gamma={gamma:g} at least 0.")
+        one_of("mode", mode, ("sample", "weight"))
+        self.scale, self.gamma = positive("scale", scale), finite([gamma], "gamma")[0]
+        if self.gamma < 0:
+            raise InputError(f"gamma={gamma:g} must be at least 0.")
         whole_number("group", group, low=2)
         self.mode, self.floor = mode, share("floor", floor)
         settings = {"mode": mode, "scale": self.scale, "gamma": self.gamma, "floor": self.floor, "group": int(group)}

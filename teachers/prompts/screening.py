@@ -13,26 +13,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, finite, whole_number
+from ..protocol import Common, Draw, Evidence, restored, whole_number
 from ..signals import success_counts
 from .base import PromptTeacher, lowest
-
-
-def restored(saved: Any, like: np.ndarray) -> np.ndarray:
-    """A saved array of the shape and type of ``like``. Raises ValueError for another shape."""
-    array = np.array(saved, dtype=like.dtype)
-    if array.shape != like.shape:
-        raise ValueError(f"an array of shape {array.shape} where {like.shape} is expected")
-    return array
-
-
-def positive(name: str, value: Any) -> float:
-    """``value`` as a float above 0. Raises InputError otherwise."""
-    number = finite([value], name)[0]
-    if number <= 0:
-        raise InputError(f"{name}={number:g} must be positive.")
-    return number
 
 
 def in_turn(log_weights: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

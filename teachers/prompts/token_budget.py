@@ -11,8 +11,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ...errors import InputError
-from ..protocol import Common, Evidence, finite, whole_number
+from ..protocol import Common, Evidence, one_of, share, whole_number
 from ..registry import register
 from .base import PromptTeacher
 
@@ -48,11 +47,9 @@ class TokenBudget(PromptTeacher):
     ):
         whole_number("start", start, low=1)
         whole_number("every", every, low=1)
-        if not 0 < finite([factor], "factor")[0] <= 1:
-            raise InputError(f"factor={factor:g} must lie in (0, 1].")
-        if decay not in ("exponential", "linear"):
-            raise InputError(f"decay={decay!r} must be 'exponential' or 'linear'.")
-        self.start, self.factor, self.every, self.decay = int(start), float(factor), int(every), decay
+        one_of("decay", decay, ("exponential", "linear"))
+        factor = share("factor", factor, low_open=True)
+        self.start, self.factor, self.every, self.decay = int(start), factor, int(every), decay
         settings = {"start": self.start, "factor": self.factor, "every": self.every, "decay": decay}
         super().__init__(space, bins=bins, settings=settings, **common)
         self.step = 0

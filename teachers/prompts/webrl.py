@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, Teacher, finite, share, whole_number
+from ..protocol import Common, Draw, Evidence, Teacher, finite, positive, share, whole_number
 from ..registry import register
 from ..signals import success_counts
 from .generation import Generate, Seed, Source, Writer
@@ -73,9 +73,7 @@ class WebRL(Teacher):
             raise InputError(f"band={band!r} must be two numbers, the lower one first.")
         for name, value in (("failures", failures), ("tries", tries), ("memory", memory)):
             whole_number(name, value, low=1)
-        if finite([bandwidth], "bandwidth")[0] <= 0:
-            raise InputError(f"bandwidth={bandwidth:g} must be positive.")
-        self.band, self.tries, self.bandwidth = finite(band, "band"), int(tries), float(bandwidth)
+        self.band, self.tries, self.bandwidth = finite(band, "band"), int(tries), positive("bandwidth", bandwidth)
         self.fresh = share("fresh", fresh)
         self.failed_below = share("failed_below", failed_below, low_open=True)
         self.critic, self.source = critic, Source(space, generator, step)

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import finite, whole_number
+from ..protocol import finite, positive, whole_number
 
 SLOPE = 1.5  # of success in skill
 
@@ -53,13 +53,11 @@ class CategoryStudent:
     ):
         whole_number("arms", arms, low=1)
         whole_number("seed", seed, low=0)
-        if finite([rate], "rate")[0] <= 0:
-            raise InputError(f"rate={rate:g} must be positive.")
         finite([easiest, hardest], "difficulty")
         for name, chosen in (("infeasible", infeasible), ("coins", coins)):
             if not all(isinstance(arm, int) and 0 <= arm < arms for arm in chosen):
                 raise InputError(f"{name}={chosen!r} must be whole numbers from 0 to {arms - 1}.")
-        self.arms, self.rate = arms, float(rate)
+        self.arms, self.rate = arms, positive("rate", rate)
         self.space = gym.spaces.Discrete(arms)
         self.transfer = _matrix(transfer, arms)
         self.theta = np.zeros(arms)

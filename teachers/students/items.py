@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..pools import FiniteTasks
-from ..protocol import finite, share, whole_number
+from ..protocol import finite, one_of, share, whole_number
 
 EPSILON = 1e-6  # added to the standard deviation of a group
 
@@ -66,8 +66,7 @@ class ItemStudent:
         for name, value in (("spread", spread), ("rate", rate), ("item_rate", item_rate), ("blur", blur)):
             if finite([value], name)[0] < 0:
                 raise InputError(f"{name}={value:g} must not be negative.")
-        if advantage not in ("group", "plain"):
-            raise InputError(f"advantage={advantage!r} must be 'group' or 'plain'.")
+        one_of("advantage", advantage, ("group", "plain"))
         if share("dead", dead) + share("coins", coins) >= 1:
             raise InputError(f"dead={dead:g} and coins={coins:g} must leave items that can be learned.")
         self.advantage, self.rate, self.item_rate = advantage, float(rate), float(item_rate)

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import share, whole_number
+from ..protocol import one_of, share, whole_number
 
 
 class TabularStudent:
@@ -47,8 +47,7 @@ class TabularStudent:
     ):
         if not isinstance(env.action_space, gym.spaces.Discrete):
             raise InputError(f"a tabular student needs Discrete actions, not {env.action_space}.")
-        if algorithm not in ("q", "sarsa"):
-            raise InputError(f"algorithm={algorithm!r} must be 'q' or 'sarsa'.")
+        one_of("algorithm", algorithm, ("q", "sarsa"))
         whole_number("seed", seed, low=0)
         self.env, self.algorithm, self.initial = env, algorithm, float(initial)
         self.rate = share("rate", rate, low_open=True)

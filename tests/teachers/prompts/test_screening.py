@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from palaestra.errors import InputError
 from palaestra.teachers import Evidence, FiniteTasks, Outcome, make
-from palaestra.teachers.prompts.screening import Pilot, Tallies, Turns, in_turn, positive, restored
+from palaestra.teachers.prompts.screening import Pilot, Tallies, Turns, in_turn
 
 
 def evidence(task, returns):
@@ -75,13 +74,6 @@ def test_a_pilot_that_saw_nothing_goes_on():
     for _ in range(50):
         pilot.take(3, rng)
     assert not pilot.over
-
-
-def test_what_is_damaged_or_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="shape"):
-        restored([1, 2], np.zeros(3))
-    with pytest.raises(InputError, match="tau=0"):
-        positive("tau", 0)
 
 
 def test_a_group_ends_a_collection_of_single_outcomes():
