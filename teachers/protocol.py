@@ -21,8 +21,6 @@ from ..errors import InputError
 
 T = TypeVar("T")
 
-T = TypeVar("T")
-
 ORIGINS = ("warmup", "explore", "exploit", "replay", "edit", "review")
 # Sums of floating-point rewards may overshoot the declared range by rounding; this share of its width is forgiven.
 RANGE_SLACK = 1e-6
@@ -392,31 +390,6 @@ def share(name: str, value: Any, *, low_open: bool = False) -> float:
     if not 0 <= number <= 1 or (low_open and number == 0):
         raise InputError(f"{name}={number:g} must lie in {'(0, 1]' if low_open else '[0, 1]'}.")
     return number
-
-
-def positive(name: str, value: Any) -> float:
-    """``value`` as a float above 0. Raises InputError otherwise."""
-    number = finite([value], name)[0]
-    if number <= 0:
-        raise InputError(f"{name}={number:g} must be positive.")
-    return number
-
-
-def one_of(name: str, value: T, choices: Iterable[str]) -> T:
-    """``value``, one of ``choices``. Raises InputError otherwise."""
-    choices = tuple(choices)
-    if value not in choices:
-        raise InputError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
-    return value
-
-
-def restored(saved: Any, like: np.ndarray) -> np.ndarray:
-    """Saved numbers as an array of the shape and type of ``like``. Raises ValueError for another shape, or a number
-    that is not finite."""
-    array = np.array(saved, dtype=like.dtype)
-    if array.shape != like.shape or not np.isfinite(array).all():
-        raise ValueError(f"saved numbers of shape {array.shape}, not {like.shape}, or not finite")
-    return array
 
 
 def positive(name: str, value: Any) -> float:
