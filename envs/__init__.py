@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import gameable, games, grids, math, puzzles
+from . import datasets, gameable, games, grids, induction, math, puzzles, transforms
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
@@ -22,11 +22,14 @@ __all__ = [
     "TaskEnv",
     "Transition",
     "Unicode",
+    "datasets",
     "gameable",
     "games",
     "grids",
     "ids",
+    "induction",
     "math",
     "puzzles",
     "register",
+    "transforms",
 ]

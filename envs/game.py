@@ -136,7 +136,9 @@ class Game(TaskEnv):
         info["progress"] = self._progress
         return observation, sum(terms.values()), result.done, truncated, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | np.ndarray | None:  # type: ignore[override]
+        if self.render_mode == "rgb_array":
+            return self.draw(self.here())
         return self.observe(self.here()) if self.render_mode == "ansi" else None
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Any:

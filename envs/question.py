@@ -34,12 +34,14 @@ class Task:
         reference: what the verifier compares with; plain data.
         solution: an answer that scores 1, for the oracle; None where ``str(reference)`` does.
         content: what makes the question the one it is, for splits and task ids; the prompt where empty.
+        data: what else the family wants at hand to judge, solve or draw the task; picklable.
     """
 
     prompt: str
     reference: Any
     solution: str | None = None
     content: str = ""
+    data: Any = None
 
 
 class Question(TaskEnv):
@@ -72,6 +74,11 @@ class Question(TaskEnv):
         """The bare answer to ``task``; without argument, the action that answers the task at hand."""
         return str(task.reference) if task.solution is None else task.solution
 
+    def solution_steps(self, task: Task) -> list[str]:
+        """The way to the answer, one short line a step, the answer itself being the last; for hints and rehearsal. A
+        family without a way worth showing has the answer alone."""
+        return [self.oracle(task)]
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         self._task = task = self.begin(seed, options)
         return task.prompt + self._request, self.task_info()
@@ -93,7 +100,9 @@ class Question(TaskEnv):
         info["progress"] = float(verdict.score)
         return "", verdict.reward, True, False, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | np.ndarray | None:  # type: ignore[override]
+        if self.render_mode == "rgb_array":
+            return self.draw(self.here())
         return self.here().prompt + self._request if self.render_mode == "ansi" else None
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gymnasium as gym
@@ -36,6 +38,13 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
 def ids() -> list[str]:
     """Every id registered through `register`, in alphabetical order."""
     return sorted(_ids)
+
+
+def import_families(package: str, path: Iterable[str]) -> None:
+    """Import every module of a package, each of which registers its family; called by the package as
+    ``import_families(__name__, __path__)``."""
+    for module in pkgutil.iter_modules(path):
+        importlib.import_module(f"{package}.{module.name}")
 
 
 def _importable(entry_point: Any) -> Any:

@@ -32,7 +32,13 @@ MAX_TRIES = 2_000
 class TaskEnv(gym.Env[Any, Any]):
     """Base of all environments.
 
-    A subclass sets ``param_space`` and implements `generate_episode` and `content_of`; see `Question` and `Game`.
+    A subclass sets ``param_space`` (for one instance alone: before it calls this constructor) and implements
+    `generate_episode` and `content_of`; see `Question` and `Game`. One that can draw its episodes also has
+    ``draw(self, episode) -> uint8[height, width, 3]``, and with it the render mode "rgb_array".
+
+    Attributes:
+        chance: the mean reward that an answer without thought may earn by chance alone, on the easiest tasks; where it
+            is more than 0.02, the family's docstring says why.
 
     Args:
         difficulty: from 0 (easiest) to 1 (hardest); None draws the parameters uniformly at each reset.
@@ -49,10 +55,14 @@ class TaskEnv(gym.Env[Any, Any]):
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012  # gymnasium declares it so
     param_space: ParamSpace = ParamSpace(())
     default_answer_format: ClassVar[str] = "any"
+    chance: ClassVar[float] = 0.0
 
     def __init_subclass__(cls, **kwargs: Any):
-        """Let ``oracle()`` mean the task or state at hand, where a family implements ``oracle(self, task)``."""
+        """Let ``oracle()`` mean the task or state at hand, where a family implements ``oracle(self, task)``, and list
+        the render mode that ``draw`` brings."""
         super().__init_subclass__(**kwargs)
+        if "draw" in cls.__dict__ and "rgb_array" not in cls.metadata["render_modes"]:
+            cls.metadata = {**cls.metadata, "render_modes": [*cls.metadata["render_modes"], "rgb_array"]}
         solver = cls.__dict__.get("oracle")
         if solver is not None and len(inspect.signature(solver).parameters) == 2:
             cls.oracle = _for_the_present(solver)
@@ -67,7 +77,7 @@ class TaskEnv(gym.Env[Any, Any]):
         render_mode: str | None = None,
         **fixed: Any,
     ):
-        family = type(self).param_space
+        family = self.param_space
         for name in fixed:
             if name not in family.names:
                 known = ["difficulty", "split", "axes", "answer_format", "render_mode", *family.names]
@@ -100,6 +110,15 @@ class TaskEnv(gym.Env[Any, Any]):
     def oracle(self, *args: Any, **kwargs: Any) -> Any:
         """The next action of a scripted solver, ready for ``step``; following it ends with ``is_success`` True."""
         raise NotImplementedError(f"{type(self).__name__} has no oracle.")
+
+    def solver_cost(self, episode: Any) -> float | None:
+        """The work that a plain solver does on this task or start state (nodes visited, moves of the shortest plan ...),
+        by which difficulty is judged; None where the length of question and answer says it."""
+        return None
+
+    def draw(self, episode: Any) -> np.ndarray:
+        """A picture of the task or state, uint8[height, width, 3]."""
+        raise NotImplementedError(f"{type(self).__name__} has no pictures.")
 
     # Drawing a task.
 

@@ -101,7 +101,7 @@ def test_same_seed_gives_same_episode_in_another_process_under_another_hash_seed
 def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
     env = make(env_id, split=split)
     for difficulty in GRID:
-        for seed in range(4):
+        for seed in range(200 if split == "train" else 4):
             last = episode(env, seed, difficulty=difficulty)[-1]
             assert last[3], (difficulty, seed)
             assert last[5]["is_success"] is True
@@ -109,21 +109,30 @@ def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
 
 
 @every_env
-def test_answers_without_thought_almost_never_succeed(env_id: str):
+def test_answers_without_thought_earn_next_to_nothing(env_id: str):
     env = make(env_id)
+    family = type(env.unwrapped)
     prompt = ""
     env.action_space.seed(0)
+    rng = np.random.default_rng(0)
+
+    def numbers() -> str:
+        return " ".join(map(str, rng.integers(0, 20, rng.integers(1, 6)).tolist()))
+
     if isinstance(env.action_space, Unicode):
-        constants = ["", "0", "1", "10", "42", "1*2*3*4", "yes", "correct", "go forward", "\\boxed{}"]
-        policies = [lambda c=c: c for c in constants] + [lambda: prompt, env.action_space.sample]
+        constants = ["", "0", "1", "2", "10", "42", "1*2*3*4", "A", "x", "yes", "true", "correct", "go forward"]
+        policies = [lambda c=c: c for c in [*constants, "\\boxed{}"]]
+        policies += [lambda: prompt, numbers, env.action_space.sample]
     else:
         policies = [lambda c=c: c for c in range(env.action_space.n)]  # type: ignore[attr-defined]
     for policy in policies:
-        won = 0
+        earned = 0.0
         for seed in range(60):
             prompt, _ = env.reset(seed=seed)
-            won += play(env, policy, limit=25)[-1][5]["is_success"]
-        assert won <= 3
+            earned += max(0.0, sum(step[2] for step in play(env, policy, limit=25))) / 60
+        assert earned <= max(0.02, family.chance), policy()  # type: ignore[attr-defined]
+    if family.chance > 0.02:  # type: ignore[attr-defined]
+        assert "by chance" in (family.__doc__ or "")
 
 
 @every_env
@@ -140,18 +149,35 @@ def test_difficulty_is_monotone_in_every_axis(env_id: str):
 
 
 @every_env
-def test_harder_tasks_take_the_oracle_more_reading_writing_or_steps(env_id: str):
+def test_harder_tasks_take_a_solver_more_work(env_id: str):
     env = make(env_id)
 
     def effort(difficulty: float) -> float:
-        total = 0
-        for seed in range(12):
-            observation, _, *steps = episode(env, seed, difficulty=difficulty)
-            total += len(observation) if isinstance(observation, str) else 0
-            total += sum(len(str(step[0])) for step in steps)
+        total = 0.0
+        for seed in range(24):
+            observation, _ = env.reset(seed=seed, options={"difficulty": difficulty})
+            inner: Any = env.unwrapped
+            cost = inner.solver_cost(inner.here())
+            if cost is None:
+                # Reading and writing: what is to be understood, and what the answer takes.
+                cost = len(observation) if isinstance(observation, str) else 0
+                cost += sum(len(str(step[0])) for step in play(env))
+            total += cost
         return total
 
     assert effort(0.0) < effort(0.5) < effort(1.0)
+
+
+@every_env
+def test_the_steps_of_a_solution_end_in_the_answer(env_id: str):
+    env: Any = make(env_id, difficulty=0.5).unwrapped
+    if not isinstance(env, palaestra.envs.Question):
+        pytest.skip("a game has moves instead")
+    for seed in range(10):
+        env.reset(seed=seed)
+        steps = env.solution_steps(env.here())
+        assert steps[-1] == env.oracle(env.here())
+        assert all(step.strip() and "\n" not in step for step in steps[:-1])
 
 
 @every_env
@@ -387,7 +413,7 @@ def test_texts_are_short_and_plain_ascii(env_id: str):
         observation, _, *steps = episode(env, seed)
         for text in [observation, *(step[1] for step in steps), *(step[0] for step in steps)]:
             assert text.isascii()
-            assert len(text) <= 600
+            assert len(text) <= 2000
 
 
 if __name__ == "__main__":

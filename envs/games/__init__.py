@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import guess_number
+from ..registration import import_families
 
-__all__ = ["guess_number"]
+import_families(__name__, __path__)

@@ -1,7 +1,7 @@
-"""Questions with a number for an answer."""
+"""Mathematics: questions whose answers are computed or proved, never guessed at."""
 
 from __future__ import annotations
 
-from . import arithmetic, linear_equation
+from ..registration import import_families
 
-__all__ = ["arithmetic", "linear_equation"]
+import_families(__name__, __path__)

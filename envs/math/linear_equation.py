@@ -30,7 +30,8 @@ class LinearEquation(Question):
         Text with one number (``5``, ``-7/3``, ``2.5``), read as ``answer_format`` says.
 
     Reward:
-        1 for the exact solution, 0 otherwise.
+        1 for the exact solution, 0 otherwise. On the easiest tasks, whose solutions lie in -5 to 5, a constant is right
+        in a tenth of them by chance.
 
     Termination:
         After the first answer.
@@ -47,6 +48,7 @@ class LinearEquation(Question):
         ]
     )
     verifier = "number"
+    chance = 0.1
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, both, fraction = params["size"], params["sides"] == "both", params["solution"] == "fraction"

@@ -1,7 +1,7 @@
-"""Puzzles with one answer that can be checked."""
+"""Logic and planning: puzzles with one answer that can be checked."""
 
 from __future__ import annotations
 
-from . import countdown
+from ..registration import import_families
 
-__all__ = ["countdown"]
+import_families(__name__, __path__)
