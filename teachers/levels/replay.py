@@ -89,8 +89,6 @@ class LevelTeacher(Teacher):
         rollouts: int | None = None,
         **common: Unpack[Common],
     ):
-        if score not in LEVEL_SCORES:
-            raise InputError(f"score={score!r} must be one of {', '.join(map(repr, sorted(LEVEL_SCORES)))}.")
         one_of("replay_rule", replay_rule, ("fixed", "proportionate"))
         for name, value, low in (("edits", edits, 0), ("edit_batch", edit_batch, 1), ("parents", parents, 1)):
             whole_number(name, value, low=low)
@@ -104,8 +102,7 @@ class LevelTeacher(Teacher):
         self.levels = as_levels(space)
         if edits and not self.levels.editable:
             raise InputError(f"edits={edits} asks for edits; give these Levels mutate=, or leave edits at 0.")
-        self.score = score
-        self.needs = LEVEL_SCORES[score].needs
+        self.score, self.needs = score, LEVEL_SCORES[score].needs
         self.replay_rule, self.train_on_new = replay_rule, bool(train_on_new)
         self.replay_prob, self.min_fill = share("replay_prob", replay_prob), share("min_fill", min_fill)
         self.smoothing = share("smoothing", smoothing, low_open=True)

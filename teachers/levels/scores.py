@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...registry import Registry
 from ..signals import mean_absolute_advantage
 
 DIMENSIONLESS = frozenset({"policy_entropy", "least_confidence", "min_margin", "transition_loss"})
@@ -61,14 +62,14 @@ class LevelScore:
     needs: frozenset[str] = frozenset()
 
 
-LEVEL_SCORES: dict[str, LevelScore] = {}
+LEVEL_SCORES: Registry[LevelScore] = Registry("level score")
 
 
 def level_score(name: str, paper: str, *needs: str) -> Callable[[Callable[[Visit], float]], Callable[[Visit], float]]:
     """Decorator that adds a score under ``name``."""
 
     def add(function: Callable[[Visit], float]) -> Callable[[Visit], float]:
-        LEVEL_SCORES[name] = LevelScore(function, paper, frozenset(needs))
+        LEVEL_SCORES.add(name, LevelScore(function, paper, frozenset(needs)))
         return function
 
     return add

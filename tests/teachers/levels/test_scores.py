@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 import pytest
+from palaestra.errors import InputError
 from palaestra.teachers import Outcome, make
 from palaestra.teachers.levels.replay import LevelTeacher
 from palaestra.teachers.levels.scores import LEVEL_SCORES, Visit
@@ -130,6 +131,11 @@ def test_measurements_are_averaged_and_brought_to_the_scale_of_the_returns():
     assert after("policy_entropy", -10, 10) == pytest.approx(0.5)
     assert after("min_margin", -10, 10) == pytest.approx(0.6)
     assert after("traced", -10, 10, positive_value_loss=[2.0, 2.0]) == pytest.approx(0.1 + 3.0)
+
+
+def test_an_unknown_score_is_told_with_its_nearest_names():
+    with pytest.raises(InputError, match="unknown level score 'learnabilty'; did you mean 'learnability'"):
+        LevelTeacher(gym.spaces.Discrete(3), score="learnabilty")
 
 
 def test_a_teacher_needs_what_its_score_needs():
