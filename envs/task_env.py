@@ -112,7 +112,7 @@ class TaskEnv(gym.Env[Any, Any]):
         raise NotImplementedError(f"{type(self).__name__} has no oracle.")
 
     def solver_cost(self, episode: Any) -> float | None:
-        """The work that a plain solver does on this task or start state (nodes visited, moves of the shortest plan ...),
+        """The work that a plain solver has with this task or start state (nodes visited, moves of the shortest plan),
         by which difficulty is judged; None where the length of question and answer says it."""
         return None
 
