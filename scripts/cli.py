@@ -18,6 +18,7 @@ from ..errors import InputError, MissingExtra, unknown_name
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a language model on an environment, under a teacher, with GRPO or a relative"),
     "eval": ("eval", "play an agent on an environment and report success with confidence intervals"),
+    "play": ("play", "play an environment yourself, in the terminal"),
     "bench": ("bench", "measure a part of the package: teachers on students, verifiers beside their peers"),
     "list": ("list", "list what is registered: environments, agents, teachers, recipes, rewards, verifiers"),
     "report": ("report", "write a run's report.html again"),

@@ -1,0 +1,143 @@
+"""``palaestra play``: play an environment yourself, in the terminal.
+
+You see what a model would see and answer as it would; ``?`` shows the next step of a solution, Ctrl-C ends. After each
+episode it says whether you succeeded, and what the scripted solver would have answered.
+
+examples:
+  palaestra play palaestra/Sokoban-v0
+  palaestra play palaestra/LinearEquation-v0 --difficulty 0.2 --episodes 3
+  palaestra play palaestra/Sudoku-v0 --axis size=4 --seed 7
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import gymnasium as gym
+import tyro
+
+from ..agents.evaluation import environment_spec
+from ..agents.human import HumanAgent
+from ..envs import Question
+from ..errors import InputError
+from .axes import parse_axes
+from .docstrings import summary
+
+HINT = "?"
+
+
+@dataclass(frozen=True)
+class Config:
+    env: tyro.conf.Positional[str]
+    """Environment id; "module:id" imports the module first."""
+    difficulty: float | None = None
+    """From 0 to 1; by default drawn anew for each episode."""
+    axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    """Restrict axes: name=value, name=low:high or name=choice,choice."""
+    episodes: int = 1
+    """How many."""
+    seed: int | None = None
+    """Of the first episode; the same seed gives the same episodes. By default, another game each time."""
+    split: Literal["train", "test", "all"] = "all"
+    """Which tasks."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code."""
+    from rich.console import Console
+    from rich.text import Text
+
+    config = tyro.cli(Config, args=argv, prog="palaestra play", description=__doc__)
+    if config.episodes < 1:
+        raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
+    if config.seed is not None and config.seed < 0:
+        raise InputError(f"--seed must not be negative, but it is {config.seed}.")
+    env = _make(config)
+    console = Console(highlight=False)
+    console.print(Text(f"{config.env}: {summary(type(env.unwrapped))}", style="bold"))
+    if isinstance(env.unwrapped, Question) or callable(getattr(env.unwrapped, "oracle", None)):
+        console.print(Text(f"{HINT} shows the next step of a solution, Ctrl-C ends.", style="dim"))
+    player = HumanAgent()
+    player.bind([env])
+    won = 0
+    for episode in range(config.episodes):
+        player.reset([0])
+        info = _play(env, player, config.seed if episode == 0 else None, console.print)
+        won += bool(info.get("is_success"))
+    if config.episodes > 1:
+        console.print(f"{won} of {config.episodes} won.")
+    env.close()
+    return 0
+
+
+def _make(config: Config) -> gym.Env[Any, Any]:
+    """The environment, drawing text where it can."""
+    spec = environment_spec(config.env)
+    asked: dict[str, Any] = {}
+    env = gym.make(spec, disable_env_checker=True)
+    space = getattr(env.unwrapped, "param_space", None)
+    modes = env.metadata.get("render_modes", [])
+    env.close()
+    texts = [text for group in config.axis for text in group]
+    if space is None and (texts or config.difficulty is not None):
+        raise InputError(f"{config.env!r} has no difficulty and no axes; leave --difficulty and --axis out.")
+    if space is not None:
+        asked = {"split": config.split, "difficulty": config.difficulty, "axes": parse_axes(texts, space) or None}
+    if "ansi" in modes:
+        asked["render_mode"] = "ansi"
+    return gym.make(spec, disable_env_checker=True, **asked)
+
+
+def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any) -> Mapping[str, Any]:
+    """One episode; its last ``info``."""
+    from rich.text import Text
+
+    observation, info = env.reset(seed=seed)
+    solution = _answer(env)
+    total, hints, done = 0.0, 0, False
+    while not done:
+        action = player.act([observation], [info])[0]
+        if isinstance(action, str) and action.strip() == HINT:
+            say(Text(_hint(env, hints), style="cyan"))
+            hints += 1
+            continue
+        observation, reward, terminated, truncated, info = env.step(action)
+        total += float(reward)
+        done = terminated or truncated
+    if isinstance(observation, str) and observation:
+        say(Text(observation))
+    if info.get("is_success"):
+        say(Text(f"Solved; reward {total:g}.", style="green"))
+    else:
+        why = info.get("feedback") or ("out of turns" if truncated else "")
+        say(Text(f"Not solved; reward {total:g}{f' ({why})' if why else ''}.", style="red"))
+        if solution:
+            say(Text(f"The solver's answer: {solution}"))
+    return info
+
+
+def _answer(env: gym.Env[Any, Any]) -> str:
+    """The answer to a question; "" for what has several turns, where a move at the start says little at the end."""
+    inner = env.unwrapped
+    return inner.oracle(inner.here()) if isinstance(inner, Question) else ""
+
+
+def _hint(env: gym.Env[Any, Any], given: int) -> str:
+    """The step of the solution that comes next: of a question the one after those ``given``, of a game the best move."""
+    inner: Any = env.unwrapped
+    if isinstance(inner, Question):
+        steps = inner.solution_steps(inner.here())
+        return steps[min(given, len(steps) - 1)]
+    try:
+        return str(inner.oracle())
+    except (AttributeError, NotImplementedError):
+        return f"{type(inner).__name__} has no solver to ask."
+
+
+if __name__ == "__main__":
+    from .cli import guarded
+
+    sys.exit(guarded(main, sys.argv[1:]))

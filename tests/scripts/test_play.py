@@ -1,0 +1,78 @@
+"""``palaestra play``: a person at the keyboard."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from palaestra.scripts.cli import main
+
+
+@pytest.fixture
+def typed(monkeypatch, capsys):
+    """Run the command with lines typed; exit code, standard output, standard error."""
+
+    def run(lines: list[str], *argv: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code = main(["play", *argv])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+LINEAR = ("palaestra/LinearEquation-v0", "--difficulty", "0.2", "--seed", "3")
+
+
+def test_a_right_answer_is_praised_and_a_wrong_one_shown_the_solution(typed):
+    code, out, _ = typed(["3"], *LINEAR)
+    assert code == 0
+    assert "Solve -12x - 8 = -44." in out
+    assert "Solved; reward 1." in out
+    code, out, _ = typed(["4"], *LINEAR)
+    assert code == 0
+    assert "Not solved; reward 0" in out
+    assert "The solver's answer: 3" in out
+
+
+def test_hints_lead_to_the_answer_and_cost_no_turn(typed):
+    code, out, _ = typed(["?"] * 9 + ["3"], *LINEAR)
+    assert code == 0
+    assert out.splitlines().count("answer> 3") == 1 or "\n3\n" in out.replace("answer> ", "\n")
+    assert "Solved" in out
+    _, out, _ = typed(["?", "8"], "palaestra/GuessNumber-v0", "--difficulty", "0", "--seed", "3")
+    assert "answer> 8" in out
+
+
+def test_the_same_seed_is_the_same_game_and_several_are_counted(typed):
+    first = typed(["0", "0"], *LINEAR, "--episodes", "2")
+    assert first == typed(["0", "0"], *LINEAR, "--episodes", "2")
+    assert "0 of 2 won." in first[1]
+
+
+def test_axes_narrow_what_is_played(typed):
+    _, out, _ = typed(["1"], "palaestra/Arithmetic-v0", "--axis", "terms=2", "digits=1", "operations=+", "--seed", "1")
+    assert out.count("+") == 1
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["palaestra/Arithmetic-v0", "--episodes", "0"], "--episodes must be at least 1, not 0."),
+        (["palaestra/Arithmetic-v0", "--seed", "-1"], "--seed must not be negative"),
+        (["palaestra/Arithmetic-v0", "--axis", "digit=1"], "did you mean 'digits'"),
+        (["palaestra/Arithmetic-v0", "--difficulty", "2"], "difficulty must be a number from 0 (easiest) to 1"),
+        (["CartPole-v1", "--difficulty", "0.5"], "has no difficulty and no axes"),
+    ],
+)
+def test_what_cannot_be_played_is_one_sentence(typed, argv, sentence):
+    code, _, err = typed([], *argv)
+    assert code == 2
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_an_input_that_ends_is_one_sentence(typed):
+    code, _, err = typed([], *LINEAR)
+    assert code == 2
+    assert "the input ended" in err
