@@ -118,8 +118,10 @@ class ParamSpace:
         """The point of the unit cube of full ``params``: array of shape [d], float64; `from_unit` maps it back.
 
         Raises:
-            InputError: an axis is missing, or a value is out of range.
+            InputError: not a mapping, an axis is missing, or a value is out of range.
         """
+        if not isinstance(params, Mapping):
+            raise InputError(f"parameters must be a mapping from axis to value, not {params!r}.")
         missing = [name for name in self.names if name not in params]
         if missing:
             raise InputError(f"to_unit needs every axis; {', '.join(missing)} is missing from {dict(params)!r}.")

@@ -98,13 +98,7 @@ class ParamCube(Cube):
         return np.sort([self.space.to_unit({**ends[0], name: value})[at] for value in range(low, high + 1)])
 
     def encode(self, task: Any) -> np.ndarray:
-        try:
-            point = self.space.to_unit(task)
-        except InputError:
-            raise
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"task {task!r} is none of this space: {error}.") from error
-        return _checked_point(point, task)[self._free]
+        return _checked_point(self.space.to_unit(task), task)[self._free]
 
 
 class BoxCube(Cube):

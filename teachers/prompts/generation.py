@@ -108,7 +108,7 @@ class Source:
             return None
         try:
             return self.seed(task)
-        except (TypeError, ValueError):  # what is no mapping at all, a space may refuse in Python's own words
+        except InputError:
             if self.arms is None:
                 self.rejected += 1
                 return None

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,12 @@ def test_a_point_that_is_none_is_refused(u: Any):
 def test_bad_values_are_refused_with_axis_and_range(params: Any, message: str):
     with pytest.raises(InputError, match=message):
         SPACE.validate(params)
+
+
+@pytest.mark.parametrize("task", [None, 3, "digits", ["digits"], np.zeros(6)])
+def test_only_a_mapping_has_a_place_in_the_unit_cube(task: Any):
+    with pytest.raises(InputError, match=f"must be a mapping from axis to value, not {re.escape(repr(task))}"):
+        SPACE.to_unit(task)
 
 
 def test_validate_makes_numpy_values_plain_and_fills_nothing():
