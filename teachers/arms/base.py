@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..pools import as_arms
 from ..protocol import Common, Draw, Teacher, share
+from ..sampling import effective_number, pick
 
 METRIC_ARMS = 32  # with more arms, only summaries are logged
 
@@ -76,32 +76,3 @@ class ArmTeacher(Teacher):
             if self.arms.n <= METRIC_ARMS:
                 metrics |= {f"value/{self.arms.name(arm)}": float(values[arm]) for arm in range(self.arms.n)}
         return metrics
-
-
-def pick(probabilities: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """int[k] independent draws from ``probabilities``, in O(n + k log n)."""
-    return np.searchsorted(np.cumsum(probabilities)[:-1], rng.random(k) * probabilities.sum(), side="right")
-
-
-def softmax(values: np.ndarray, temperature: float) -> np.ndarray:
-    """float64[n] probabilities proportional to exp(values / temperature), computed without overflow."""
-    weights = np.exp((values - values.max()) / temperature)
-    return weights / weights.sum()
-
-
-def epsilon_greedy(values: np.ndarray, epsilon: float) -> np.ndarray:
-    """float64[n]: 1 - epsilon shared out among the highest values, epsilon among all."""
-    best = values == values.max()
-    return (1 - epsilon) * best / best.sum() + epsilon / len(values)
-
-
-def proportional(values: np.ndarray) -> np.ndarray:
-    """float64[n] proportional to ``values >= 0``; uniform where all are 0."""
-    total = values.sum()
-    return values / total if total > 0 else np.full(len(values), 1 / len(values))
-
-
-def effective_number(probabilities: np.ndarray) -> float:
-    """exp of the entropy: n for a uniform distribution over n, 1 for a certain one."""
-    positive = probabilities[probabilities > 0]
-    return math.exp(-float((positive * np.log(positive)).sum()))

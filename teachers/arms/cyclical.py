@@ -13,9 +13,9 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..prompts.base import weighted
 from ..protocol import Common, Draw, Evidence, finite, one_of, share
 from ..registry import register
+from ..sampling import in_turn
 from .base import ArmTeacher
 
 SOFTENING = 0.1  # the easiest arm, of difficulty 0, is eleven times as likely as the hardest
@@ -110,7 +110,7 @@ class Cyclical(ArmTeacher):
     def _draw(self, k: int) -> list[Draw]:
         while len(self._queue) < k:
             self.size, self._rising = next_size(self.size, self._rising, *self._cycle)
-            chosen = weighted(self._scores, max(1, int(self.size * self.arms.n)), self._rng)
+            chosen, _ = in_turn(np.log(self._scores), max(1, int(self.size * self.arms.n)), self._rng)
             self._queue += self._rng.permutation(chosen).tolist()
         drawn = [self._queue.popleft() for _ in range(k)]
         return [Draw(arm, self.arms.task(arm, self._rng)) for arm in drawn]

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..protocol import Common, Evidence, one_of, positive, restored, whole_number
 from ..registry import register
+from ..sampling import softmax
 from ..signals import EPSILON, Groups
-from .base import ArmTeacher, softmax
+from .base import ArmTeacher
 
 
 @register("dump")

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
 from ..registry import Preset, register
-from .base import softmax
+from ..sampling import softmax
 from .payoff import PaidArms, PayoffKind
 
 LOW, HIGH = 0.2, 0.8  # percentiles of the reservoir that become -1 and 1 (section 3.2)

@@ -14,8 +14,9 @@ import numpy as np
 from ...errors import InputError
 from ..protocol import Common, Evidence, finite, positive, restored, share
 from ..registry import register
+from ..sampling import proportional
 from ..signals import success_counts
-from .base import ArmTeacher, proportional
+from .base import ArmTeacher
 
 LARGEST_BASELINE = 0.75  # so that what is left above it can still be measured
 

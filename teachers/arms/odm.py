@@ -14,7 +14,7 @@ import numpy as np
 
 from ..protocol import Common, Evidence, restored, share
 from ..registry import register
-from .base import softmax
+from ..sampling import softmax
 from .payoff import PaidArms, PayoffKind
 
 

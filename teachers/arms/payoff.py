@@ -14,8 +14,9 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, Draw, Evidence, one_of, whole_number
+from ..sampling import pick
 from ..signals import Groups, mean_absolute_advantage
-from .base import ArmTeacher, pick
+from .base import ArmTeacher
 
 PayoffKind = Literal["advantage", "change", "gain", "return"]
 PAYOFFS = ("advantage", "change", "gain", "return")

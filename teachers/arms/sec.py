@@ -15,8 +15,9 @@ import numpy as np
 
 from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
 from ..registry import register
+from ..sampling import softmax
 from ..signals import Groups, mean_absolute_advantage, mean_absolute_deviation
-from .base import ArmTeacher, softmax
+from .base import ArmTeacher
 
 OBJECTIVES = ("advantage", "deviation", "progress")
 

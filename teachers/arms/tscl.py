@@ -15,7 +15,8 @@ import numpy as np
 
 from ..protocol import Common, Draw, Evidence, one_of, positive, restored, share, whole_number
 from ..registry import register
-from .base import ArmTeacher, epsilon_greedy, pick, softmax
+from ..sampling import epsilon_greedy, pick, softmax
+from .base import ArmTeacher
 
 Policy = Literal["epsilon-greedy", "boltzmann"]
 OPTIMISM = 1.0  # of an arm not known yet: the largest slope or change that there can be, as scores lie in [0, 1]

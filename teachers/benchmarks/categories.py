@@ -8,9 +8,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..arms.base import ArmTeacher, proportional
+from ..arms.base import ArmTeacher
 from ..protocol import Common, Evidence, Outcome
 from ..registry import TEACHERS
+from ..sampling import proportional
 from ..students import CategoryStudent
 from .table import OURS, UNIFORM, Result, Table, make, registered, settings_of
 

@@ -14,9 +14,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..arms.base import pick, softmax
 from ..protocol import Common, Evidence, finite, positive, restored, share
 from ..registry import register
+from ..sampling import pick, softmax
 from .ladder import LadderTeacher
 
 

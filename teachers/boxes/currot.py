@@ -13,9 +13,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..arms.base import proportional
 from ..protocol import Common, Evidence, positive, restored, share, whole_number
 from ..registry import register
+from ..sampling import proportional
 from .assignment import assign
 from .base import BoxTeacher
 from .recent import Recent

@@ -14,8 +14,8 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..arms.base import effective_number, proportional
 from ..protocol import Common, Evidence, share, whole_number
+from ..sampling import effective_number, proportional
 from .base import BoxTeacher
 from .gaussian_mixture import CRITERIA, GaussianMixture, fit
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arms.base import pick, proportional
+from ..sampling import pick, proportional
 
 
 class RegionTree:

@@ -14,9 +14,9 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..arms.base import pick, proportional
 from ..protocol import Common, Evidence, finite, share, whole_number
 from ..registry import Preset, register
+from ..sampling import pick, proportional
 from .base import BoxTeacher
 from .ladder import SMALLEST
 from .region_tree import RegionTree, best_cut

@@ -13,9 +13,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..arms.base import pick
 from ..protocol import Common, Draw, Evidence, Teacher, finite, whole_number
 from ..registry import register
+from ..sampling import pick
 from .space import as_levels
 
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arms.base import pick, proportional
 from ..protocol import one_of, positive, share, whole_number
+from ..sampling import pick, proportional
 
 TRANSFORMS = ("rank", "proportional", "power", "softmax", "max", "eps-greedy", "match", "match-rank", "constant")
 TEMPERINGS = ("power", "divisor")

@@ -13,8 +13,8 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..arms.base import effective_number
 from ..protocol import Common, Draw, Evidence, Teacher, finite, one_of, share, whole_number
+from ..sampling import effective_number
 from ..signals import success_counts
 from .buffer import Entry, History, LevelBuffer
 from .scores import DIMENSIONLESS, LEVEL_SCORES, PLACED, Visit

@@ -17,10 +17,10 @@ import gymnasium as gym
 import numpy as np
 
 from ...errors import InputError
-from ..arms.base import effective_number, pick
 from ..pools import Arms, as_arms
 from ..protocol import Common, Draw, Evidence, Teacher, finite, share, whole_number
 from ..registry import register
+from ..sampling import effective_number, pick
 from ..spaces import as_cube
 from .cells import LEAST, cut
 from .progress import Progress, add, ages_within, moments, progress

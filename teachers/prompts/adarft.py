@@ -15,8 +15,9 @@ import numpy as np
 from ...errors import InputError
 from ..protocol import Common, Evidence, finite, positive, share, whole_number
 from ..registry import register
+from ..sampling import lowest
 from ..signals import success_counts
-from .base import PromptTeacher, lowest
+from .base import PromptTeacher
 from .screening import Turns
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored, whole_number
 from ..registry import register
+from ..sampling import lowest
 from ..signals import success_rate
-from .base import lowest
 from .screening import ScreeningTeacher
 
 

@@ -65,20 +65,3 @@ class PromptTeacher(Teacher):
 
     def _record(self, task: Any) -> int:
         return self.pool.arm(task)
-
-
-def lowest(cost: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """int[min(k, n)]: the indices of the smallest costs, smallest first, ties in random order."""
-    k = min(k, len(cost))
-    shuffled = rng.permutation(len(cost))
-    near = shuffled[np.argpartition(cost[shuffled], k - 1)[:k]] if k < len(cost) else shuffled
-    return near[np.argsort(cost[near], kind="stable")]
-
-
-def weighted(weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """int[m]: min(k, n) distinct indices, drawn one after another in proportion to what is left of ``weights >= 0``.
-    Those of weight 0 come last, in random order (Efraimidis and Spirakis 2006).
-    """
-    with np.errstate(divide="ignore"):
-        order = -np.log(rng.random(len(weights))) / weights  # exponential waiting times; infinite for weight 0
-    return lowest(order, k, rng)

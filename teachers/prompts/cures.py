@@ -14,13 +14,12 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ..arms.base import effective_number, softmax
 from ..budgets.allocators import cures as neyman
 from ..protocol import Common, Draw, Evidence, finite, one_of, positive, restored, whole_number
 from ..registry import register
+from ..sampling import effective_number, in_turn, softmax
 from ..signals import PassRates
 from .base import PromptTeacher
-from .screening import in_turn
 
 RELEASED = 0.01  # the released code's constant
 

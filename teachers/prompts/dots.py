@@ -13,8 +13,9 @@ import numpy as np
 
 from ..protocol import Common, Evidence, positive, restored, share, whole_number
 from ..registry import register
+from ..sampling import in_turn
 from ..signals import success_rate
-from .screening import ScreeningTeacher, in_turn
+from .screening import ScreeningTeacher
 
 CLIP = 1e-4  # rates are kept this far from 0 and 1 before a logit, as in the released code
 ROWS = 4096  # prompts predicted at a time, which bounds the memory

@@ -13,8 +13,9 @@ import numpy as np
 
 from ..protocol import Common, Evidence, positive, restored, share, whole_number
 from ..registry import register
+from ..sampling import lowest
 from ..signals import Groups, is_flat
-from .base import PromptTeacher, lowest
+from .base import PromptTeacher
 
 
 @register("greso")

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..protocol import Common, Evidence, one_of, restored, share
 from ..registry import register
+from ..sampling import lowest
 from ..signals import Groups, is_flat
-from .base import lowest
 from .screening import Pilot, ScreeningTeacher, Tallies, Turns
 
 PARTS = ("hardest", "medium", "easiest")

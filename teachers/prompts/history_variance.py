@@ -13,8 +13,9 @@ import numpy as np
 
 from ..protocol import Common, Evidence, restored, whole_number
 from ..registry import register
+from ..sampling import lowest
 from ..signals import success_rate
-from .base import PromptTeacher, lowest
+from .base import PromptTeacher
 from .screening import Pilot
 
 

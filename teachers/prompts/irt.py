@@ -19,8 +19,9 @@ import numpy as np
 from ...errors import InputError
 from ..protocol import Common, Evidence, finite, whole_number
 from ..registry import register
+from ..sampling import lowest
 from ..signals import success_counts
-from .base import PromptTeacher, lowest
+from .base import PromptTeacher
 
 EDGE = 0.02  # a declared difficulty is kept this far from 0 and 1, whose logits are infinite: |b| <= 3.9
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..protocol import Common, whole_number
 from ..registry import register
-from .base import lowest
+from ..sampling import lowest
 from .screening import StreamTeacher
 
 ROUNDS = 3  # through the list, after which the pool no longer waits for prompts that never answered

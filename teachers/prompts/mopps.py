@@ -14,8 +14,9 @@ import numpy as np
 from ...errors import InputError
 from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
 from ..registry import register
+from ..sampling import lowest
 from ..signals import PassRates, success_counts
-from .base import PromptTeacher, lowest
+from .base import PromptTeacher
 
 
 class KalmanRates:

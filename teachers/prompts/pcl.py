@@ -14,8 +14,9 @@ import numpy as np
 from ...errors import InputError
 from ..protocol import Common, Evidence, positive, restored, share, whole_number
 from ..registry import register
+from ..sampling import lowest
 from ..signals import is_flat, success_rate
-from .base import PromptTeacher, lowest
+from .base import PromptTeacher
 
 STEPS = 4  # of gradient descent for each batch observed
 

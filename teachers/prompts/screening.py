@@ -14,30 +14,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..protocol import Common, Draw, Evidence, restored, whole_number
+from ..sampling import lowest
 from ..signals import success_counts
-from .base import PromptTeacher, lowest
-
-
-def in_turn(log_weights: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draws one after another, without replacement, in proportion to the weights that are left.
-
-    Args:
-        log_weights: float64[n]; -inf for a weight of 0, drawn only when nothing else is left, in random order.
-        k: how many, at most n of them are returned.
-
-    Returns:
-        int[m] distinct indices in the order drawn, and float64[m], the probability of each given those before it in
-        the batch (NaN for a weight of 0).
-    """
-    peak = log_weights.max()
-    weights = np.exp(log_weights - peak) if np.isfinite(peak) else np.zeros(len(log_weights))
-    drawn = lowest(-(log_weights + rng.gumbel(size=len(log_weights))), k, rng)
-    taken = weights[drawn]
-    left = np.ones(len(weights), dtype=bool)
-    left[drawn] = False
-    remaining = weights[left].sum() + np.cumsum(taken[::-1])[::-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return drawn, np.where(taken > 0, taken / remaining, np.nan)
+from .base import PromptTeacher
 
 
 class Turns:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import Outcome, make
-from palaestra.teachers.arms.base import softmax
+from palaestra.teachers.sampling import softmax
 from palaestra.teachers.signals import mean_absolute_advantage
 
 TWO_OF_EIGHT = [1.0, 1.0] + [0.0] * 6

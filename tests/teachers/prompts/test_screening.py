@@ -3,36 +3,11 @@
 import numpy as np
 import pytest
 from palaestra.teachers import Evidence, FiniteTasks, Outcome, make
-from palaestra.teachers.prompts.screening import Pilot, Tallies, Turns, in_turn
+from palaestra.teachers.prompts.screening import Pilot, Tallies, Turns
 
 
 def evidence(task, returns):
     return Evidence(task, np.array(returns, dtype=float), Outcome(0, task, returns))
-
-
-def test_draws_in_turn_follow_the_weights_that_are_left():
-    rng, firsts, seconds = np.random.default_rng(0), np.zeros(3), np.zeros(3)
-    for _ in range(4000):
-        (first, second), probs = in_turn(np.log([1.0, 2.0, 5.0]), 2, rng)
-        weights = np.array([1.0, 2.0, 5.0])
-        assert probs == pytest.approx([weights[first] / 8, weights[second] / (8 - weights[first])])
-        firsts[first] += 1
-        seconds[second] += first == 2
-    assert firsts / 4000 == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.03)
-    assert seconds / firsts[2] == pytest.approx([1 / 3, 2 / 3, 0], abs=0.04)
-
-
-def test_weights_of_zero_come_last_and_have_no_probability():
-    drawn, probs = in_turn(np.array([-np.inf, 0.0, -np.inf, 3.0]), 4, np.random.default_rng(0))
-    assert set(drawn[:2]) == {1, 3}
-    assert np.isnan(probs).tolist() == [False, False, True, True]
-    assert probs[1] == 1
-
-
-def test_weights_far_below_the_largest_still_have_an_order():
-    drawn, probs = in_turn(np.array([-5000.0, 0.0, -9000.0]), 3, np.random.default_rng(0))
-    assert drawn.tolist() == [1, 0, 2]
-    assert probs[0] == 1
 
 
 def test_all_have_a_turn_before_any_has_its_second():

@@ -1,0 +1,70 @@
+"""Distributions over a finite list, and draws from them: independent ones, one after another, the best first.
+
+All take and give plain arrays; weights are float64[n] by place in the list, and chance is a generator given by the
+caller.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def pick(probabilities: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """int[k] independent draws from ``probabilities``, in O(n + k log n)."""
+    return np.searchsorted(np.cumsum(probabilities)[:-1], rng.random(k) * probabilities.sum(), side="right")
+
+
+def softmax(values: np.ndarray, temperature: float) -> np.ndarray:
+    """float64[n] probabilities proportional to exp(values / temperature), computed without overflow."""
+    weights = np.exp((values - values.max()) / temperature)
+    return weights / weights.sum()
+
+
+def epsilon_greedy(values: np.ndarray, epsilon: float) -> np.ndarray:
+    """float64[n]: 1 - epsilon shared out among the highest values, epsilon among all."""
+    best = values == values.max()
+    return (1 - epsilon) * best / best.sum() + epsilon / len(values)
+
+
+def proportional(values: np.ndarray) -> np.ndarray:
+    """float64[n] proportional to ``values >= 0``; uniform where all are 0."""
+    total = values.sum()
+    return values / total if total > 0 else np.full(len(values), 1 / len(values))
+
+
+def effective_number(probabilities: np.ndarray) -> float:
+    """exp of the entropy: n for a uniform distribution over n, 1 for a certain one."""
+    positive = probabilities[probabilities > 0]
+    return math.exp(-float((positive * np.log(positive)).sum()))
+
+
+def lowest(cost: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """int[min(k, n)]: the indices of the smallest costs, smallest first, ties in random order."""
+    k = min(k, len(cost))
+    shuffled = rng.permutation(len(cost))
+    near = shuffled[np.argpartition(cost[shuffled], k - 1)[:k]] if k < len(cost) else shuffled
+    return near[np.argsort(cost[near], kind="stable")]
+
+
+def in_turn(log_weights: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draws one after another, without replacement, in proportion to the weights that are left.
+
+    Args:
+        log_weights: float64[n]; -inf for a weight of 0, drawn only when nothing else is left, in random order.
+        k: how many, at most n of them are returned.
+
+    Returns:
+        int[m] distinct indices in the order drawn, and float64[m], the probability of each given those before it in
+        the batch (NaN for a weight of 0).
+    """
+    peak = log_weights.max()
+    weights = np.exp(log_weights - peak) if np.isfinite(peak) else np.zeros(len(log_weights))
+    drawn = lowest(-(log_weights + rng.gumbel(size=len(log_weights))), k, rng)
+    taken = weights[drawn]
+    left = np.ones(len(weights), dtype=bool)
+    left[drawn] = False
+    remaining = weights[left].sum() + np.cumsum(taken[::-1])[::-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return drawn, np.where(taken > 0, taken / remaining, np.nan)
