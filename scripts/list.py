@@ -7,6 +7,7 @@ examples:
   palaestra list components                 what recipes are made of, stage by stage
   palaestra list components surrogate kl_k3 one stage, and one component in full
   palaestra list --json
+  palaestra list envs --html > gallery.html  every environment with worked examples, as a page
   palaestra list envs teachers recipes verifiers rewards --update-readme README.md
   palaestra list envs teachers recipes verifiers rewards --update-readme README.md --check
 """
@@ -48,6 +49,8 @@ class Config:
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Short for --format json."""
+    html: tyro.conf.FlagCreatePairsOff[bool] = False
+    """With envs: the gallery, one page with an easy and a hard example of each environment, on standard output."""
     format: Literal["table", "markdown", "json"] = "table"
     """How to print them."""
     update_readme: Path | None = None
@@ -62,6 +65,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if config.check and config.update_readme is None:
         raise InputError("--check needs --update-readme PATH, the file to check.")
     kinds, names = _request(config)
+    if config.html:
+        if kinds != ["envs"]:
+            raise InputError(
+                f"--html is the gallery of environments: palaestra list envs --html, not {' '.join(kinds)}."
+            )
+        from .list_gallery import page
+
+        print(page(ids()))
+        return 0
     if names:
         if config.update_readme is not None:
             raise InputError(f"--update-readme takes whole tables; leave {names[0]!r} out.")

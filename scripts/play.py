@@ -126,7 +126,7 @@ def _answer(env: gym.Env[Any, Any]) -> str:
 
 
 def _hint(env: gym.Env[Any, Any], given: int) -> str:
-    """The step of the solution that comes next: of a question the one after those ``given``, of a game the best move."""
+    """What the solver does next: of a question the step after those ``given``, of a game the move."""
     inner: Any = env.unwrapped
     if isinstance(inner, Question):
         steps = inner.solution_steps(inner.here())

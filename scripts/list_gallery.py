@@ -1,0 +1,138 @@
+"""The gallery: every environment with its description, its axes, and an easy and a hard example with the solver's play.
+
+One self-contained page, made from the registered environments alone: ``palaestra list envs --html > gallery.html``.
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ..envs.question import Question
+from ..errors import MissingExtra
+from .axes import describe
+
+SIZES = (("easy", 0.0), ("hard", 1.0))
+TURNS = 4  # of a game are shown
+
+
+@dataclass(frozen=True)
+class Example:
+    """One task as a reader meets it: what is asked, and what the solver does, turn by turn."""
+
+    title: str
+    params: str
+    turns: list[tuple[str, str]]
+    more: str
+    steps: list[str]
+    picture: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One environment of the page; ``sections`` are the headings of its docstring with their text."""
+
+    id: str
+    anchor: str
+    group: str
+    title: str
+    sections: list[tuple[str, str]]
+    axes: list[str]
+    examples: list[Example]
+
+
+def page(ids: Sequence[str]) -> str:
+    """The page as HTML.
+
+    Raises:
+        MissingExtra: jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment
+    except ModuleNotFoundError:
+        raise MissingExtra("the gallery", "train") from None
+    groups: dict[str, list[Entry]] = {}
+    for env_id in ids:
+        found = entry(env_id)
+        groups.setdefault(found.group, []).append(found)
+    template = files(__package__).joinpath("list_gallery.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(template).render(groups=groups, count=len(ids))
+
+
+def entry(env_id: str) -> Entry:
+    """What the page shows of one environment, whose solver plays the examples."""
+    anchor = env_id.replace("/", "-")
+    try:
+        env = gym.make(env_id, disable_env_checker=True)
+    except MissingExtra as error:
+        return Entry(env_id, anchor, "not installed", str(error), [], [], [])
+    inner: Any = env.unwrapped
+    title, sections = headings(type(inner))
+    axes = [describe(axis) for axis in inner.param_space.axes]
+    # "palaestra.envs.math.arithmetic" is of the group "math".
+    group = (type(inner).__module__.split(".envs.")[-1]).split(".")[0]
+    found = Entry(env_id, anchor, group, title, sections, axes, [_example(env_id, *size) for size in SIZES])
+    env.close()
+    return found
+
+
+def headings(family: type) -> tuple[str, list[tuple[str, str]]]:
+    """The first sentence of a docstring, and (heading, text) of its sections."""
+    title, *lines = inspect.cleandoc(family.__doc__ or "").splitlines() or [""]
+    sections: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if line.endswith(":") and line[:1].isalpha():
+            sections.append((line[:-1], []))
+        elif sections:
+            sections[-1][1].append(line.strip())
+    return title, [(heading, "\n".join(text).strip()) for heading, text in sections]
+
+
+def _example(env_id: str, title: str, difficulty: float) -> Example:
+    env: Any = gym.make(env_id, disable_env_checker=True, split="test", **_picture_mode(env_id))
+    observation, info = env.reset(seed=0, options={"difficulty": difficulty})
+    inner = env.unwrapped
+    params = ", ".join(f"{name}={value}" for name, value in info["params"].items())
+    picture = _png(env.render()) if env.render_mode == "rgb_array" else ""
+    steps = inner.solution_steps(inner.here())[:-1] if isinstance(inner, Question) else []
+    turns, done, played = [], False, 0
+    while not done:
+        action = inner.oracle()
+        if played < TURNS:
+            turns.append((observation if isinstance(observation, str) else "", _name(inner, action)))
+        observation, _, terminated, truncated, info = env.step(action)
+        played += 1
+        done = terminated or truncated
+    more = f"… solved after {played} turns." if played > TURNS else ""
+    env.close()
+    return Example(title, params, turns, more, steps, picture)
+
+
+def _picture_mode(env_id: str) -> dict[str, str]:
+    modes = gym.make(env_id, disable_env_checker=True).metadata.get("render_modes", [])
+    return {"render_mode": "rgb_array"} if "rgb_array" in modes else {}
+
+
+def _name(inner: Any, action: Any) -> str:
+    """An action as text; a numbered one by its name, where the environment has an enumeration of them."""
+    names = getattr(inner, "actions", None)
+    return str(action) if isinstance(action, str) or names is None else names(action).name
+
+
+def _png(picture: Any) -> str:
+    """A picture as the data of an image in the page."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    image = Image.fromarray(np.asarray(picture, dtype=np.uint8))
+    image.save(buffer, format="PNG", optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,93 @@
+"""The gallery page of environments."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import gymnasium as gym
+import palaestra
+import pytest
+from palaestra.envs.game import Game
+from palaestra.envs.question import Question, Task
+from palaestra.scripts.cli import main
+from palaestra.scripts.list_gallery import entry, headings, page
+
+
+@pytest.fixture(scope="module")
+def gallery() -> str:
+    return page(palaestra.envs.ids())
+
+
+def test_every_environment_has_its_description_axes_and_two_examples(gallery):
+    articles = dict(re.findall(r'<article id="([^"]+)">(.*?)</article>', gallery, flags=re.S))
+    assert set(articles) == {env_id.replace("/", "-") for env_id in palaestra.envs.ids()}
+    for env_id in palaestra.envs.ids():
+        text = html.unescape(articles[env_id.replace("/", "-")])
+        env = gym.make(env_id, disable_env_checker=True).unwrapped
+        assert headings(type(env))[0] in text
+        for axis in env.param_space.axes:  # type: ignore[attr-defined]
+            assert f"<code>{axis.name}=" in text
+        assert text.count('<section class="example">') == 2
+        assert text.count('class="answer"') >= 2
+
+
+def test_examples_are_the_tasks_of_the_seed_with_the_answers_of_the_oracle():
+    env = gym.make("palaestra/Arithmetic-v0", split="test", disable_env_checker=True)
+    for example, difficulty in zip(entry("palaestra/Arithmetic-v0").examples, (0.0, 1.0)):
+        prompt, _ = env.reset(seed=0, options={"difficulty": difficulty})
+        assert example.turns == [(prompt, env.unwrapped.oracle())]  # type: ignore[attr-defined]
+
+
+def test_a_long_game_shows_its_first_turns_and_how_many_there_were():
+    easy, hard = entry("palaestra/GuessNumber-v0").examples
+    for example in (easy, hard):
+        assert len(example.turns) <= 4
+    assert re.fullmatch(r"… solved after \d+ turns\.", hard.more)
+
+
+class Angle(Question):
+    """Says <b> & "c".
+
+    Description:
+        Nothing.
+
+    Reward:
+        1 < 2.
+    """
+
+    param_space = palaestra.envs.ParamSpace([palaestra.envs.IntAxis("n", 1, 900)])
+
+    def generate(self, rng, params):
+        return Task(f"<script>{rng.integers(10**9)}</script>", "a & b")
+
+
+def test_what_families_say_is_text_and_never_markup():
+    palaestra.envs.register("test/Angle-v0", Angle)
+    try:
+        text = page(["test/Angle-v0"])
+    finally:
+        gym.registry.pop("test/Angle-v0")
+        palaestra.envs.registration._ids.remove("test/Angle-v0")
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert headings(Angle) == ('Says <b> & "c".', [("Description", "Nothing."), ("Reward", "1 < 2.")])
+
+
+def test_pictures_are_in_the_page_itself(gallery):
+    drawn = [
+        env_id
+        for env_id in palaestra.envs.ids()
+        if issubclass(family := type(gym.make(env_id, disable_env_checker=True).unwrapped), (Question, Game))
+        and "rgb_array" in family.metadata["render_modes"]
+    ]
+    assert gallery.count("data:image/png;base64,") >= 2 * len(drawn)
+    assert "http://" not in gallery
+    assert "https://" not in gallery
+
+
+def test_the_command_prints_the_page_and_is_of_environments_only(capsys):
+    assert main(["list", "envs", "--html"]) == 0
+    assert capsys.readouterr().out.startswith("<!doctype html>")
+    assert main(["list", "teachers", "--html"]) == 2
+    assert "write list envs --html" in capsys.readouterr().err
