@@ -67,9 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     kinds, names = _request(config)
     if config.html:
         if kinds != ["envs"]:
-            raise InputError(
-                f"--html is the gallery of environments: palaestra list envs --html, not {' '.join(kinds)}."
-            )
+            raise InputError(f"--html is the gallery of environments, not of {kinds[0]}; write list envs --html.")
         from .list_gallery import page
 
         print(page(ids()))

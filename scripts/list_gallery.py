@@ -16,7 +16,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ..envs.question import Question
 from ..errors import MissingExtra
 from .axes import describe
 
@@ -63,7 +62,7 @@ def page(ids: Sequence[str]) -> str:
     for env_id in ids:
         found = entry(env_id)
         groups.setdefault(found.group, []).append(found)
-    template = files(__package__).joinpath("list_gallery.html").read_text(encoding="utf-8")
+    template = files(__package__ or __name__).joinpath("list_gallery.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(template).render(groups=groups, count=len(ids))
 
@@ -98,12 +97,12 @@ def headings(family: type) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _example(env_id: str, title: str, difficulty: float) -> Example:
-    env: Any = gym.make(env_id, disable_env_checker=True, split="test", **_picture_mode(env_id))
+    env: Any = gym.make(env_id, disable_env_checker=True, split="test", render_mode=_picture_mode(env_id))
     observation, info = env.reset(seed=0, options={"difficulty": difficulty})
-    inner = env.unwrapped
+    inner: Any = env.unwrapped
     params = ", ".join(f"{name}={value}" for name, value in info["params"].items())
     picture = _png(env.render()) if env.render_mode == "rgb_array" else ""
-    steps = inner.solution_steps(inner.here())[:-1] if isinstance(inner, Question) else []
+    steps = inner.solution_steps(inner.here())[:-1] if hasattr(inner, "solution_steps") else []
     turns, done, played = [], False, 0
     while not done:
         action = inner.oracle()
@@ -117,9 +116,9 @@ def _example(env_id: str, title: str, difficulty: float) -> Example:
     return Example(title, params, turns, more, steps, picture)
 
 
-def _picture_mode(env_id: str) -> dict[str, str]:
+def _picture_mode(env_id: str) -> str | None:
     modes = gym.make(env_id, disable_env_checker=True).metadata.get("render_modes", [])
-    return {"render_mode": "rgb_array"} if "rgb_array" in modes else {}
+    return "rgb_array" if "rgb_array" in modes else None
 
 
 def _name(inner: Any, action: Any) -> str:
