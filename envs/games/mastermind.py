@@ -1,0 +1,205 @@
+"""palaestra/Mastermind-v0: find a hidden code from how many letters of each guess are right."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..drawing import Cell, board
+from ..game import Game, Transition
+from ..param_space import IntAxis, ParamSpace
+from ..registration import register
+
+LETTERS = "ABCDEFGH"
+COLOURS = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#00798c", "#8d6a9f", "#c08552", "#9aa5b1")
+
+# Guesses that the oracle needs at worst, by pegs and then colours from 5 on; found by playing it against every code.
+WORST = {4: (6, 6, 7, 8), 5: (6, 7, 8, 8), 6: (7, 8, 8, 9)}
+# Of the codes that are left, at most so many are weighed, each against at most so many.
+_WEIGHED, _AGAINST = 24, 256
+
+
+@dataclass(frozen=True, slots=True)
+class Codebreaking:
+    """The hidden code, its alphabet's size, the guesses with their marks (exact, near), and what was said last."""
+
+    secret: str
+    colours: int
+    guesses: int
+    past: tuple[tuple[str, int, int], ...] = ()
+
+
+class Mastermind(Game):
+    """Find a hidden code of letters.
+
+    Description:
+        A code of letters is hidden; a letter may occur several times. Each guess is answered with how many of its
+        letters stand at the right place, and how many of the others occur elsewhere in the code, each letter of the
+        code counting once. There are as many guesses as the oracle needs for the worst code, and ``slack`` more. The
+        oracle's guesses all fit what is known: of some such codes the one that leaves the fewest in the worst case.
+
+    Parameters:
+        pegs (4 to 6): letters in the code.
+        colours (5 to 8): different letters that may occur, from A on.
+        slack (3 to 0, harder downwards): guesses beyond those that the oracle needs at worst.
+
+    Observation:
+        Text: the rules first, then ``ABCA: 2 exact, 1 near.`` after each guess.
+
+    Actions:
+        Text with one code such as ``ABCA``, with or without spaces, read as ``answer_format`` says.
+
+    Reward:
+        1 when the code is met, 0 otherwise, however near the last guess.
+
+    Termination:
+        When the code is met. Truncated after the last guess. An unreadable guess counts as one.
+        ``info["progress"]`` is the largest share of letters that a guess had at the right place.
+
+    Source:
+        The board game by Mordecai Meirowitz; D. Knuth, "The computer as Master Mind" (1977), for guessing by the worst
+        case.
+    """
+
+    param_space = ParamSpace([IntAxis("pegs", 4, 6), IntAxis("colours", 5, 8), IntAxis("slack", 0, 3, harder="down")])
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Codebreaking:
+        pegs, colours = params["pegs"], params["colours"]
+        secret = "".join(LETTERS[int(u * colours)] for u in rng.random(pegs).tolist())
+        return Codebreaking(secret, colours, WORST[pegs][colours - 5] + params["slack"])
+
+    def content_of(self, episode: Codebreaking) -> str:
+        return f"{episode.secret} of {episode.colours}"
+
+    def turn_limit(self, state: Codebreaking) -> int:
+        return state.guesses
+
+    def solver_cost(self, episode: Codebreaking) -> float:
+        """Codes to tell apart, as a share of what the guesses may tell apart."""
+        return episode.colours ** len(episode.secret) / episode.guesses
+
+    def observe(self, state: Codebreaking) -> str:
+        pegs = len(state.secret)
+        if not state.past:
+            return (
+                f"I hide a code of {pegs} letters, each from A to {LETTERS[state.colours - 1]}; letters may repeat. "
+                "After each guess I say how many letters are exact (right letter, right place) and how many more are "
+                f"near (right letter, wrong place). You have at most {state.guesses} guesses to find the code. "
+                f"Answer with exactly {pegs} letters and nothing else."
+            )
+        guess, exact, near = state.past[-1]
+        return f"{guess}: {exact} exact, {near} near."
+
+    def act(self, state: Codebreaking, action: str) -> Transition:
+        guess = action[:64].replace(" ", "").upper()
+        pegs = len(state.secret)
+        if len(guess) != pegs or len(action) > 64 or not set(guess) <= set(LETTERS[: state.colours]):
+            error = f"A guess is exactly {pegs} letters from A to {LETTERS[state.colours - 1]}."
+            return Transition(state, progress=_progress(state), action_error=error)
+        exact, near = marks(state.secret, guess)
+        after = Codebreaking(state.secret, state.colours, state.guesses, (*state.past, (guess, exact, near)))
+        won = exact == pegs
+        return Transition(after, done=won, success=won, progress=_progress(after))
+
+    def oracle(self, state: Codebreaking) -> str:
+        return _next_guess(len(state.secret), state.colours, state.past)
+
+    def draw(self, episode: Codebreaking) -> np.ndarray:
+        pegs = len(episode.secret)
+        rows = [
+            [
+                *(Cell(fill=COLOURS[LETTERS.index(letter)]) for letter in guess),
+                Cell(str(exact)),
+                Cell(str(near), ink="#8a8170"),
+            ]
+            for guess, exact, near in episode.past
+        ]
+        empty = [*(Cell() for _ in range(pegs)), Cell(), Cell()]
+        return board([*rows, *(empty for _ in range(episode.guesses - len(rows)))][: episode.guesses])
+
+
+def marks(secret: str, guess: str) -> tuple[int, int]:
+    """(exact, near): letters of ``guess`` at the right place, and further ones that occur elsewhere in ``secret``."""
+    exact = sum([a == b for a, b in zip(secret, guess)])
+    near = -exact
+    for letter in set(guess):
+        near += min(secret.count(letter), guess.count(letter))
+    return exact, near
+
+
+def _progress(state: Codebreaking) -> float:
+    return max([exact for _, exact, _ in state.past], default=0) / len(state.secret)
+
+
+class _Codes:
+    """Every code of an alphabet as two bit sets, so that the marks of one against many are two population counts."""
+
+    def __init__(self, pegs: int, colours: int):
+        digits = np.indices((colours,) * pegs, dtype=np.uint64).reshape(pegs, -1)
+        self.pegs, self.colours = pegs, colours
+        # Bit pegs * colour + place where the colour stands there; and the lowest k of the colour's bits for k of them.
+        self.places = np.zeros(digits.shape[1], np.uint64)
+        self.counts = np.zeros(digits.shape[1], np.uint64)
+        for place in range(pegs):
+            self.places |= np.uint64(1) << (digits[place] * np.uint64(pegs) + np.uint64(place))
+        for colour in range(colours):
+            count = (digits == colour).sum(0).astype(np.uint64)
+            self.counts |= ((np.uint64(1) << count) - np.uint64(1)) << np.uint64(pegs * colour)
+        self.first = self.index("AABBCC"[:pegs])
+        self.after_first = self.marked(self.first, np.arange(digits.shape[1]))
+
+    def index(self, code: str) -> int:
+        return functools.reduce(lambda total, letter: total * self.colours + LETTERS.index(letter), code, 0)
+
+    def text(self, index: int) -> str:
+        letters = []
+        for _ in range(self.pegs):
+            index, letter = divmod(index, self.colours)
+            letters.append(LETTERS[letter])
+        return "".join(reversed(letters))
+
+    def marked(self, guess: int, codes: np.ndarray) -> np.ndarray:
+        """One number for the marks of ``guess`` against each of ``codes``."""
+        exact = np.bitwise_count(self.places[codes] & self.places[guess])
+        common = np.bitwise_count(self.counts[codes] & self.counts[guess])
+        return exact * np.uint8(8) + common
+
+    def choose(self, left: np.ndarray) -> int:
+        """Of some of the codes ``left``, the one whose commonest marks leave the fewest of them."""
+        if len(left) < 3:
+            return int(left[0])
+        against = left[:: -(-len(left) // _AGAINST)]
+        best, guess = len(against) + 1, -1
+        for code in left[:: -(-len(left) // _WEIGHED)].tolist():
+            worst = int(np.bincount(self.marked(code, against)).max())
+            if worst < best:
+                best, guess = worst, code
+        return guess
+
+
+@functools.cache
+def _codes(pegs: int, colours: int) -> _Codes:
+    return _Codes(pegs, colours)
+
+
+@functools.lru_cache(maxsize=8192)
+def _next_guess(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> str:
+    codes = _codes(pegs, colours)
+    if not past:
+        return codes.text(codes.first)
+    left: np.ndarray | None = None
+    for guess, exact, near in past:
+        index, mark = codes.index(guess), exact * 8 + exact + near
+        if left is None:
+            known = codes.after_first if index == codes.first else codes.marked(index, np.arange(len(codes.places)))
+            left = np.flatnonzero(known == mark)
+        else:
+            left = left[codes.marked(index, left) == mark]
+    assert left is not None
+    return codes.text(codes.choose(left))
+
+
+register("palaestra/Mastermind-v0", f"{__name__}:Mastermind")
