@@ -12,14 +12,13 @@ prompts whose group has not shown enough yet:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from ...errors import InputError
-from ..protocol import one_of, share, whole_number
+from ..protocol import one_of, whole_number
 
 EXITS = ("positive", "balanced", "mixed")
 COUNTS = ("successes", "draws", "rounds", "filled")  # what is saved
@@ -113,25 +112,6 @@ class Rounds:
 def racing(prompts: int, n: int, limit: int) -> Rounds:
     """Rounds that draw one by one until a group is mixed, then fill it up to n; at most ``limit`` draws a prompt."""
     return Rounds(prompts, exit="mixed", size=1, rounds=limit, fill=n)
-
-
-def expected_draws(p: float, positives: int, negatives: int) -> float:
-    """Expected draws until that many successes and failures are seen, without limit on rounds of one.
-
-    Each of the two counts alone waits positives/p and negatives/(1-p) draws on average, and the longer of two waits
-    is their sum less the shorter, which is over after positives + negatives - 1 draws at most. One of each:
-    1/p + 1/(1-p) - 1. Infinite where p leaves no chance.
-    """
-    p = share("p", p)
-    whole_number("positives", positives, low=0)
-    whole_number("negatives", negatives, low=0)
-    if (positives and p == 0) or (negatives and p == 1):
-        return math.inf
-    total = (positives / p if positives else 0.0) + (negatives / (1 - p) if negatives else 0.0)
-    for n in range(positives + negatives - 1):
-        for s in range(max(0, n - negatives + 1), min(n, positives - 1) + 1):
-            total -= math.comb(n, s) * p**s * (1 - p) ** (n - s)
-    return total
 
 
 def keep_some(
