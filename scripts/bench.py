@@ -1,6 +1,7 @@
 """``palaestra bench``: measure a part of the package beside its peers.
 
 examples:
+  palaestra bench envs --peer-python /path/to/venv/bin/python
   palaestra bench verifiers
   palaestra bench verifiers --json verifiers.json --failures
   palaestra bench verifiers --peer-python /path/to/venv/bin/python
@@ -16,6 +17,7 @@ from ..errors import unknown_name
 
 # Benchmark -> (module beside this one, one line for --help). A new benchmark is a file and a row.
 BENCHMARKS: dict[str, tuple[str, str]] = {
+    "envs": ("bench_envs", "tasks made and answers checked per second, beside other suites"),
     "teachers": ("bench_teachers", "teachers compared on simulated and real students, with a report"),
     "verifiers": ("bench_verifiers", "right and wrong verdicts, and time, over the labelled sheet"),
 }

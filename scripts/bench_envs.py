@@ -1,0 +1,243 @@
+"""``palaestra bench envs``: tasks made and answers checked per second, beside reasoning-gym and GEM, on one core.
+
+Each line is one kind of task at a matched size, with what each side guarantees of it. Both sides are measured in turns,
+in processor time, and the median of the rounds is compared; peers run in processes of their own, under the Python that
+has them. Then the steps per second of whole games through the full Gymnasium interface.
+
+examples:
+  palaestra bench envs
+  palaestra bench envs --peer-python /path/to/venv/bin/python --rounds 7
+  palaestra bench envs --only sudoku zebra --json envs.json
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import tyro
+
+from ..agents.atomic import write_atomically
+from ..envs import Question
+from ..errors import InputError, unknown_name
+from . import bench_envs_peers as peers
+from .bench_envs_table import GAMES, MATCHES, Match
+
+
+@dataclass(frozen=True)
+class Config:
+    only: tuple[str, ...] = ()
+    """Which lines; all by default."""
+    peer_python: tuple[Path, ...] = ()
+    """Python interpreters of other environments that have a peer installed."""
+    rounds: int = 5
+    """How often each side is measured."""
+    seconds: float = 1.0
+    """Processor time of one measurement."""
+    games: bool = True
+    """Measure the steps per second of games, too."""
+    json: Path | None = None
+    """Write the figures here as JSON."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Medians of one side of one line, per second of processor time; ``made`` and ``checked`` have one value a
+    round."""
+
+    side: str
+    made: list[float] = field(default_factory=list)
+    checked: list[float] = field(default_factory=list)
+    error: str = ""
+
+    def add(self, answer: dict[str, float]) -> None:
+        self.made.append(answer["generated"] / max(answer["generating"], 1e-9))
+        self.checked.append(answer["checked"] / max(answer["checking"], 1e-9))
+
+
+class Peer:
+    """A process that makes tasks of the peers installed beside one Python."""
+
+    def __init__(self, python: Path):
+        # -P: this folder has modules whose names are also those of libraries.
+        command = [str(python), "-P", peers.__file__]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            self.versions: dict[str, str] = self._read()
+        except InputError:
+            self.close()
+            raise
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        print(json.dumps(request), file=self._process.stdin, flush=True)
+        return self._read()
+
+    def close(self) -> None:
+        self._process.kill()
+        # Also waits, and closes both pipes.
+        self._process.communicate()
+
+    def _read(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise InputError(f"the peers' process under {self._process.args[0]!r} ended; run it by hand to see why.")  # type: ignore[index]
+        return json.loads(line)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code."""
+    config = tyro.cli(Config, args=argv, prog="palaestra bench envs", description=__doc__)
+    known = {match.name: match for match in MATCHES}
+    for name in config.only:
+        if name not in known:
+            raise unknown_name("line", name, known)
+    for path in config.peer_python:
+        if not path.is_file():
+            raise InputError(f"--peer-python must be a Python interpreter, but {str(path)!r} is no file.")
+    if config.rounds < 1 or config.seconds <= 0:
+        raise InputError(f"--rounds and --seconds must be positive, not {config.rounds} and {config.seconds:g}.")
+    with contextlib.ExitStack() as stack:
+        helpers = [Peer(path) for path in config.peer_python or (Path(sys.executable),)]
+        for helper in helpers:
+            stack.callback(helper.close)
+        matches = [known[name] for name in config.only] if config.only else list(MATCHES)
+        rows = [(match, _sides(match, helpers, config)) for match in _progress(matches)]
+        versions = {name: version for helper in helpers for name, version in helper.versions.items()}
+    games = {env_id: steps_per_second(env_id, config.seconds) for env_id in GAMES} if config.games else {}
+    _print(rows, games, versions)
+    if config.json is not None:
+        lines = [{**asdict(match), "sides": [asdict(side) for side in sides]} for match, sides in rows]
+        figures = {"versions": versions, "tasks": lines, "steps_per_second": games}
+        write_atomically(config.json, json.dumps(figures, indent=2) + "\n")
+    return 0
+
+
+def _progress(matches: Sequence[Match]) -> Iterator[Match]:
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(matches, description="tasks", console=Console(stderr=True), transient=True)
+
+
+def _sides(match: Match, helpers: Sequence[Peer], config: Config) -> list[Rates]:
+    """Ours and each peer's rates; measured in turns, so that a busy machine slows all alike."""
+    ours = Rates("palaestra")
+    theirs = [
+        (Rates(peer), helper, peer, name, options)
+        for peer, name, options in match.peers
+        for helper in helpers
+        if peer in helper.versions
+    ]
+    for turn in range(config.rounds):
+        ours.add(peers.measure(source(match, turn), config.seconds))
+        for position, (rates, helper, peer, name, options) in enumerate(theirs):
+            request = {"peer": peer, "name": name, "config": options, "first": 10_000 * turn}
+            answer = helper.ask(seconds=config.seconds, **request)
+            if "error" in answer:
+                theirs[position] = (Rates(peer, error=answer["error"]), *theirs[position][1:])
+            else:
+                rates.add(answer)
+    return [ours, *(rates for rates, *_ in theirs)]
+
+
+def source(match: Match, turn: int) -> peers.Source:
+    """Our tasks of a line, by whole resets, and the check of the solver's answer and of a wrong one."""
+    env: Any = gym.make(match.env_id, disable_env_checker=True, split="all", **match.options).unwrapped
+    env.reset(seed=turn)
+
+    def stream() -> Iterator[Any]:
+        while True:
+            env.reset()
+            yield env.get_state()["task"] if isinstance(env, Question) else env.get_state()
+
+    def check(task: Any) -> int:
+        if isinstance(env, Question):
+            env.verify(task, env.oracle(task))
+            env.verify(task, "0")
+            return 2
+        env.set_state(task)
+        env.step(env.oracle())
+        return 1
+
+    return stream(), check
+
+
+def steps_per_second(env_id: str, seconds: float) -> float:
+    """Steps of the solver's games through ``gymnasium.make``'s own wrappers, resets and the solver not counted."""
+    env: Any = gym.make(env_id, disable_env_checker=True)
+    clock, steps, spent, seed = time.process_time, 0, 0.0, 0
+    while spent < seconds:
+        env.reset(seed=seed)
+        seed += 1
+        actions, snapshot, done = [], env.unwrapped.get_state(), False
+        while not done:
+            actions.append(env.unwrapped.oracle())
+            _, _, terminated, truncated, _ = env.step(actions[-1])
+            done = terminated or truncated
+        env.reset(seed=seed)
+        env.unwrapped.set_state(snapshot)
+        begun = clock()
+        for action in actions:
+            env.step(action)
+        spent += clock() - begun
+        steps += len(actions)
+    return steps / spent
+
+
+def _print(rows: Sequence[tuple[Match, list[Rates]]], games: dict[str, float], versions: dict[str, str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    beside = ", ".join(f"{name} {version}" for name, version in versions.items()) or "no peer installed"
+    grid = Table(box=box.SIMPLE_HEAD, title=f"Per second of processor time, beside {beside}", title_justify="left")
+    for column in ("task", "side"):
+        grid.add_column(column, no_wrap=True)
+    for column in ("made", "ours / theirs", "checked", "ours / theirs"):
+        grid.add_column(column, justify="right", no_wrap=True)
+    for match, (ours, *theirs) in rows:
+        grid.add_row(match.name, ours.side, _rate(ours.made), "", _rate(ours.checked), "")
+        for side in theirs:
+            if side.error:
+                grid.add_row("", side.side, "failed", "", "", "")
+                continue
+            made, checked = _ratio(ours.made, side.made), _ratio(ours.checked, side.checked)
+            grid.add_row("", side.side, _rate(side.made), made, _rate(side.checked), checked)
+    console.print(grid)
+    for match, sides in rows:
+        promises = {"palaestra": match.promise, **dict(match.promises)}
+        said = "; ".join(f"{side.side}: {promises.get(side.side, '')}" for side in sides)
+        console.print(f"{match.name} guarantees {said}", highlight=False)
+        for side in sides:
+            if side.error:
+                console.print(f"{match.name} failed under {side.side}: {side.error}", highlight=False)
+    for env_id, rate in games.items():
+        console.print(f"{env_id}: {rate:,.0f} steps/s", highlight=False)
+
+
+def _rate(values: Sequence[float]) -> str:
+    middle = statistics.median(values)
+    return f"{middle:,.0f}" if middle >= 100 else f"{middle:.3g}"
+
+
+def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> str:
+    """The median over the rounds."""
+    return f"{statistics.median(a / b for a, b in zip(ours, theirs)):.3g}"
+
+
+if __name__ == "__main__":
+    from .cli import guarded
+
+    sys.exit(guarded(main, sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""Tasks of other projects, made and checked on demand: a plain file that runs under whatever Python has the peer.
+
+It imports nothing of this package. Reads one JSON request a line from standard input and answers with one line:
+
+    {"peer": "reasoning-gym", "name": "sudoku", "config": {...}, "seconds": 1.0, "first": 0}
+    {"generated": 53, "generating": 1.0, "checked": 106, "checking": 0.2}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.metadata
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+# What one request makes: an endless stream of tasks, and a function that checks a right and a wrong answer to a task.
+Source = tuple[Iterator[Any], Callable[[Any], int]]
+
+
+def reasoning_gym(name: str, config: dict[str, Any], first: int) -> Source:
+    """Entries of a data set; a check is ``score_answer`` of the entry's own answer, and of one that is wrong."""
+    package = importlib.import_module("reasoning_gym")
+    data = package.create_dataset(name, size=10**7, seed=7, **config)
+
+    def stream() -> Iterator[Any]:
+        index = first
+        while True:
+            yield data[index]
+            index += 1
+
+    def check(entry: Any) -> int:
+        for answer in (str(entry["answer"]), "0"):
+            with contextlib.suppress(Exception):
+                data.score_answer(answer, entry=entry)
+        return 2
+
+    return stream(), check
+
+
+def gem(name: str, config: dict[str, Any], first: int) -> Source:
+    """Games of GEM; a task is a reset, and a check is a step."""
+    package = importlib.import_module("gem")
+    env = package.make(name, **config)
+
+    def stream() -> Iterator[Any]:
+        seed = first
+        while True:
+            yield env.reset(seed=seed)
+            seed += 1
+
+    def check(_: Any) -> int:
+        env.step("\\boxed{up}")
+        return 1
+
+    return stream(), check
+
+
+PEERS: dict[str, tuple[str, Callable[..., Source]]] = {
+    "reasoning-gym": ("reasoning-gym", reasoning_gym),
+    "gem": ("gem-llm", gem),
+}
+
+
+def installed() -> dict[str, str]:
+    """Peers that can be imported here, with their versions."""
+    found = {}
+    for name, (distribution, _) in PEERS.items():
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(distribution)
+    return found
+
+
+def measure(source: Source, seconds: float, clock: Callable[[], float] = time.process_time) -> dict[str, float]:
+    """Tasks made, and answers checked, for about ``seconds`` of processor time each."""
+    stream, check = source
+    tasks = []
+    begun = clock()
+    while not tasks or clock() - begun < seconds:
+        tasks.append(next(stream))
+    generating = clock() - begun
+    checked, begun = 0, clock()
+    while not checked or clock() - begun < seconds / 2:
+        checked += check(tasks[checked % len(tasks)])
+    checking = clock() - begun
+    return {"generated": len(tasks), "generating": generating, "checked": checked, "checking": checking}
+
+
+def main() -> None:
+    # What a peer prints must not get between the answers.
+    out, sys.stdout = sys.stdout, sys.stderr
+    print(json.dumps(installed()), file=out, flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            source = PEERS[request["peer"]][1](request["name"], request["config"], request["first"])
+            measure(source, 0.0)  # what is loaded late is not the first task's time
+            answer = measure(source, request["seconds"])
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
+        print(json.dumps(answer), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main()
