@@ -20,6 +20,9 @@ from .mixture_teacher import MixtureTeacher
 FEWEST_NEIGHBOURS = 5  # progress is 0 until more tasks than this are stored, as in the authors' code
 
 
+BLOCK = 2**17  # distances held at once, 1 MB
+
+
 class TaskMemory:
     """Tasks with their returns, asked for the return at the nearest one.
 
@@ -34,27 +37,45 @@ class TaskMemory:
     def __init__(self, dimension: int, limit: int | None = None):
         self.limit = limit
         self.count = 0  # tasks ever added
-        self._rows = np.empty((dimension + 1, 256 if limit is None else limit))
-        self._returns = np.empty(self._rows.shape[1])
+        self._rows = np.zeros((dimension + 1, 256 if limit is None else limit))
+        self._returns = np.zeros(self._rows.shape[1])
 
     def __len__(self) -> int:
-        return self.count if self.limit is None else min(self.count, self.limit)
+        return min(self.count, self._rows.shape[1])
 
-    def nearest(self, x: np.ndarray) -> float:
-        """The return at the stored task nearest to ``x`` (Euclidean, in the unit cube); at least one must be stored."""
-        n = len(self)
-        distance = np.append(-2.0 * x, 1.0) @ self._rows[:, :n]
-        return float(self._returns[distance.argmin()])
+    def add(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
+        """Store tasks [m, d] and their returns [m], one after the other. For each the return at the task nearest to it
+        (Euclidean, in the unit cube) among those stored just before it, float64[m]; NaN where there was none."""
+        self._make_room(len(points))
+        most = max(1, min(BLOCK // (len(self) + len(points)), self._rows.shape[1]))
+        parts = [self._add(points[i : i + most], returns[i : i + most]) for i in range(0, len(points), most)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def add(self, x: np.ndarray, ret: float) -> None:
-        if self.limit is None and self.count == self._rows.shape[1]:
-            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)], axis=1)
-            self._returns = np.concatenate([self._returns, np.empty_like(self._returns)])
-        at = self.count if self.limit is None else self.count % self.limit
-        self._rows[:-1, at] = x
-        self._rows[-1, at] = x @ x
-        self._returns[at] = ret
-        self.count += 1
+    def _add(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
+        size, filled, step = self._rows.shape[1], len(self), np.arange(len(points))
+        slots = (self.count + step) % size
+        new = _with_squares(points)
+        query = np.concatenate([-2.0 * points.T, np.ones((1, len(points)))]).T
+        distance = np.empty((len(points), min(self.count + len(points), size)))
+        np.matmul(query, self._rows[:, :filled], out=distance[:, :filled])
+        distance[:, filled:] = np.inf
+        if len(points) > 1:
+            apart = query @ new
+            for i, slot in enumerate(slots[:-1].tolist(), 1):
+                distance[i:, slot] = apart[i:, i - 1]
+        nearest = distance.argmin(1)
+        place = (nearest - self.count) % size  # in this batch, if it comes before the task itself
+        found = np.where(place < step, returns[np.minimum(place, len(points) - 1)], self._returns[nearest])
+        if not self.count:
+            found[0] = np.nan
+        self._rows[:, slots], self._returns[slots] = new, returns
+        self.count += len(points)
+        return found
+
+    def _make_room(self, more: int) -> None:
+        while self.limit is None and self.count + more > self._rows.shape[1]:
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)], axis=1)
+            self._returns = np.concatenate([self._returns, np.zeros_like(self._returns)])
 
     def save(self) -> dict[str, Any]:
         n = len(self)
@@ -63,10 +84,18 @@ class TaskMemory:
     @classmethod
     def restore(cls, saved: Mapping[str, Any], dimension: int, limit: int | None) -> TaskMemory:
         memory = cls(dimension, limit)
-        for task, ret in zip(saved["tasks"], saved["returns"], strict=True):
-            memory.add(np.array(task, dtype=np.float64), float(ret))
+        returns = np.array(saved["returns"], dtype=np.float64)
+        points = np.array(saved["tasks"], dtype=np.float64).reshape(len(returns), dimension)
+        memory._make_room(len(points))
+        memory._rows[:, : len(points)] = _with_squares(points)
+        memory._returns[: len(points)] = returns
         memory.count = int(saved["count"])
         return memory
+
+
+def _with_squares(points: np.ndarray) -> np.ndarray:
+    """float64[d + 1, m]: tasks [m, d] as columns (x, |x|^2)."""
+    return np.concatenate([points.T, np.square(points).sum(1)[None]])
 
 
 @register("alp-gmm")
@@ -113,11 +142,10 @@ class ALPGMM(MixtureTeacher):
         )
         self._memory = TaskMemory(self.cube.dimension, history)
 
-    def _measure(self, x: np.ndarray, ret: float) -> Sequence[float]:
-        memory = self._memory
-        progress = abs(ret - memory.nearest(x)) if len(memory) > FEWEST_NEIGHBOURS else 0.0
-        memory.add(x, ret)
-        return [progress]
+    def _measure(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
+        before = self._memory.count + np.arange(len(points))
+        nearest = self._memory.add(points, returns)
+        return np.where(before > FEWEST_NEIGHBOURS, np.abs(returns - nearest), 0.0)[:, None]
 
     def _utility(self, mixture: GaussianMixture) -> np.ndarray:
         return mixture.means[:, -1].clip(0.0)  # a mean progress is negative by rounding only

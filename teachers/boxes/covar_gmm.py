@@ -61,8 +61,9 @@ class CovarGMM(MixtureTeacher):
             **common,
         )
 
-    def _measure(self, x: np.ndarray, ret: float) -> Sequence[float]:
-        return [self._count % self.fit_rate / self.fit_rate, ret]
+    def _measure(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
+        place = (self._count + np.arange(len(points))) % self.fit_rate
+        return np.column_stack([place / self.fit_rate, returns])
 
     def _utility(self, mixture: GaussianMixture) -> np.ndarray:
         covariance = mixture.covariances[:, -2, -1]

@@ -1,8 +1,9 @@
 """Gaussian mixtures with full covariances, fitted by expectation-maximisation to a few hundred points.
 
 A teacher refits nine mixtures (2 to 10 components) every few hundred episodes, so all of them run through one EM loop:
-their components are stacked into one array, and because a Gaussian's log-density is linear in the monomials of degree
-<= 2, each E-step and each M-step is a single matrix product. Conventions (k-means start, tolerance, regularisation,
+their components are stacked into one array (on its last axis, where small matrices cost least), and because a
+Gaussian's log-density is linear in the monomials of degree <= 2, each E-step and each M-step is a single matrix
+product. Conventions (k-means start, tolerance, regularisation,
 what counts as an iteration) are scikit-learn's, so that the same start gives the same mixture.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
@@ -45,8 +46,12 @@ class GaussianMixture:
         return np.linalg.cholesky(self.covariances)
 
     @cached_property
-    def _whitening(self) -> np.ndarray:
-        return np.linalg.inv(self._cholesky)
+    def _whitening(self) -> tuple[np.ndarray, np.ndarray]:
+        """float64[k D, D] and [k D, 1]: what takes a point into each component's own axes, and what its mean becomes
+        there."""
+        inverse = np.linalg.inv(self._cholesky)
+        centres = np.matmul(inverse, self.means[:, :, None])
+        return inverse.reshape(-1, self.means.shape[1]), centres.reshape(-1, 1)
 
     @cached_property
     def _log_scale(self) -> np.ndarray:
@@ -58,8 +63,9 @@ class GaussianMixture:
 
     def log_density(self, points: np.ndarray) -> np.ndarray:
         """Log-density at each of ``points`` [n, D], as float64[n]."""
-        white = np.matmul(self._whitening, points.T[None] - self.means[:, :, None])
-        joint = self._log_scale - 0.5 * np.square(white).sum(1)
+        whitening, centres = self._whitening
+        white = whitening @ points.T - centres
+        joint = self._log_scale - 0.5 * np.square(white).reshape(*self.means.shape, -1).sum(1)
         top = joint.max(0)
         return top + np.log(np.exp(joint - top).sum(0))
 
@@ -88,9 +94,9 @@ class GaussianMixture:
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """float64[n, D] independent draws."""
-        component = np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(n), side="right")
-        noise = rng.standard_normal((n, self.means.shape[1], 1))
-        return self.means[component] + np.matmul(self._cholesky[component], noise)[:, :, 0]
+        component = self.weights[:-1].cumsum().searchsorted(rng.random(n), side="right")
+        noise = rng.standard_normal((n, 1, self.means.shape[1]))
+        return self.means[component] + (self._cholesky[component] * noise).sum(2)
 
 
 def fit(points: np.ndarray, components: Sequence[int], rng: np.random.Generator) -> list[GaussianMixture]:
@@ -113,9 +119,9 @@ def fit(points: np.ndarray, components: Sequence[int], rng: np.random.Generator)
     sizes = np.asarray(components)
     centre = points.mean(0)
     centred = points - centre
-    starts = _assign(centred, _lloyd(centred, _plus_plus(centred, sizes, rng), sizes), sizes)
-    weights, means, covariances = _maximise(starts, _monomials(centred), points.shape[1])
-    mixtures = expectation_maximisation(centred, weights, means, covariances, sizes)
+    nearest = _assign(centred, _lloyd(centred, _plus_plus(centred, sizes, rng), sizes), _Stack(sizes))
+    start = _maximise(nearest, _monomials(centred), points.shape[1])
+    mixtures = _converge(centred, *start, sizes)
     return [GaussianMixture(m.weights, m.means + centre, m.covariances) for m in mixtures]
 
 
@@ -132,72 +138,102 @@ def expectation_maximisation(
     Returns:
         M mixtures, each after the iteration whose mean log-likelihood rose by less than `TOLERANCE` (or the last).
     """
+    return _converge(points, weights, means.T, covariances.transpose(1, 2, 0), sizes)
+
+
+class _Stack:
+    """Components of several mixtures, one mixture after another.
+
+    Attributes:
+        own: the components of each mixture.
+        model: int[C], the mixture of each component.
+        members: float64[M, C], 1 where a component belongs to a mixture.
+        padded: int[M, most], the components of each mixture, the first one again where it has fewer than another.
+    """
+
+    def __init__(self, sizes: np.ndarray):
+        ends = sizes.cumsum()
+        starts = ends - sizes
+        self.own = list(map(slice, starts.tolist(), ends.tolist()))
+        self.model = np.repeat(np.arange(len(sizes)), sizes)
+        self.members = (self.model == np.arange(len(sizes))[:, None]).astype(np.float64)
+        step = np.arange(sizes.max())
+        self.padded = starts[:, None] + np.where(step < sizes[:, None], step, 0)
+
+
+def _converge(
+    points: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, sizes: np.ndarray
+) -> list[GaussianMixture]:
+    """`expectation_maximisation` with components on the last axis: [C], [D, C], [D, D, C]."""
     monomials = _monomials(points)
-    active = np.arange(len(sizes))
+    active, stack = np.arange(len(sizes)), _Stack(sizes)
     previous = np.full(len(sizes), -np.inf)
     done: dict[int, GaussianMixture] = {}
     for iteration in range(MAX_ITERATIONS):
-        live = sizes[active]
-        starts, model = _segments(live)
-        joint = _coefficients(weights, means, covariances) @ monomials
-        top = np.maximum.reduceat(joint, starts)
-        joint -= top[model]
+        joint = _coefficients(weights, means, covariances).T @ monomials
+        top = joint[stack.padded].max(1)
+        joint -= top[stack.model]
         density = np.exp(joint, out=joint)
-        total = np.add.reduceat(density, starts)
+        total = stack.members @ density
         likelihood = (top + np.log(total)).mean(1)
-        density /= total[model]
+        density /= total[stack.model]
         weights, means, covariances = _maximise(density, monomials, points.shape[1])
         stop = np.abs(likelihood - previous) < TOLERANCE
         stop |= iteration == MAX_ITERATIONS - 1
         if stop.any():
             for i in np.flatnonzero(stop):
-                own = slice(starts[i], starts[i] + live[i])
-                done[int(active[i])] = GaussianMixture(weights[own], means[own], covariances[own])
+                own = stack.own[i]
+                parts = (weights[own], means[:, own].T, covariances[:, :, own].transpose(2, 0, 1))
+                done[int(active[i])] = GaussianMixture(*map(np.ascontiguousarray, parts))
             if len(done) == len(sizes):
                 break
-            kept = ~stop[model]
-            weights, means, covariances = weights[kept], means[kept], covariances[kept]
+            kept = ~stop[stack.model]
+            weights, means, covariances = weights[kept], means[:, kept], covariances[:, :, kept]
             active, likelihood = active[~stop], likelihood[~stop]
+            stack = _Stack(sizes[active])
         previous = likelihood
     return [done[i] for i in range(len(sizes))]
 
 
-def _segments(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each mixture's components begin (int[M]), and which mixture each component belongs to (int[C])."""
-    return np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+@cache
+def _pairs(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The coordinates i <= j of each pair, int[d (d + 1) / 2] each, and the pair of any two, int[d, d]."""
+    rows, columns = np.triu_indices(d)
+    pair = np.empty((d, d), dtype=np.intp)
+    pair[rows, columns] = pair[columns, rows] = np.arange(len(rows))
+    return rows, columns, pair
 
 
 def _monomials(points: np.ndarray) -> np.ndarray:
     """float64[P, n]: 1, each coordinate, each product x_i x_j with i <= j."""
-    rows, columns = np.triu_indices(points.shape[1])
+    rows, columns, _ = _pairs(points.shape[1])
     x = points.T
     return np.concatenate([np.ones((1, len(points))), x, x[rows] * x[columns]])
 
 
 def _coefficients(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """float64[C, P]: the log of weight times density, as coefficients of `_monomials`."""
-    d = means.shape[1]
-    rows, columns = np.triu_indices(d)
-    precisions = np.linalg.inv(covariances)
-    linear = np.matmul(precisions, means[:, :, None])[:, :, 0]
-    log_det = np.linalg.slogdet(precisions)[1]
-    constant = np.log(weights) + 0.5 * (log_det - d * math.log(2 * math.pi) - (linear * means).sum(1))
-    quadratic = precisions[:, rows, columns] * np.where(rows == columns, -0.5, -1.0)
-    return np.concatenate([constant[:, None], linear, quadratic], axis=1)
+    """float64[P, C]: the log of weight times density, as coefficients of `_monomials`."""
+    d = len(means)
+    rows, columns, _ = _pairs(d)
+    inverses = np.linalg.inv(covariances.transpose(2, 0, 1))
+    log_det = np.linalg.slogdet(inverses)[1]
+    precisions = np.ascontiguousarray(inverses.transpose(1, 2, 0))
+    linear = (precisions * means).sum(1)
+    constant = np.log(weights) + 0.5 * (log_det - d * math.log(2 * math.pi) - (linear * means).sum(0))
+    quadratic = precisions[rows, columns] * np.where(rows == columns, -0.5, -1.0)[:, None]
+    return np.concatenate([constant[None], linear, quadratic])
 
 
 def _maximise(responsibilities: np.ndarray, monomials: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights [C], means [C, D] and covariances [C, D, D] from responsibilities [C, n] (M-step)."""
-    sums = responsibilities @ monomials.T
-    mass = sums[:, 0] + 10 * np.finfo(np.float64).eps  # keeps an empty component finite, as in scikit-learn
-    means = sums[:, 1 : d + 1] / mass[:, None]
-    rows, columns = np.triu_indices(d)
-    second = sums[:, d + 1 :] / mass[:, None] - means[:, rows] * means[:, columns]
-    covariances = np.empty((len(mass), d, d))
-    covariances[:, rows, columns] = second
-    covariances[:, columns, rows] = second
-    covariances[:, range(d), range(d)] += REGULARISATION
-    return mass / monomials.shape[1], means, covariances
+    """Weights [C], means [D, C] and covariances [D, D, C] from responsibilities [C, n] (M-step)."""
+    sums = monomials @ responsibilities.T
+    mass = sums[0] + 10 * np.finfo(np.float64).eps  # keeps an empty component finite, as in scikit-learn
+    sums /= mass
+    means = sums[1 : d + 1]
+    rows, columns, pair = _pairs(d)
+    second = sums[d + 1 :] - means[rows] * means[columns]
+    second[np.diagonal(pair)] += REGULARISATION
+    return mass / monomials.shape[1], means, second[pair]
 
 
 def _plus_plus(points: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -208,9 +244,11 @@ def _plus_plus(points: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) 
     chosen = np.empty((count, most), dtype=int)
     chosen[:, 0] = rng.integers(n, size=count)
     distance = np.full((count, n), np.inf)
+    columns, squares = points.T, np.square(points).sum(1)
     for step in range(1, most):
-        newest = points[chosen[:, step - 1]]
-        np.minimum(distance, np.square(points[None] - newest[:, None]).sum(2), out=distance)
+        newest = chosen[:, step - 1]
+        apart = squares[newest, None] + squares - 2.0 * (points[newest] @ columns)
+        np.minimum(distance, np.maximum(apart, 0.0), out=distance)
         cumulative = np.cumsum(distance, axis=1)
         threshold = rng.random(count) * cumulative[:, -1]
         # Where every point is already a centre the threshold is 0 and the first point is taken again.
@@ -219,9 +257,9 @@ def _plus_plus(points: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) 
 
 
 def _lloyd(points: np.ndarray, centres: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    limit = LLOYD_TOLERANCE * float(points.var(0).mean())
+    limit, stack = LLOYD_TOLERANCE * float(points.var(0).mean()), _Stack(sizes)
     for _ in range(MAX_ITERATIONS):
-        share = _assign(points, centres, sizes)
+        share = _assign(points, centres, stack)
         mass = share.sum(1, keepdims=True)
         moved = np.where(mass > 0, share @ points / np.maximum(mass, 1.0), centres)
         shift = np.square(moved - centres).sum()
@@ -231,14 +269,12 @@ def _lloyd(points: np.ndarray, centres: np.ndarray, sizes: np.ndarray) -> np.nda
     return centres
 
 
-def _assign(points: np.ndarray, centres: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _assign(points: np.ndarray, centres: np.ndarray, stack: _Stack) -> np.ndarray:
     """float64[C, n]: 1 for the nearest centre of each mixture, 0 elsewhere."""
-    starts, model = _segments(sizes)
     distance = np.square(centres).sum(1)[:, None] - 2.0 * (centres @ points.T)
-    nearest = distance == np.minimum.reduceat(distance, starts)[model]
-    # Of equal centres the first takes the point, so that shares stay whole.
-    for start, size in zip(starts, sizes):
-        if (nearest[start : start + size].sum(0) > 1).any():
-            block = nearest[start : start + size]
-            block &= np.cumsum(block, axis=0) == 1
+    nearest = distance == distance[stack.padded].min(1)[stack.model]
+    if np.count_nonzero(nearest) > len(stack.own) * len(points):
+        # Of equal centres the first takes the point, so that shares stay whole.
+        for own in stack.own:
+            nearest[own] &= np.cumsum(nearest[own], axis=0) == 1
     return nearest.astype(np.float64)

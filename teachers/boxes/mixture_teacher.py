@@ -88,8 +88,9 @@ class MixtureTeacher(BoxTeacher):
         return self._sampler
 
     @abstractmethod
-    def _measure(self, x: np.ndarray, ret: float) -> Sequence[float]:
-        """`columns` numbers for the task at ``x``, whose return was ``ret``; `self._count` tasks came before it."""
+    def _measure(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
+        """float64[m, columns]: the numbers for tasks at ``points`` [m, d], in their order, with ``returns`` [m];
+        `self._count` tasks came before them."""
 
     @abstractmethod
     def _utility(self, mixture: GaussianMixture) -> np.ndarray:
@@ -101,23 +102,27 @@ class MixtureTeacher(BoxTeacher):
             return self._rng.random((k, d)), 1.0, "warmup"
         uniform = self._rng.random(k) < self.random_share
         points = self._rng.random((k, d))
-        drawn = self._sampler.sample(k - int(uniform.sum()), self._rng)
-        points[~uniform] = drawn.clip(0.0, 1.0)
-        clipped = np.zeros(k, dtype=bool)
-        clipped[~uniform] = (points[~uniform] != drawn).any(1)
+        exploit = np.flatnonzero(~uniform)
+        drawn = self._sampler.sample(len(exploit), self._rng)
+        points[exploit] = inside = np.minimum(np.maximum(drawn, 0.0), 1.0)
         density = self.random_share + (1 - self.random_share) * np.exp(self._sampler.log_density(points))
-        density[clipped] = np.nan  # the border carries a point mass, which no density describes
-        return points, density, ["explore" if free else "exploit" for free in uniform]
+        # The border carries a point mass, which no density describes.
+        density[exploit[(inside != drawn).any(1)]] = np.nan
+        return points, density, ["explore" if free else "exploit" for free in uniform.tolist()]
 
     def _learn(self, evidence: list[Evidence]) -> None:
-        for item in evidence:
-            x = np.array(item.record, dtype=np.float64)
-            row = self._rows[self._count % self.fit_rate]
-            row[: len(x)], row[len(x) :] = x, self._measure(x, float(item.returns.mean()))
-            self._count += 1
-            if self._count % self.fit_rate == 0:
+        points = np.array([item.record for item in evidence], dtype=np.float64)
+        returns = np.array([item.mean for item in evidence])
+        while len(points):
+            at = self._count % self.fit_rate
+            rows = self._rows[at : at + len(points)]  # up to the next fit at most
+            m, d = len(rows), points.shape[1]
+            rows[:, :d], rows[:, d:] = points[:m], self._measure(points[:m], returns[:m])
+            self._count += m
+            if at + m == self.fit_rate:
                 fitted = fit(self._rows, self.components, self._rng)
                 self._use(min(fitted, key=lambda mixture: mixture.criterion(self._rows, self.criterion)))
+            points, returns = points[m:], returns[m:]
 
     def _use(self, mixture: GaussianMixture) -> None:
         d = self.cube.dimension

@@ -1,7 +1,8 @@
 """The tree of regions of RIAC: boxes of the unit cube that remember their last tasks, and their learning progress.
 
-Everything is kept in arrays over regions, because each new task changes all regions on its way from the root to a leaf.
-A region that has been split stays full, so its tasks are one block that moves on by one row.
+Each new task changes all regions on its way from the root to a leaf, so everything is kept in arrays over regions and
+done for many at once: tasks wait to be written until the tree is looked at, and progress is computed when asked for.
+A region that has been split stays full, and its oldest task makes way for each new one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..sampling import pick, proportional
+
+MOST_WAITING = 10_000  # writes of tasks into regions; bounds the memory
 
 
 class RegionTree:
@@ -35,11 +38,11 @@ class RegionTree:
         self.n = 1
         self.axis, self.threshold, self.children = [-1], [0.0], [(0, 0)]
         self._low, self._high = np.zeros((1, dimension)), np.ones((1, dimension))
-        self._count = np.zeros(1, dtype=np.int64)
+        self._added = [0]  # tasks ever added to a region; they take the places of its block in turn
         self._tasks, self._returns = np.zeros((1, size + 1, dimension)), np.zeros((1, size + 1))
         self._progress, self._worst = np.zeros(1), np.full((1, dimension), 0.5)
-        half = size // 2
-        self._halves = np.concatenate([[0.0], np.full(size - half, 1 / (size - half)), np.full(half, -1 / half)])
+        self._waiting: list[tuple[int, int, list[float], float]] = []  # region, place, task and return to be written
+        self._changed: set[int] = set()  # regions whose progress and worst are out of date
 
     @property
     def low(self) -> np.ndarray:
@@ -51,10 +54,12 @@ class RegionTree:
 
     @property
     def progress(self) -> np.ndarray:
+        self._refresh()
         return self._progress[: self.n]
 
     @property
     def worst(self) -> np.ndarray:
+        self._refresh()
         return self._worst[: self.n]
 
     @property
@@ -63,34 +68,31 @@ class RegionTree:
 
     def tasks(self, region: int) -> tuple[np.ndarray, np.ndarray]:
         """The tasks [m, d] and returns [m] that a region remembers, oldest first."""
-        count = int(self._count[region])
-        return self._tasks[region, :count], self._returns[region, :count]
+        self._write()
+        added, block = self._added[region], self.size + 1
+        if added <= block:
+            return self._tasks[region, :added], self._returns[region, :added]
+        places = np.arange(added, added + block) % block
+        return self._tasks[region, places], self._returns[region, places]
 
     def path(self, x: list[float]) -> list[int]:
         """The regions that contain a point, from the root to its leaf."""
-        path, region = [0], 0
-        while self.axis[region] >= 0:
-            region = self.children[region][x[self.axis[region]] > self.threshold[region]]
+        axes, path, region = self.axis, [0], 0
+        while (axis := axes[region]) >= 0:
+            region = self.children[region][x[axis] > self.threshold[region]]
             path.append(region)
         return path
 
     def add(self, x: list[float], ret: float) -> int | None:
         """Remember a task in all its regions. The leaf, where it now holds more than ``size`` tasks."""
-        *parents, leaf = self.path(x)
-        if parents:
-            self._tasks[parents, :-1] = self._tasks[parents, 1:]
-            self._tasks[parents, -1] = x
-            returns = self._returns[parents]
-            returns[:, :-1] = returns[:, 1:]
-            returns[:, -1] = ret
-            self._returns[parents] = returns
-            self._progress[parents] = np.abs(returns @ self._halves)
-            self._worst[parents] = self._tasks[parents, returns.argmin(1)]
-        at = self._count[leaf]
-        self._tasks[leaf, at], self._returns[leaf, at] = x, ret
-        self._count[leaf] = at + 1
-        self._refresh(leaf)
-        return leaf if at == self.size else None
+        path, added, block = self.path(x), self._added, self.size + 1
+        for region in path:
+            self._waiting.append((region, added[region] % block, x, ret))
+            added[region] += 1
+        self._changed.update(path)
+        if len(self._waiting) > MOST_WAITING:
+            self._write()
+        return path[-1] if added[path[-1]] == block else None
 
     def drop(self, leaf: int, count: int) -> None:
         """Forget the oldest ``count`` tasks of a leaf."""
@@ -114,9 +116,7 @@ class RegionTree:
             tasks, returns = self.tasks(region)
             cut = [self.axis[region], self.threshold[region], *self.children[region]]
             box = {"low": self._low[region].tolist(), "high": self._high[region].tolist()}
-            # Sums over many regions at once round differently from sums over one, so progress is not computed anew.
-            kept = {"progress": float(self._progress[region]), "tasks": tasks.tolist(), "returns": returns.tolist()}
-            saved.append({**box, "cut": cut, **kept})
+            saved.append({**box, "cut": cut, "tasks": tasks.tolist(), "returns": returns.tolist()})
         return saved
 
     @classmethod
@@ -132,15 +132,15 @@ class RegionTree:
             tree.children[region] = (int(left), int(right))
             tasks = np.array(own["tasks"], dtype=np.float64).reshape(-1, dimension)
             tree._fill(region, tasks, np.array(own["returns"], dtype=np.float64))
-            tree._progress[region] = float(own["progress"])
         return tree
 
     def _append(self, low: np.ndarray, high: np.ndarray) -> int:
         if self.n == len(self._low):
-            for name in ("_low", "_high", "_count", "_tasks", "_returns", "_progress", "_worst"):
+            for name in ("_low", "_high", "_tasks", "_returns", "_progress", "_worst"):
                 array = getattr(self, name)
                 setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
         self._low[self.n], self._high[self.n] = low, high
+        self._added.append(0)
         self.axis.append(-1)
         self.threshold.append(0.0)
         self.children.append((0, 0))
@@ -150,17 +150,32 @@ class RegionTree:
     def _fill(self, region: int, tasks: np.ndarray, returns: np.ndarray) -> None:
         count = len(returns)
         self._tasks[region, :count], self._returns[region, :count] = tasks, returns
-        self._count[region] = count
+        self._added[region] = count
         if count:
-            self._refresh(region)
+            self._changed.add(region)
 
-    def _refresh(self, region: int) -> None:
-        tasks, returns = self.tasks(region)
-        if len(returns) > self.size:
-            self._progress[region] = abs(returns @ self._halves)
-        else:
-            self._progress[region] = progress(returns)
-        self._worst[region] = tasks[returns.argmin()]
+    def _write(self) -> None:
+        if self._waiting:
+            regions, places, tasks, returns = zip(*self._waiting)
+            at = list(regions), list(places)  # of two for one place the later is written last, and stays
+            self._tasks[at], self._returns[at] = tasks, returns
+            self._waiting.clear()
+
+    def _refresh(self) -> None:
+        self._write()
+        if not self._changed:
+            return
+        regions, block = np.array(sorted(self._changed)), self.size + 1
+        self._changed.clear()
+        added = np.array([self._added[region] for region in regions])
+        # Oldest first and the newest last, in the last of ``block`` columns.
+        places = (added % block)[:, None] + np.arange(block)
+        places -= block * (places >= block)
+        absent = np.arange(block) < (block - added)[:, None]
+        returns = self._returns[regions[:, None], places]
+        oldest_worst = np.where(absent, np.inf, returns).argmin(1)
+        self._worst[regions] = self._tasks[regions, places[np.arange(len(regions)), oldest_worst]]
+        self._progress[regions] = aligned_progress(np.where(absent, 0.0, returns)[:, 1:], np.minimum(added, self.size))
 
 
 def best_cut(
@@ -214,13 +229,17 @@ def best_cut(
 def progress(returns: np.ndarray) -> float:
     """|mean of the older half - mean of the newer half| of ``returns``, oldest first; 0 for fewer than three. Of an odd
     number the one in the middle counts as older."""
-    n = len(returns)
-    if n < 3:
-        return 0.0
-    half = n // 2
-    newer = float(np.add.reduce(returns[n - half :]))
-    older = float(np.add.reduce(returns[: n - half]))
-    return abs(older / (n - half) - newer / half)
+    return float(aligned_progress(returns[None], np.array([len(returns)]))[0])
+
+
+def aligned_progress(returns: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """float64[m]: `progress` of the last ``counts`` [m] of each row of ``returns`` [m, n], what comes before being 0.
+    A row's result does not depend on the other rows, to the last bit."""
+    half = counts // 2
+    newer = np.arange(returns.shape[1]) >= (returns.shape[1] - half)[:, None]
+    recent = np.where(newer, returns, 0.0).sum(1) / np.maximum(half, 1)
+    earlier = np.where(newer, 0.0, returns).sum(1) / np.maximum(counts - half, 1)
+    return np.where(counts < 3, 0.0, np.abs(earlier - recent))
 
 
 def masked_progress(masks: np.ndarray, returns: np.ndarray) -> np.ndarray:

@@ -136,9 +136,10 @@ class RIAC(BoxTeacher):
         return points, density, origins.tolist()
 
     def _density(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        tree, x = self._tree, points[:, None]
-        inside = ((x >= tree.low) & (x <= tree.high)).all(2)
-        away = np.square((x - tree.worst) / self.sigma).sum(2)
+        # Arrays of axes x points x regions: reducing the first axis costs a fraction of reducing the last.
+        tree, x = self._tree, points.T[:, :, None]
+        inside = ((x >= tree.low.T[:, None]) & (x <= tree.high.T[:, None])).all(0)
+        away = np.square((x - tree.worst.T[:, None]) / self.sigma[:, None, None]).sum(0)
         scale = float(np.prod(self.sigma * math.sqrt(2 * math.pi)))
         scale = scale if scale > SMALLEST else math.nan
         exploit = (1 - self.random_share - self.mutate_share) / (tree.high - tree.low).prod(1)
@@ -146,7 +147,7 @@ class RIAC(BoxTeacher):
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
-            full = self._tree.add(item.record, float(item.returns.mean()))
+            full = self._tree.add(item.record, item.mean)
             if full is not None:
                 self._split(full)
 

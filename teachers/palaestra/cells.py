@@ -6,6 +6,7 @@ explains no more than chance would. Axes without influence on the return are not
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,21 +78,21 @@ def _best(
     d, m = order.shape
     if m < 2 * LEAST:
         return None
-    own = returns[order[0]]
-    total = own.sum()
-    squares = own @ own
-    deviation = squares - total * total / m
+    own = returns[order]
+    squares = float(own[0] @ own[0])
+    own -= np.add.reduce(own[0]) / m
+    deviation = float(own[0] @ own[0])
     if deviation <= 1e-12 * squares:  # all equal, but for rounding
         return None
-    below = returns[order].cumsum(1)[:, LEAST - 1 : m - LEAST]
+    below = own.cumsum(1)[:, LEAST - 1 : m - LEAST]
     k = counts[LEAST - 1 : m - LEAST]
-    gain = (below - total * (k / m)) ** 2 * (m / (k * (m - k)))
+    gain = below * below * (m / (k * k[::-1]))
     x = columns[axes, order]
     left, right = x[:, LEAST - 1 : m - LEAST], x[:, LEAST : m - LEAST + 1]
     gain[right <= left] = 0.0  # equal coordinates cannot be parted
     axis, at = divmod(int(gain.argmax()), gain.shape[1])
-    best = gain[axis, at]
+    best = float(gain[axis, at])
     rest = max(deviation - best, 0.0)
-    if best <= 1e-12 * squares or best <= EVIDENCE * np.log(m * d) * rest / (m - 2):
+    if best <= 1e-12 * squares or best <= EVIDENCE * math.log(m * d) * rest / (m - 2):
         return None
     return axis, at + LEAST, float((left[axis, at] + right[axis, at]) / 2)

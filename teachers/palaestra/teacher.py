@@ -27,6 +27,7 @@ from .progress import Progress, add, ages_within, moments, progress
 
 EXHAUSTED = 0.0025  # with 1/20 of the record gain, half of the focus is given up
 RECORD_MEMORY = 20_000.0  # outcomes over which the record gain is forgotten
+TABLE = 2**17  # elements of the tables made when densities are computed
 FEWEST_VISITS = 3  # an arm with fewer outcomes counts as promising as the best one
 
 
@@ -65,10 +66,10 @@ class _Cube:
         self.scales, self.count = scales, 0
         self._use(np.zeros((0, dimension)), np.zeros((0, dimension)), np.zeros(0))
 
-    def add(self, record: Sequence[float], ret: float) -> None:
-        at = self.count % len(self.returns)
-        self.points[at], self.returns[at] = record, ret
-        self.count += 1
+    def add(self, records: Sequence[Sequence[float]], returns: Sequence[float]) -> None:
+        at = np.arange(self.count, self.count + len(returns)) % len(self.returns)
+        self.points[at], self.returns[at] = records, returns  # where a place comes twice, the later stays
+        self.count += len(returns)
 
     def fit(self, focus: _Focus, outcomes: int, margin: float) -> None:
         seen, at = min(self.count, len(self.returns)), self.count % len(self.returns)
@@ -92,8 +93,10 @@ class _Cube:
         return low + (self.high[cell] - low) * rng.random(low.shape)
 
     def density(self, points: np.ndarray) -> np.ndarray:
-        # Row by row, so that a large batch does not make a table of points x cells x axes.
-        return np.array([self._heights @ ((self.low <= x) & (x <= self.high)).all(1) for x in points])
+        # In parts, so that a large batch does not make a table of axes x points x cells.
+        most, low, high = max(1, TABLE // self.low.size), self.low.T[:, None], self.high.T[:, None]
+        parts = (points[i : i + most].T[:, :, None] for i in range(0, len(points), most))
+        return np.concatenate([((low <= x) & (x <= high)).all(0) @ self._heights for x in parts])
 
     def save(self) -> dict[str, Any]:
         n = min(self.count, len(self.returns))
@@ -119,9 +122,10 @@ class _List:
         self.keep = np.exp(-1 / scales)
         self.chances = np.full(n, 1 / n)
 
-    def add(self, record: int, ret: float) -> None:
-        add(self.sums, record, ret, self.keep)
-        self.visits[record] += 1
+    def add(self, records: Sequence[int], returns: Sequence[float]) -> None:
+        for arm, ret in zip(records, returns):
+            add(self.sums, arm, ret, self.keep)
+            self.visits[arm] += 1
 
     def fit(self, focus: _Focus, outcomes: int, margin: float) -> None:
         tried = np.flatnonzero(self.visits >= FEWEST_VISITS)
@@ -263,8 +267,7 @@ class Palaestra(Teacher):
         return self.domain.arm(task) if isinstance(self.domain, Arms) else self.domain.encode(task).tolist()
 
     def _learn(self, evidence: list[Evidence]) -> None:
-        for item in evidence:
-            self._places.add(item.record, float(item.returns.sum()) / len(item.returns))
+        self._places.add([item.record for item in evidence], [item.mean for item in evidence])
         self._waiting += len(evidence)
         if self._waiting >= self._due:
             self._places.fit(self._focus, self._waiting, self.margin)

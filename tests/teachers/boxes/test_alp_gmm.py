@@ -44,12 +44,16 @@ def test_a_window_forgets_the_oldest_task():
 def test_the_nearest_task_is_that_of_a_search_over_all(limit):
     rng = np.random.default_rng(0)
     memory, tasks, returns = TaskMemory(3, limit), rng.random((600, 3)), rng.random(600)
-    for i in range(600):
-        if i:
-            first = 0 if limit is None else max(0, i - limit)
-            expected = first + int(np.square(tasks[first:i] - tasks[i]).sum(1).argmin())
-            assert memory.nearest(tasks[i]) == returns[expected]
-        memory.add(tasks[i], returns[i])
+    parts = np.split(np.arange(600), [1, 3, 40, 41, 150, 151])
+    found = np.concatenate([memory.add(tasks[part], returns[part]) for part in parts])
+    assert np.isnan(found[0])
+    for i in range(1, 600):
+        first = 0 if limit is None else max(0, i - limit)
+        assert found[i] == returns[first + int(np.square(tasks[first:i] - tasks[i]).sum(1).argmin())]
+    copy = TaskMemory.restore(memory.save(), 3, limit)
+    more = rng.random((70, 3))
+    assert np.array_equal(copy.add(more, returns[:70]), memory.add(more, returns[:70]))
+    assert copy.save() == memory.save()
 
 
 def test_a_window_bounds_what_is_stored():
