@@ -87,5 +87,6 @@ TABLE = Table(
     length="training steps",
     score="sums solved",
     x="attempts",
+    curve="held-out sums solved",
     seeds=3,
 )

@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from ..teachers.benchmarks.statistics import Line, mean_curve
 from ..teachers.benchmarks.table import UNIFORM, Table
 from .bench_teachers import spread, verdict
-from .report_plots import FAINT, INK, MISSING, _svg
+from .report_plots import FAINT, INK, MISSING, as_svg
 
 TEMPLATE = Path(__file__).with_name("bench_teachers.html")
 ORACLE = "oracle"
@@ -139,11 +139,11 @@ def _curves(table: Table, rows: Sequence[Record], settings: Sequence[str], order
             axes.set_xlabel(table.x)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0"))
             axes.grid(axis="y", color=MISSING)
-            if table.percent or table.name == "T4":
+            if table.curve_percent:
                 axes.set_ylim(-0.02, 1.02)
                 axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-            if table.name == "T2":
-                axes.set(xscale="log", yscale="log", ylabel="us per task")
+            if table.logarithmic:
+                axes.set(xscale="log", yscale="log")
         for axes in grid[len(panels) :]:
             axes.remove()
         labels = {
@@ -153,7 +153,7 @@ def _curves(table: Table, rows: Sequence[Record], settings: Sequence[str], order
             labels.values(), labels.keys(), loc="outside lower center", ncols=min(5, len(labels)), frameon=False
         )
 
-    return _svg(draw, (9.5, 2.5 * height + 0.6))
+    return as_svg(draw, (9.5, 2.5 * height + 0.6))
 
 
 def _maps(rows: Sequence[Record], setting: str, order: Sequence[str]) -> str:
@@ -197,7 +197,7 @@ def _filmstrips(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> st
             spine.set_visible(False)
         axes.tick_params(length=0)
 
-    return _svg(draw, (9.5, 0.6 + 1.5 * len(found)))
+    return as_svg(draw, (9.5, 0.6 + 1.5 * len(found)))
 
 
 def _bands(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> str:
@@ -216,4 +216,4 @@ def _bands(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> str:
         for axes in grid[len(found) :]:
             axes.remove()
 
-    return _svg(draw, (9.5, 0.4 + 1.1 * height))
+    return as_svg(draw, (9.5, 0.4 + 1.1 * height))

@@ -88,7 +88,7 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
         axes.grid(axis="y", color=MISSING)
         axes.legend(**BESIDE)
 
-    return _svg(draw, (9.5, 3.4))
+    return as_svg(draw, (9.5, 3.4))
 
 
 def training_heat(proposals: Sequence[Row]) -> str:
@@ -109,7 +109,7 @@ def training_heat(proposals: Sequence[Row]) -> str:
         _heat(figure, axes, share, edges, "viridis", "success", highest=1.0)
         _difficulty_ticks(axes)
 
-    return _svg(draw, (9.5, 2.9))
+    return as_svg(draw, (9.5, 2.9))
 
 
 def sampled_heats(proposals: Sequence[Row]) -> str:
@@ -150,7 +150,7 @@ def sampled_heats(proposals: Sequence[Row]) -> str:
         for axes in grid[len(panels) :]:
             axes.remove()
 
-    return _svg(draw, (9.5, 2.4 * math.ceil(len(panels) / 2)))
+    return as_svg(draw, (9.5, 2.4 * math.ceil(len(panels) / 2)))
 
 
 def pass_at_k_lines(metrics: Sequence[Row]) -> str:
@@ -176,7 +176,7 @@ def pass_at_k_lines(metrics: Sequence[Row]) -> str:
         axes.grid(axis="y", color=MISSING)
         axes.legend(*(part[::-1] for part in axes.get_legend_handles_labels()), **BESIDE)
 
-    return _svg(draw, (9.5, 3.0))
+    return as_svg(draw, (9.5, 3.0))
 
 
 def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> str:
@@ -207,10 +207,10 @@ def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> str:
         for axes in grid[len(found) :]:
             axes.remove()
 
-    return _svg(draw, (9.5, 2.1 * math.ceil(len(found) / 3)))
+    return as_svg(draw, (9.5, 2.1 * math.ceil(len(found) / 3)))
 
 
-def _svg(draw: Callable[[Figure], None], inches: tuple[float, float]) -> str:
+def as_svg(draw: Callable[[Figure], None], inches: tuple[float, float]) -> str:
     """The figure that ``draw`` fills, as an SVG element that scales with the page and is the same in every process."""
     with mpl.rc_context({**STYLE, "svg.hashsalt": draw.__qualname__}):
         figure = Figure(figsize=inches, layout="constrained")

@@ -108,6 +108,7 @@ TABLE = Table(
     length="batches of 64",
     score="mean success",
     x="attempts",
+    curve="mean success",
     seeds=20,
     own=frozenset({"oracle"}),
 )

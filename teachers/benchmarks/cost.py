@@ -90,7 +90,10 @@ TABLE = Table(
     length="tasks",
     score="us per task in the end",
     x="tasks seen",
+    curve="us per task",
     seeds=1,
     percent=False,
     lower=True,
+    curve_percent=False,
+    logarithmic=True,
 )

@@ -153,6 +153,7 @@ TABLE = Table(
     length="episodes",
     score="cells mastered",
     x="episodes",
+    curve="cells mastered",
     seeds=10,
     own=frozenset({"oracle"}),
 )

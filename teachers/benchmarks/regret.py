@@ -30,6 +30,7 @@ TABLE = Table(
     length="mazes",
     score="rank correlation with regret",
     x="",
+    curve="",
     seeds=5,
     percent=False,
 )

@@ -186,6 +186,7 @@ TABLE = Table(
     length="attempts",
     score="attempts to 80 %",
     x="attempts",
+    curve="mean success",
     seeds=10,
     percent=False,
     lower=True,

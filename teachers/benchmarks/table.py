@@ -56,9 +56,10 @@ class Table:
         kinds: of teachers that fit the table; none where it does not compare teachers.
         length: what ``--episodes`` counts here, with the default of each setting under "length" in its options.
         score: what the score is called.
-        percent: whether it is a share.
+        percent, curve_percent: whether score and curve are shares.
         lower: whether less is better.
-        x: what the curve's horizontal axis is.
+        logarithmic: whether the curve spans powers of ten, so that both axes are drawn in these.
+        x, curve: what the curve's horizontal and vertical axis are.
         seeds: by default.
         own: teachers of this table only; see `Own`. Only their names matter here.
     """
@@ -73,9 +74,12 @@ class Table:
     length: str
     score: str
     x: str
+    curve: str
     seeds: int
     percent: bool = True
     lower: bool = False
+    curve_percent: bool = True
+    logarithmic: bool = False
     own: frozenset[str] = frozenset()
 
     def fits(self, teacher: str) -> bool:
