@@ -1,0 +1,159 @@
+"""palaestra/Hangman-v0: find a hidden word letter by letter before the misses run out."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..game import Game, Transition
+from ..param_space import IntAxis, ParamSpace
+from ..registration import register
+from .words import WORDS
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Hanging:
+    """The hidden word, the misses that lose, the letters tried and the words guessed in vain so far."""
+
+    secret: str
+    lives: int
+    tried: str = ""
+    wrong: tuple[str, ...] = ()
+
+    @property
+    def pattern(self) -> str:
+        """The word with "_" for each letter that was not tried yet."""
+        return "".join([letter if letter in self.tried else "_" for letter in self.secret])
+
+    @property
+    def misses(self) -> int:
+        return len(self.wrong) + sum([letter not in self.secret for letter in self.tried])
+
+
+class Hangman(Game):
+    """Find a hidden English word letter by letter.
+
+    Description:
+        A common English word is hidden. A letter that it has is shown wherever it stands; a letter that it does not
+        have, or a wrong guess of the whole word, is a miss. The oracle knows the list of 2,800 words and tries the
+        letter that most of the words have that still fit; a word that it does not find in time is not asked.
+
+    Parameters:
+        length (4 to 8): letters of the word.
+        lives (7 to 5, harder downwards): with so many misses the game is lost.
+
+    Observation:
+        Text: the rules first, then ``_ a _ e; misses: 2 of 7; tried: a e i o`` after each turn.
+
+    Actions:
+        Text with one letter or the whole word, read as ``answer_format`` says.
+
+    Reward:
+        1 when the whole word is shown or guessed, 0 otherwise. Of the easiest words, letters in random order find 0.02
+        by chance, and letters in the order of their frequency, whatever the answers, a sixth.
+
+    Termination:
+        When the word is found, or with the last miss. A letter tried before, or an answer that cannot be read, uses up
+        one of 30 turns, after which the episode is truncated. ``info["progress"]`` is the share of the word shown.
+
+    Source:
+        The pencil-and-paper game; the list of words is this project's own.
+    """
+
+    param_space = ParamSpace([IntAxis("length", 4, 8), IntAxis("lives", 5, 7, harder="down")])
+    max_turns = 30
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Hanging:
+        words = WORDS[params["length"]]
+        while True:
+            secret = words[int(rng.random() * len(words))]
+            if misses_of_oracle(secret) < params["lives"]:
+                return Hanging(secret, params["lives"])
+
+    def content_of(self, episode: Hanging) -> str:
+        return episode.secret
+
+    def solver_cost(self, episode: Hanging) -> float:
+        """Games that letters in random order need for one that is won."""
+        letters = len(set(episode.secret))
+        return math.comb(26, letters) / math.comb(letters + episode.lives - 1, letters)
+
+    def observe(self, state: Hanging) -> str:
+        if state.tried or state.wrong:
+            tried = " ".join((*state.tried, *state.wrong))
+            return f"{' '.join(state.pattern)}; misses: {state.misses} of {state.lives}; tried: {tried}"
+        return (
+            f"Find my English word of {len(state.secret)} letters. Name one letter a turn: I show you where the word "
+            "has it. A letter that it does not have is a miss. You may also guess the whole word; a wrong guess is a "
+            f"miss too. With {state.lives} misses you lose. Answer with one letter, or with the whole word."
+        )
+
+    def act(self, state: Hanging, action: str) -> Transition:
+        said = action[:32].lower()
+        if len(said) not in (1, len(state.secret)) or not all([letter in _LETTERS for letter in said]):
+            error = f"Answer with one letter from a to z, or with a word of {len(state.secret)} letters."
+        elif said in state.tried or said in state.wrong:
+            error = f"You have tried {said} before; choose another."
+        else:
+            error = None
+        if error:
+            return Transition(state, progress=_progress(state), action_error=error)
+        if len(said) == 1:
+            after = Hanging(state.secret, state.lives, state.tried + said, state.wrong)
+        elif said == state.secret:
+            after = Hanging(said, state.lives, "".join(dict.fromkeys(state.tried + said)), state.wrong)
+        else:
+            after = Hanging(state.secret, state.lives, state.tried, (*state.wrong, said))
+        progress = _progress(after)
+        won = progress == 1.0
+        return Transition(after, done=won or after.misses >= state.lives, success=won, progress=progress)
+
+    def oracle(self, state: Hanging) -> str:
+        return _next_try(state.pattern, state.tried, state.wrong)
+
+
+@functools.cache
+def misses_of_oracle(secret: str) -> int:
+    """Misses that the oracle has on the way to ``secret``."""
+    state = Hanging(secret, 0)
+    while True:
+        said = _next_try(state.pattern, state.tried, ())
+        if said == secret or "_" not in state.pattern:
+            return state.misses
+        state = Hanging(secret, 0, state.tried + said)
+
+
+def _progress(state: Hanging) -> float:
+    return sum([letter in state.tried for letter in state.secret]) / len(state.secret)
+
+
+@functools.lru_cache(maxsize=16384)
+def _next_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
+    """The only word of the list that fits, or the letter that most of those that fit have."""
+    left = _fitting(pattern, tried)
+    if wrong:
+        left = tuple(word for word in left if word not in wrong)
+    if len(left) < 2:
+        return min(left)
+    counts = dict.fromkeys(_LETTERS, 0)
+    for word in left:
+        for letter in set(word).difference(tried):
+            counts[letter] += 1
+    return max(_LETTERS, key=counts.__getitem__)
+
+
+@functools.lru_cache(maxsize=16384)
+def _fitting(pattern: str, tried: str) -> tuple[str, ...]:
+    """The words of the list that fit: letters tried stand where ``pattern`` shows them and nowhere else."""
+    other = f"[^{tried}]" if tried else "."
+    return tuple(filter(re.compile(pattern.replace("_", other)).fullmatch, WORDS[len(pattern)]))
+
+
+register("palaestra/Hangman-v0", f"{__name__}:Hangman")

@@ -1,0 +1,214 @@
+"""palaestra/Wordle-v0: find a hidden word from the colours of each guess's letters."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..drawing import Cell, board
+from ..game import Game, Transition
+from ..param_space import IntAxis, ParamSpace
+from ..registration import register
+from .words import WORDS
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_FILLS = {"g": "#6aaa64", "y": "#c9b458", ".": "#787c7e"}
+# Of the words that are left, at most so many are weighed as the next guess, each against at most so many; where none of
+# them splits the rest well enough, so many words of the whole list too.
+_WEIGHED, _AGAINST, _PROBES = 16, 48, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Guessed:
+    """The hidden word, what of it was shown at the start ("_" for the rest), the number of guesses, and the guesses so
+    far with their colours."""
+
+    secret: str
+    shown: str
+    guesses: int
+    past: tuple[tuple[str, str], ...] = ()
+
+
+class Wordle(Game):
+    """Find a hidden English word.
+
+    Description:
+        A common English word is hidden; some of its letters may be shown. Each guess, which may be any letters, is
+        answered with a colour for each of its letters: g where it stands at the right place, y where it occurs at
+        another place, "." where it does not. A letter that the guess has more often than the word gets g and y only
+        as often as the word has it: first where it is right, then from the left. The oracle knows the list of 2,800
+        words; what it does not find in time is not asked.
+
+    Parameters:
+        length (4 to 8): letters of the word.
+        given (2 to 0, harder downwards): letters shown at the start.
+        guesses (8 to 5, harder downwards): guesses that there are.
+
+    Observation:
+        Text: the rules first, then each guess with its colours below, both with spaces between the letters.
+
+    Actions:
+        Text with one word of the right length, in letters a to z, read as ``answer_format`` says.
+
+    Reward:
+        1 when the word is met, 0 otherwise, however near the last guess.
+
+    Termination:
+        When the word is met. Truncated after the last guess. An unreadable guess counts as one.
+        ``info["progress"]`` is the largest share of letters that a guess had at the right place.
+
+    Source:
+        Josh Wardle's game of 2021; the list of words is this project's own.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("length", 4, 8),
+            IntAxis("given", 0, 2, harder="down"),
+            IntAxis("guesses", 5, 8, harder="down"),
+        ]
+    )
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Guessed:
+        length, given = params["length"], params["given"]
+        words = WORDS[length]
+        while True:
+            which, *order = rng.random(1 + length).tolist()
+            secret = words[int(which * len(words))]
+            kept = sorted(range(length), key=order.__getitem__)[:given]
+            shown = "".join(letter if place in kept else "_" for place, letter in enumerate(secret))
+            state = Guessed(secret, shown, params["guesses"])
+            if _in_time(state):
+                return state
+
+    def content_of(self, episode: Guessed) -> str:
+        return episode.secret
+
+    def turn_limit(self, state: Guessed) -> int:
+        return state.guesses
+
+    def solver_cost(self, episode: Guessed) -> float:
+        """Letters of all the words that fit what is shown."""
+        return len(episode.secret) * len(_left(episode))
+
+    def observe(self, state: Guessed) -> str:
+        if state.past:
+            guess, marks = state.past[-1]
+            return f"{' '.join(guess)}\n{' '.join(marks)}"
+        length = len(state.secret)
+        shown = "" if set(state.shown) == {"_"} else f" It has these letters: {' '.join(state.shown)}"
+        return (
+            f"Find my English word of {length} letters in at most {state.guesses} guesses. I mark each letter of a "
+            "guess: g = this letter at this place; y = this letter, but at another place; . = not in the word, or not "
+            f"that often. A guess may be any {length} letters.{shown}\nAnswer with {length} letters, without spaces."
+        )
+
+    def act(self, state: Guessed, action: str) -> Transition:
+        guess = action[:32].lower()
+        if len(guess) != len(state.secret) or not _LETTERS.issuperset(guess):
+            error = f"A guess is exactly {len(state.secret)} letters from a to z."
+            return Transition(state, progress=_progress(state), action_error=error)
+        after = Guessed(state.secret, state.shown, state.guesses, (*state.past, (guess, colours(state.secret, guess))))
+        won = guess == state.secret
+        return Transition(after, done=won, success=won, progress=_progress(after))
+
+    def oracle(self, state: Guessed) -> str:
+        return _choose(_left(state), state.guesses - len(state.past))
+
+    def draw(self, episode: Guessed) -> np.ndarray:
+        rows = [
+            [Cell(letter.upper(), _FILLS[mark], "white") for letter, mark in zip(guess, marks)]
+            for guess, marks in episode.past
+        ]
+        shown = [Cell(letter.strip("_").upper()) for letter in episode.shown]
+        return board([shown, *rows, *([Cell()] * len(shown) for _ in range(episode.guesses - len(rows)))])
+
+
+def colours(secret: str, guess: str) -> str:
+    """A character for each letter of ``guess``: "g", "y" or "."; both words are of one length."""
+    marks, rest = [], []
+    for hidden, letter in zip(secret, guess):
+        if hidden == letter:
+            marks.append("g")
+        else:
+            marks.append(".")
+            rest.append(hidden)
+    for place, letter in enumerate(guess):
+        if marks[place] == "." and letter in rest:
+            marks[place] = "y"
+            rest.remove(letter)
+    return "".join(marks)
+
+
+def _progress(state: Guessed) -> float:
+    return max([marks.count("g") for _, marks in state.past], default=0) / len(state.secret)
+
+
+def _left(state: Guessed) -> tuple[str, ...]:
+    """The words of the list that fit what is known."""
+    left = _fitting(state.shown)
+    for guess, marks in state.past:
+        left = _sifted(left, guess).get(marks, ())
+    return left
+
+
+@functools.lru_cache(maxsize=8192)
+def _fitting(shown: str) -> tuple[str, ...]:
+    return tuple(filter(re.compile(shown.replace("_", ".")).fullmatch, WORDS[len(shown)]))
+
+
+@functools.lru_cache(maxsize=8192)
+def _sifted(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, ...]]:
+    """The words by the colours that ``guess`` would get."""
+    groups: dict[str, list[str]] = {}
+    for word in words:
+        groups.setdefault(colours(word, guess), []).append(word)
+    return {marks: tuple(group) for marks, group in groups.items()}
+
+
+@functools.lru_cache(maxsize=8192)
+def _choose(left: tuple[str, ...], turns: int) -> str:
+    """The next guess: of some of the words ``left``, the one whose commonest colours leave the fewest of them.
+
+    Any word of the list may serve where the words left cannot all be tried in the ``turns``.
+    """
+    if len(left) < 3:
+        return min(left)
+    against = _some(left, _AGAINST)
+    worst, guess = min((_commonest(word, against), word) for word in _some(left, _WEIGHED))
+    if worst >= turns:
+        probes = _some(WORDS[len(guess)], _PROBES)
+        other, probe = min((_commonest(word, against), word) for word in probes)
+        guess = probe if other < worst else guess
+    return guess
+
+
+def _commonest(guess: str, words: Sequence[str]) -> int:
+    counts: dict[str, int] = {}
+    for word in words:
+        marks = colours(word, guess)
+        counts[marks] = counts.get(marks, 0) + 1
+    return max(counts.values())
+
+
+def _some(words: Sequence[str], most: int) -> Sequence[str]:
+    """At most ``most`` of the words, evenly spaced."""
+    return words[:: -(-len(words) // most)]
+
+
+def _in_time(state: Guessed) -> bool:
+    left = _fitting(state.shown)
+    for turn in range(state.guesses):
+        guess = _choose(left, state.guesses - turn)
+        if guess == state.secret:
+            return True
+        left = _sifted(left, guess)[colours(state.secret, guess)]
+    return False
+
+
+register("palaestra/Wordle-v0", f"{__name__}:Wordle")
