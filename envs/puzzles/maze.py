@@ -1,0 +1,218 @@
+"""palaestra/Maze-v0: a shortest way through a maze drawn in text."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..drawing import Cell, board
+from ..param_space import FloatAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .directions import DIRECTIONS, read_directions
+
+_WALL, _FLOOR, _START, _GOAL = b"#.SG"
+# In a drawing as a binary number, a place is 1 where one can stand.
+_PASSABLE = bytes(ord("1" if chr(code) in ".SG" else "0") for code in range(256))
+
+
+class Labyrinth(NamedTuple):
+    """A maze as text, rows of characters separated by spaces, with the places of start and goal in it.
+
+    ``stride`` is the distance of a place from the one below it; ``way`` is a shortest way, in letters.
+    """
+
+    text: str
+    stride: int
+    start: int
+    goal: int
+    way: str
+
+
+class Maze(Question):
+    """Find a shortest way through a maze.
+
+    Description:
+        The maze has size x size rooms with walls between them; some walls have a door. At first exactly one way leads
+        from each room to each other one; then more doors are opened, which makes loops. Start and goal lie at least
+        four moves apart. There is always a way, and any shortest one is right.
+
+    Parameters:
+        size (3 to 14): rooms along one side; the drawing has 2 * size + 1 rows and columns.
+        loops (0.0 to 0.2): about the share of the closed inner walls that is opened.
+
+    Observation:
+        Text: the maze in rows of characters separated by spaces, ``#`` for wall, ``S`` for the start, ``G`` for the
+        goal.
+
+    Actions:
+        Text with the moves as letters, ``RRDDLL`` (or as words, ``right right down``), read as ``answer_format`` says.
+
+    Reward:
+        1 for a way from start to goal that no other way undercuts in length, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Mazes by randomised depth-first search, the "recursive backtracker"; generated here.
+    """
+
+    param_space = ParamSpace([IntAxis("size", 3, 14), FloatAxis("loops", 0.0, 0.2)])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        size, loops = params["size"], params["loops"]
+        plan = _plan(size)
+        places, doors, orders, stride = plan.places, plan.doors, plan.orders, plan.stride
+        rooms = len(places)
+        extra = round(loops * len(doors))
+        draws = rng.random(rooms + 6 + extra).tolist()
+        start = int(draws[rooms] * rooms)
+        # Depth first: the room pushed last is entered next, unless it was entered before.
+        grid = bytearray(plan.blank)
+        parent = [-1] * rooms
+        stack = [(start, start, places[start])]
+        while stack:
+            room, origin, door = stack.pop()
+            if parent[room] < 0:
+                parent[room] = origin
+                grid[door] = _FLOOR
+                stack += orders[room][int(draws[room] * 24)]
+        for u in draws[rooms + 6 :]:
+            grid[doors[int(u * len(doors))]] = _FLOOR
+        near = (0, 1, -1, size, -size)
+        for u in draws[rooms + 1 : rooms + 6]:
+            goal = int(u * rooms)
+            if goal - start not in near:
+                break
+        else:
+            goal = (start + size + 2) % rooms
+        begin, end = places[start], places[goal]
+        grid[begin], grid[end] = _START, _GOAL
+        if extra:
+            way = _way(_flood(grid, stride, begin, end), stride, end)
+        else:
+            # There is but one, along the tree of the search.
+            back = [goal]
+            while goal != start:
+                goal = parent[goal]
+                back.append(goal)
+            way = "".join([plan.moves[after - before] for after, before in itertools.pairwise(back)][::-1])
+        text = grid.decode()
+        return Task(
+            f"Find a shortest way from S to G in this maze, where # is wall.\n{text}\n"
+            "Each move goes one character up, down, left or right (U, D, L, R). "
+            "Answer with the moves on one line, such as RRDDLU.",
+            None,
+            solution=way,
+            content=text,
+            data=Labyrinth(text, stride, begin, end, way),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        maze: Labyrinth = task.data
+        moves = read_directions(answer)
+        if moves is None:
+            return rejected("The answer must consist of moves U, D, L, R alone, such as RRDDLU.")
+        if len(moves) > len(maze.way):
+            return Verdict(0.0, False, feedback=f"{len(moves)} moves are more than a shortest way has.")
+        place, text, steps = maze.start, maze.text, _steps(maze.stride)
+        for count, move in enumerate(moves, start=1):
+            place += steps[move]
+            if text[place] == "#":
+                return Verdict(0.0, False, feedback=f"Move {count} runs into a wall.")
+        if place != maze.goal:
+            return Verdict(0.0, False, feedback="The way does not end at G.")
+        return CORRECT
+
+    def solution_steps(self, task: Task) -> list[str]:
+        maze: Labyrinth = task.data
+        place, steps, lines = maze.start, _steps(maze.stride), []
+        for move, run in itertools.groupby(maze.way):
+            count = len(list(run))
+            place += count * steps[move]
+            row, column = place // maze.stride + 1, place % maze.stride // 2 + 1
+            lines.append(f"{DIRECTIONS[move].capitalize()} {count} to row {row}, column {column}.")
+        return [*lines, maze.way]
+
+    def solver_cost(self, episode: Task) -> float:
+        """Places that a breadth-first search visits."""
+        text, stride, start, goal, _ = episode.data
+        return sum(layer.bit_count() for layer in _flood(text.encode(), stride, start, goal))
+
+    def draw(self, episode: Task) -> np.ndarray:
+        fills = {"#": "#4a4e69", ".": "#faf7f0", "S": "#8ecae6", "G": "#ffb703"}
+        rows = [row.split() for row in episode.data.text.split("\n")]
+        return board([[Cell(cell if cell in "SG" else "", fills[cell]) for cell in row] for row in rows], side=20)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What all mazes of one size share: rooms by number, places and doors by their index in the text.
+
+    ``orders`` has for each room and each of the 24 orders of directions what to visit next: (room, this room, the door
+    between them).
+    """
+
+    blank: bytes
+    stride: int
+    places: list[int]
+    doors: list[int]
+    orders: list[list[list[tuple[int, int, int]]]]
+    # By the difference of two neighbouring rooms.
+    moves: dict[int, str]
+
+
+@functools.lru_cache(maxsize=32)
+def _plan(size: int) -> _Plan:
+    width = 2 * size + 1
+    stride = 2 * width
+    solid, rooms = " ".join("#" * width), " ".join("#." * size + "#")
+    blank = "\n".join([solid, *[rooms, solid] * size]).encode()
+    places = [(2 * y + 1) * stride + 2 * (2 * x + 1) for y in range(size) for x in range(size)]
+    orders: list[list[list[tuple[int, int, int]]]] = []
+    for room, place in enumerate(places):
+        y, x = divmod(room, size)
+        ways = itertools.permutations([(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)])
+        inside = [[v * size + u for v, u in way if 0 <= v < size and 0 <= u < size] for way in ways]
+        orders.append([[(other, room, (place + places[other]) // 2) for other in order] for order in inside])
+    doors = sorted({door for order in orders for _, _, door in order[0]})
+    return _Plan(blank, stride, places, doors, orders, {size: "DD", -size: "UU", 1: "RR", -1: "LL"})
+
+
+@functools.lru_cache(maxsize=32)
+def _steps(stride: int) -> dict[str, int]:
+    return {"U": -stride, "D": stride, "L": -2, "R": 2}
+
+
+def _flood(grid: bytes | bytearray, stride: int, start: int, goal: int) -> list[int]:
+    """The places at 0, 1, 2, ... moves from ``start``, until ``goal`` is met; a set of places has a bit for each."""
+    free = int(grid[::-1].translate(_PASSABLE), 2)
+    front, end = 1 << start, 1 << goal
+    layers = [front]
+    while not front & end:
+        free ^= front
+        front = (front << 2 | front >> 2 | front << stride | front >> stride) & free
+        layers.append(front)
+    return layers
+
+
+def _way(layers: list[int], stride: int, goal: int) -> str:
+    """The moves to ``goal`` through the layers of `_flood`, found from their end."""
+    way, place, steps = [], goal, tuple(_steps(stride).items())
+    for layer in layers[-2::-1]:
+        for move, step in steps:
+            if layer >> place - step & 1:
+                way.append(move)
+                place -= step
+                break
+    return "".join(reversed(way))
+
+
+register("palaestra/Maze-v0", f"{__name__}:Maze")
