@@ -9,6 +9,7 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .precedence import joined, long_product, operations_of
 
 
 class Arithmetic(Question):
@@ -54,8 +55,16 @@ class Arithmetic(Question):
         ]
         operators = [operations[int(u * len(operations))] for u in draws[2 * terms : 3 * terms - 1]]
         operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
-        expression = " ".join(f"{o} {n}" for o, n in zip(["", *operators], map(str, numbers))).strip()
-        return Task(f"{expression} = ? (integer)", _value(numbers, operators), content=expression)
+        expression = joined(list(map(str, numbers)), operators)
+        data = (numbers, operators)
+        return Task(f"{expression} = ? (integer)", _value(numbers, operators), content=expression, data=data)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """One operation a line, products digit by digit."""
+        numbers, operators = task.data
+        done = operations_of(numbers, operators, lambda a, operator, b: _value([a, b], [operator]))
+        lines = [long_product(a, b) if o == "*" else f"{a} {o} {b} = {value}" for a, o, b, value in done]
+        return [*lines, self.oracle(task)]
 
 
 def _number(length: int, u: float) -> int:

@@ -67,7 +67,17 @@ class LinearEquation(Question):
                 continue
             equation = f"{_side(a, b)} = {_side(c, b + gap)}"
             form = "a fraction p/q" if fraction else "an integer"
-            return Task(f"Solve {equation}. Answer with {form}.", str(solution), content=equation)
+            return Task(
+                f"Solve {equation}. Answer with {form}.", str(solution), content=equation, data=(a, b, c, b + gap)
+            )
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """Equations with the same solution, each simpler than the one before."""
+        a, b, c, d = task.data
+        slope, gap = a - c, d - b
+        lines = [f"{_side(slope, b)} = {d}"] if c else []
+        lines += [f"{_side(slope, 0)} = {gap}", f"x = {gap} / {slope if slope > 0 else f'({slope})'}"]
+        return [*lines, self.oracle(task)]
 
 
 def _signed(u: float, size: int) -> int:

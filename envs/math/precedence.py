@@ -1,0 +1,56 @@
+"""Expressions such as ``7 + 2 * 3``, worked out one operation at a time in the order that precedence asks for.
+
+Goes in: the values, the operators between them, and what an operator does. Comes out: every operation with its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+
+def operations_of(
+    values: Sequence[Value], operators: Sequence[str], apply: Callable[[Value, str, Value], Value]
+) -> list[tuple[Value, str, Value, Value]]:
+    """The operations of ``values[0] operators[0] values[1] ...``: * and / from left to right, then + and -.
+
+    Args:
+        values: two or more.
+        operators: one of "+-*/" between each two values.
+        apply: what ``left operator right`` is.
+
+    Returns:
+        (left, operator, right, result) of each operation; the last result is the value of the expression.
+    """
+    left, waiting, done = list(values), list(operators), []
+    for binding in ("*/", "+-"):
+        place = 0
+        while place < len(waiting):
+            if waiting[place] not in binding:
+                place += 1
+                continue
+            operator = waiting.pop(place)
+            a, b = left[place : place + 2]
+            result = apply(a, operator, b)
+            left[place : place + 2] = [result]
+            done.append((a, operator, b, result))
+    return done
+
+
+def joined(values: Sequence[str], operators: Sequence[str]) -> str:
+    """The text of the expression: ``7 + 2 * 3``."""
+    return values[0] + "".join(f" {operator} {value}" for operator, value in zip(operators, values[1:]))
+
+
+def long_product(a: int, b: int) -> str:
+    """``345 * 27 = 345 * 20 + 345 * 7 = 6900 + 2415 = 9315``: a product of positive numbers by the digits of one."""
+    if sum(d != "0" for d in str(a)) < sum(d != "0" for d in str(b)):
+        a, b = b, a
+    digits = str(b)
+    parts = [int(digit) * 10 ** (len(digits) - 1 - i) for i, digit in enumerate(digits) if digit != "0"]
+    if len(parts) == 1:
+        return f"{a} * {b} = {a * b}"
+    split = " + ".join(f"{a} * {part}" for part in parts)
+    return f"{a} * {b} = {split} = {' + '.join(str(a * part) for part in parts)} = {a * b}"

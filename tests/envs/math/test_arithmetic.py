@@ -1,0 +1,69 @@
+"""The steps that lead to the answers of whole-number arithmetic and of linear equations, each a true statement."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import pytest
+from palaestra.envs.math.arithmetic import Arithmetic
+from palaestra.envs.math.linear_equation import LinearEquation
+from palaestra.envs.math.precedence import joined, long_product, operations_of
+
+
+def value(text: str) -> Fraction:
+    """By Python's own precedence, on text that is vetted first."""
+    assert re.fullmatch(r"[-0-9 .+*/()]+", text), text
+    return eval(re.sub(r"\d+", lambda number: f"Fraction({number[0]})", text), {"Fraction": Fraction})
+
+
+def test_products_and_quotients_come_first_and_then_all_goes_from_left_to_right():
+    done = operations_of([7, 2, 3, 4], ["-", "*", "+"], lambda a, o, b: {"-": a - b, "*": a * b, "+": a + b}[o])
+    assert done == [(2, "*", 3, 6), (7, "-", 6, 1), (1, "+", 4, 5)]
+    assert joined(["7", "2", "3"], ["-", "*"]) == "7 - 2 * 3"
+    values = [Fraction(n) for n in (8, 4, 2)]
+    assert operations_of(values, ["/", "/"], lambda a, _, b: a / b)[-1][3] == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "line"),
+    [
+        (345, 27, "345 * 27 = 345 * 20 + 345 * 7 = 6900 + 2415 = 9315"),
+        (27, 345, "345 * 27 = 345 * 20 + 345 * 7 = 6900 + 2415 = 9315"),
+        (12, 30, "12 * 30 = 360"),
+        (7, 8, "7 * 8 = 56"),
+    ],
+)
+def test_long_products_go_by_the_digits_of_the_number_with_fewer(a: int, b: int, line: str):
+    assert long_product(a, b) == line
+
+
+@pytest.mark.parametrize("operations", ["+", "+-", "+-*"])
+def test_every_step_of_arithmetic_is_true_and_the_last_gives_the_value_of_the_expression(operations: str):
+    env = Arithmetic(operations=operations)
+    for seed in range(60):
+        prompt, _ = env.reset(seed=seed)
+        *steps, answer = env.solution_steps(env.here())
+        for step in steps:
+            assert len({value(side) for side in step.split(" = ")}) == 1
+        assert len(steps) == len(re.findall(r" [-+*] ", prompt))
+        assert value(prompt.split(" = ?")[0]) == value(steps[-1].split(" = ")[-1]) == int(answer)
+
+
+def side(text: str, x: Fraction) -> Fraction:
+    """A side of an equation, with x put in."""
+    return value(re.sub(r"(\d*)x", lambda found: f"{found[1] or 1} * ({x})", text))
+
+
+def test_a_linear_equation_is_solved_by_equations_that_each_have_its_solution():
+    env = LinearEquation()
+    lengths = set()
+    for seed in range(120):
+        env.reset(seed=seed)
+        *steps, answer = env.solution_steps(env.here())
+        lengths.add(len(steps))
+        for step in steps:
+            left, right = step.split(" = ")
+            assert side(left, Fraction(answer)) == side(right, Fraction(answer))
+        assert steps[-1].startswith("x = ")
+    assert lengths == {2, 3}
