@@ -1,0 +1,147 @@
+"""palaestra/DecimalArithmetic-v0: decimals, exact where the result ends and rounded as stated where it may not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .precedence import joined, operations_of
+
+
+class DecimalArithmetic(Question):
+    """Compute an expression of decimals.
+
+    Description:
+        Positive decimals joined by +, -, * and at most one /; products and quotients bind first, all from left to
+        right. Without / the exact result is asked for; with it the result, rounded once at the end to ``places``
+        decimals, halves away from zero. The answer is never a whole number.
+
+    Parameters:
+        terms (2 to 5): how many numbers.
+        places (1 to 4): decimals of every number; the last is not 0.
+        digits (1 to 4): digits before the point, at most; one number has exactly this many.
+        operations ("+-", "+-*", "+-*/"): the operators that may occur; the hardest one listed occurs at least once.
+
+    Observation:
+        Text such as ``3.7 + 2.5 * 0.4 = ? Answer with the exact decimal.``
+
+    Actions:
+        Text with one number (``4.7``; trailing zeros do not matter), read as ``answer_format`` says.
+
+    Reward:
+        1 for the exact value, or for the exactly rounded value where rounding is asked for; 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School arithmetic; generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("terms", 2, 5),
+            IntAxis("places", 1, 4),
+            IntAxis("digits", 1, 4),
+            ChoiceAxis("operations", ("+-", "+-*", "+-*/")),
+        ]
+    )
+    verifier = "number"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        terms, places, operations = params["terms"], params["places"], params["operations"]
+        while True:
+            draws = rng.random(4 * terms + 1).tolist()
+            longest = int(draws[-1] * terms)
+            values = [
+                _number(params["digits"], places, draws[4 * i : 4 * i + 3], full=i == longest) for i in range(terms)
+            ]
+            # One division at most: it takes a place of its own, not its turn among the others.
+            common = operations.rstrip("/")
+            operators = [common[int(draws[4 * i + 3] * len(common))] for i in range(terms - 1)]
+            operators[int(draws[4 * terms - 1] * (terms - 1))] = operations[-1]
+            exact = operations_of(values, operators, _apply)[-1][3]
+            result = _rounded(exact, places) if "/" in operations else exact
+            if result.denominator > 1:
+                break
+        expression = joined([_decimal(value, places) for value in values], operators)
+        request = "Answer with the exact decimal."
+        if "/" in operations:
+            request = (
+                f"Round only the final result, to {_decimals(places)} (halves away from zero). "
+                "Answer with the rounded decimal."
+            )
+        return Task(
+            f"{expression} = ? {request}",
+            str(result),
+            solution=_text(result),
+            content=expression,
+            data=(values, operators, places),
+        )
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """One operation a line; what does not end as a decimal stands as a fraction."""
+        values, operators, places = task.data
+        done = operations_of(values, operators, _apply)
+        lines = [f"{_text(a)} {operator} {_text(b)} = {_text(result)}" for a, operator, b, result in done]
+        if "/" in operators:
+            lines.append(f"{_text(done[-1][3])} rounded to {_decimals(places)} = {self.oracle(task)}")
+        return [*lines, self.oracle(task)]
+
+
+def _decimals(places: int) -> str:
+    return "1 decimal" if places == 1 else f"{places} decimals"
+
+
+def _number(digits: int, places: int, draws: list[float], full: bool) -> Fraction:
+    """A decimal of exactly ``places`` decimals and of at most (``full``: exactly) ``digits`` digits before them."""
+    length = digits if full else 1 + int(draws[0] * digits)
+    low = 10 ** (length - 1) if full or length > 1 else 0
+    whole = low + int(draws[1] * (10**length - low))
+    # Tails from 1 to 10**places - 1 whose last digit is not 0: nine out of each ten.
+    index = int(draws[2] * 9 * 10 ** (places - 1))
+    tail = index // 9 * 10 + index % 9 + 1
+    return Fraction(whole * 10**places + tail, 10**places)
+
+
+def _apply(a: Fraction, operator: str, b: Fraction) -> Fraction:
+    if operator == "+":
+        return a + b
+    if operator == "-":
+        return a - b
+    return a * b if operator == "*" else a / b
+
+
+def _rounded(value: Fraction, places: int) -> Fraction:
+    """``value`` to ``places`` decimals, halves away from zero."""
+    scale = 10**places
+    units = (2 * abs(value.numerator) * scale + value.denominator) // (2 * value.denominator)
+    return Fraction(units if value > 0 else -units, scale)
+
+
+def _decimal(value: Fraction, places: int) -> str:
+    """``value``, a multiple of ``10**-places``, with exactly this many decimals."""
+    units = abs(value.numerator) * (10**places // value.denominator)
+    digits = str(units).rjust(places + 1, "0")
+    return f"{'-' * (value < 0)}{digits[:-places]}.{digits[-places:]}"
+
+
+def _text(value: Fraction) -> str:
+    """The shortest exact form: a whole number or a decimal where it ends, else ``(p/q)``."""
+    twos, rest = 0, value.denominator
+    while rest % 2 == 0:
+        twos, rest = twos + 1, rest // 2
+    fives = 0
+    while rest % 5 == 0:
+        fives, rest = fives + 1, rest // 5
+    if rest > 1:
+        return f"({value})"
+    return _decimal(value, max(twos, fives)) if value.denominator > 1 else str(value)
+
+
+register("palaestra/DecimalArithmetic-v0", f"{__name__}:DecimalArithmetic")

@@ -1,0 +1,118 @@
+"""palaestra/FractionArithmetic-v0: sums, differences, products and quotients of fractions."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .precedence import joined, operations_of
+
+
+class FractionArithmetic(Question):
+    """Compute an expression of fractions.
+
+    Description:
+        Positive fractions in lowest terms joined by +, -, * and /; products and quotients bind first, all from left to
+        right. The result is never a whole number.
+
+    Parameters:
+        terms (2 to 5): how many fractions.
+        size (9 to 99, log-spaced): the largest numerator and denominator.
+        operations ("*", "*/", "+-", "+-*/"): the operators that may occur; the hardest one listed occurs at least once.
+        form ("any", "lowest"): whether the answer may be any exact number, or must be a fraction in lowest terms.
+
+    Observation:
+        Text such as ``(3/4) - (5/6) * (1/2) = ? Answer with a fraction p/q.``
+
+    Actions:
+        Text with one number (``-7/12``; with form "any" also ``-14/24`` or ``0.75``), read as ``answer_format`` says.
+
+    Reward:
+        1 for the exact value in the form asked for, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School arithmetic; generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("terms", 2, 5),
+            IntAxis("size", 9, 99, log=True),
+            ChoiceAxis("operations", ("*", "*/", "+-", "+-*/")),
+            ChoiceAxis("form", ("any", "lowest")),
+        ]
+    )
+    verifier = "number"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        terms, size, operations = params["terms"], params["size"], params["operations"]
+        while True:
+            draws = rng.random(3 * terms).tolist()
+            values = [_fraction(draws[i], draws[terms + i], size) for i in range(terms)]
+            operators = [operations[int(u * len(operations))] for u in draws[2 * terms : 3 * terms - 1]]
+            operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
+            result = operations_of(values, operators, _apply)[-1][3]
+            if result.denominator > 1:
+                break
+        expression = joined([f"({value})" for value in values], operators)
+        lowest = params["form"] == "lowest"
+        form = "a fraction p/q in lowest terms" if lowest else "a fraction p/q"
+        data = (values, operators, lowest)
+        return Task(f"{expression} = ? Answer with {form}.", str(result), content=expression, data=data)
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        verdict = super().verify(task, answer)
+        if verdict.success and task.data[2] and "".join(answer.split()).lstrip("+") != task.reference:
+            return Verdict(0.0, False, feedback="The value is right, but it is not a fraction p/q in lowest terms.")
+        return verdict
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """One operation a line, with a common denominator or an inverted divisor."""
+        values, operators, _ = task.data
+        return [*(_line(*done) for done in operations_of(values, operators, _apply)), self.oracle(task)]
+
+
+def _fraction(u: float, v: float, size: int) -> Fraction:
+    """A fraction that is not whole, its numerator and denominator at most ``size``."""
+    denominator = 2 + int(u * (size - 1))
+    numerator = 1 + int(v * size)
+    # The next numerator that shares no factor; the last resort, one less than the denominator, never does.
+    while numerator <= size and math.gcd(numerator, denominator) > 1:
+        numerator += 1
+    return Fraction(numerator if numerator <= size else denominator - 1, denominator)
+
+
+def _apply(a: Fraction, operator: str, b: Fraction) -> Fraction:
+    if operator == "+":
+        return a + b
+    if operator == "-":
+        return a - b
+    return a * b if operator == "*" else a / b
+
+
+def _line(a: Fraction, operator: str, b: Fraction, result: Fraction) -> str:
+    """``(1/2) + (1/3) = 3/6 + 2/6 = 5/6``."""
+    if operator in "+-":
+        common = math.lcm(a.denominator, b.denominator)
+        p, q = a.numerator * (common // a.denominator), b.numerator * (common // b.denominator)
+        unreduced = p + q if operator == "+" else p - q
+        middle = f"{p}/{common} {operator} {q}/{common} = {unreduced}/{common}"
+    else:
+        other = b if operator == "*" else 1 / b
+        turned = "" if operator == "*" else f"({a}) * ({other}) = "
+        middle = f"{turned}{a.numerator * other.numerator}/{a.denominator * other.denominator}"
+    reduced = "" if middle.endswith(f" {result}") or middle == str(result) else f" = {result}"
+    return f"({a}) {operator} ({b}) = {middle}{reduced}"
+
+
+register("palaestra/FractionArithmetic-v0", f"{__name__}:FractionArithmetic")
