@@ -1,0 +1,93 @@
+"""palaestra/GcdLcm-v0: the greatest common divisor or the least common multiple of some numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+
+class GcdLcm(Question):
+    """Find a greatest common divisor or a least common multiple.
+
+    Description:
+        The numbers share a divisor of at least 11, and neither the answer nor 1 is among them.
+
+    Parameters:
+        largest (600 to 1000000, log-spaced): the largest number that may be given.
+        count (2 to 4): how many numbers.
+        ask ("gcd", "lcm"): what is asked for.
+
+    Observation:
+        Text such as ``What is the greatest common divisor of 252 and 144? Answer with an integer.``
+
+    Actions:
+        Text with one integer, read as ``answer_format`` says.
+
+    Reward:
+        1 for the exact value, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Euclid's Elements, book VII; generated here.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("largest", 600, 1_000_000, log=True), IntAxis("count", 2, 4), ChoiceAxis("ask", ("gcd", "lcm"))]
+    )
+    verifier = "integer"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        largest, count, ask = params["largest"], params["count"], params["ask"]
+        while True:
+            first, *rest = rng.random(count + 1).tolist()
+            # The larger the numbers, the larger both the divisor and what is left beside it: 106 and 5 at first, then
+            # 4330 and 230.
+            shared = 11 + int(first * (4.33 * math.sqrt(largest) - 10.0))
+            numbers = [shared * (2 + int(u * (largest // shared - 1))) for u in rest]
+            answer = math.gcd(*numbers) if ask == "gcd" else math.lcm(*numbers)
+            if len(set(numbers)) == count and answer not in numbers:
+                break
+        name = "greatest common divisor" if ask == "gcd" else "least common multiple"
+        given = f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+        return Task(
+            f"What is the {name} of {given}? Answer with an integer.",
+            answer,
+            content=f"{ask} {sorted(numbers)}",
+            data=(ask, numbers),
+        )
+
+    def solver_cost(self, episode: Task) -> float:
+        """The length of the solution written out."""
+        return float(sum(map(len, self.solution_steps(episode))))
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """Euclid's algorithm on the first two numbers, then on that result and the next number."""
+        ask, numbers = task.data
+        lines, value = [], numbers[0]
+        for number in numbers[1:]:
+            divisor = math.gcd(value, number)
+            lines += [*_euclid(value, number), f"gcd({value}, {number}) = {divisor}"]
+            if ask == "lcm":
+                multiple = math.lcm(value, number)
+                lines.append(f"lcm({value}, {number}) = {value} / {divisor} * {number} = {multiple}")
+            value = divisor if ask == "gcd" else multiple
+        return [*lines, self.oracle(task)]
+
+
+def _euclid(a: int, b: int) -> list[str]:
+    lines, big, small = [], max(a, b), min(a, b)
+    while small:
+        lines.append(f"{big} = {big // small} * {small} + {big % small}")
+        big, small = small, big % small
+    return lines
+
+
+register("palaestra/GcdLcm-v0", f"{__name__}:GcdLcm")

@@ -1,0 +1,143 @@
+"""palaestra/ModularArithmetic-v0: sums, products, powers and inverses modulo n."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .precedence import joined, operations_of
+
+# An operand: its text, its residue, and the base and exponent of a power (an exponent of -1 is the inverse).
+Operand = tuple[str, int, int, int]
+
+
+class ModularArithmetic(Question):
+    """Compute an expression modulo n.
+
+    Description:
+        Whole numbers, powers and inverses joined by +, - and *, with the usual precedence, taken modulo n. inv(a) is
+        the number from 1 to n - 1 with a * inv(a) = 1 modulo n; it exists in every task. Joining the operands always
+        leads out of the range from 0 to n - 1, so that there is something to reduce; the answer is never 0 or 1.
+
+    Parameters:
+        modulus (100 to 10000, log-spaced): the largest n; n is at least half of it.
+        terms (2 to 5): how many operands.
+        operations ("sums", "products", "inverses", "powers"): what may occur, each with all that stand before it; the
+            hardest one occurs at least once.
+
+    Observation:
+        Text such as ``(17 * 58 - 23) mod 97 = ? Answer with an integer from 0 to 96.``
+
+    Actions:
+        Text with one integer, read as ``answer_format`` says.
+
+    Reward:
+        1 for the residue from 0 to n - 1, 0 otherwise (also for another number of the same residue).
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Elementary number theory; generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("modulus", 100, 10000, log=True),
+            IntAxis("terms", 2, 5),
+            ChoiceAxis("operations", ("sums", "products", "inverses", "powers")),
+        ]
+    )
+    verifier = "integer"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        terms, kind = params["terms"], params["operations"]
+        while True:
+            draws = rng.random(4 * terms + 2).tolist()
+            most = params["modulus"]
+            n = most // 2 + 1 + int(draws[-1] * (most - most // 2))
+            chosen = int(draws[-2] * terms)
+            operands = [_operand(kind, i == chosen, n, *draws[3 * i : 3 * i + 3]) for i in range(terms)]
+            common = "+-" if kind == "sums" else "+-*"
+            operators = [common[int(u * len(common))] for u in draws[3 * terms : 4 * terms - 1]]
+            if kind == "products":
+                operators[int(draws[4 * terms - 1] * (terms - 1))] = "*"
+            value = operations_of([operand[1] for operand in operands], operators, _apply)[-1][3]
+            answer = value % n
+            if answer > 1 and answer != value:
+                break
+        expression = f"({joined([operand[0] for operand in operands], operators)}) mod {n}"
+        prompt = f"{expression} = ? Answer with an integer from 0 to {n - 1}."
+        if "inv" in expression:
+            prompt += f" inv(a) is the number from 1 to {n - 1} with a * inv(a) = 1 modulo {n}."
+        return Task(prompt, answer, content=expression, data=(operands, operators, n))
+
+    def solver_cost(self, episode: Task) -> float:
+        """The length of the solution written out."""
+        return float(sum(map(len, self.solution_steps(episode))))
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """Powers by repeated squaring, inverses by Euclid's algorithm, then one operation a line, each reduced."""
+        operands, operators, n = task.data
+        lines = []
+        for text, value, base, exponent in operands:
+            if exponent < 0:
+                lines += [*_euclid(base, n), f"{text} = {value}, as {base} * {value} = {base * value // n} * {n} + 1"]
+            elif exponent > 1:
+                lines += _squarings(base, exponent, n)
+        residues = [operand[1] for operand in operands]
+        for a, operator, b, _ in operations_of(residues, operators, lambda a, o, b: _apply(a, o, b) % n):
+            plain = _apply(a, operator, b)
+            reduced = "" if 0 <= plain < n else f" = {plain % n} (mod {n})"
+            lines.append(f"{a} {operator} {b} = {plain}{reduced}")
+        return [*lines, self.oracle(task)]
+
+
+def _operand(kind: str, hardest: bool, n: int, which: float, u: float, v: float) -> Operand:
+    base = 2 + int(u * (n - 2))
+    # Every kind that may occur is equally likely, except that the chosen operand is of the hardest.
+    kinds = {"inverses": ("plain", "inverses"), "powers": ("plain", "inverses", "powers")}.get(kind, ("plain",))
+    own = kinds[-1] if hardest else kinds[int(which * len(kinds))]
+    if own == "powers":
+        exponent = 3 + int(v * (n // 2))
+        return f"{base}^{exponent}", pow(base, exponent, n), base, exponent
+    if own == "inverses":
+        while math.gcd(base, n) > 1:
+            base = base + 1 if base < n - 1 else 2
+        value = pow(base, -1, n)
+        return f"inv({base})", value, base, -1
+    return str(base), base, base, 1
+
+
+def _apply(a: int, operator: str, b: int) -> int:
+    if operator == "*":
+        return a * b
+    return a + b if operator == "+" else a - b
+
+
+def _squarings(base: int, exponent: int, n: int) -> list[str]:
+    """``7^2 = 7^2 = 49``, ``7^5 = 49^2 * 7 = 16807 = 26 (mod 97)``: the exponent's binary digits from the left."""
+    lines, power, value = [], 1, base
+    for digit in f"{exponent:b}"[1:]:
+        odd = digit == "1"
+        plain = value * value * (base if odd else 1)
+        power = 2 * power + odd
+        lines.append(f"{base}^{power} = {value}^2{f' * {base}' * odd} = {plain} = {plain % n} (mod {n})")
+        value = plain % n
+    return lines
+
+
+def _euclid(a: int, n: int) -> list[str]:
+    lines, big, small = [], n, a
+    while small:
+        lines.append(f"{big} = {big // small} * {small} + {big % small}")
+        big, small = small, big % small
+    return lines
+
+
+register("palaestra/ModularArithmetic-v0", f"{__name__}:ModularArithmetic")

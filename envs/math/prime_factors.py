@@ -1,0 +1,119 @@
+"""palaestra/PrimeFactors-v0: a number as the product of its primes."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+_LARGEST = 500
+_POWER = re.compile(r"([0-9]{1,30})(?:\^([1-9][0-9]?|\{[1-9][0-9]?\}))?")
+# What is written for a product beside "*"; longer signs first.
+_TIMES = re.compile(r"\\cdot|\\times|[*,;x\u00d7\u00b7]")
+_MAX_FACTORS = 100
+
+
+class PrimeFactors(Question):
+    """Factor a number into primes.
+
+    Description:
+        The number is a product of primes that are drawn one by one, so some may be equal. By the uniqueness of the
+        factorisation there is one answer, up to the order of the factors.
+
+    Parameters:
+        factors (3 to 6): how many primes, counted with multiplicity.
+        prime (47 to 500, log-spaced): no prime is larger than this.
+
+    Observation:
+        Text such as ``Factor 360 into primes. Answer with a product such as 2^2 * 3 * 11.``
+
+    Actions:
+        Text with the primes, in any order, joined by * or by commas, equal ones repeated or as powers:
+        ``2^3 * 3^2 * 5``, ``2, 2, 2, 3, 3, 5``. The number itself and = may stand before. Read as ``answer_format``
+        says.
+
+    Reward:
+        1 for all the primes with their multiplicities, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The fundamental theorem of arithmetic; generated here.
+    """
+
+    param_space = ParamSpace([IntAxis("factors", 3, 6), IntAxis("prime", 47, _LARGEST, log=True)])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        primes = _primes()
+        among = bisect_right(primes, params["prime"])
+        factors = sorted(primes[int(u * among)] for u in rng.random(params["factors"]).tolist())
+        number = math.prod(factors)
+        return Task(
+            f"Factor {number} into primes. Answer with a product such as 2^2 * 3 * 11.",
+            factors,
+            solution=_product(factors),
+            content=str(number),
+            data=number,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        """Whether ``answer`` names each prime of the number as often as it divides it."""
+        head, equals, body = answer.rpartition("=")
+        given = _factors(body)
+        if given is None or (equals and head.strip() != str(task.data)):
+            return Verdict(
+                0.0, False, feedback="The answer must be a product of primes such as 2^2 * 3 * 11.", malformed=True
+            )
+        right = given == Counter(task.reference)
+        return Verdict(float(right), right, feedback="Correct." if right else "The answer is not correct.")
+
+    def solver_cost(self, episode: Task) -> float:
+        """The divisions of a plain search by primes, those that do not come out included."""
+        # It ends at the last but one prime, or at the root of the last one where that is larger.
+        *_, before, last = episode.reference
+        return len(episode.reference) + bisect_right(_primes(), max(before, math.isqrt(last)))
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """One division a line, the smallest prime first."""
+        lines, rest = [], task.data
+        for prime in task.reference[:-1]:
+            lines.append(f"{rest} = {prime} * {rest // prime}")
+            rest //= prime
+        return [*lines, f"{rest} is prime", self.oracle(task)]
+
+
+@functools.lru_cache(maxsize=1)
+def _primes() -> list[int]:
+    """The primes up to the largest that may occur."""
+    return [n for n in range(2, _LARGEST + 1) if all(n % d for d in range(2, math.isqrt(n) + 1))]
+
+
+def _product(factors: list[int]) -> str:
+    counts = Counter(factors)
+    return " * ".join(f"{prime}^{count}" if count > 1 else str(prime) for prime, count in counts.items())
+
+
+def _factors(text: str) -> Counter[int] | None:
+    """The factors that ``text`` lists, with multiplicity, or None where it is no list of numbers and powers."""
+    parts = _TIMES.split(text.replace("**", "^").strip(" []()$."), maxsplit=_MAX_FACTORS)
+    found: Counter[int] = Counter()
+    for part in parts:
+        match = _POWER.fullmatch(part.strip())
+        if match is None:
+            return None
+        found[int(match[1])] += int(match[2].strip("{}")) if match[2] else 1
+    return found
+
+
+register("palaestra/PrimeFactors-v0", f"{__name__}:PrimeFactors")
