@@ -1,0 +1,209 @@
+"""palaestra/Sequences-v0: go on with a number sequence that follows one of some stated rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+SHOWN = 6
+# From the easiest to the hardest, as the prompt states them.
+_RULES = {
+    "add": "each term is the previous one plus c",
+    "woven": "the terms at odd places grow by c each time, those at even places by d",
+    "affine": "each term is c times the previous one, plus d",
+    "growing": "the step from one term to the next grows by c each time",
+    "mixed": "each term is c times the previous one, plus d times the one before that",
+}
+
+
+class Sequences(Question):
+    """Find a later term of a number sequence.
+
+    Description:
+        Six terms are shown. They follow one of the rules that the prompt states, with whole-number constants, and all
+        of these rules that fit the six terms (whatever their constants) agree on the term asked for, so that there is
+        one answer.
+
+    Parameters:
+        rules ("add", "woven", "affine", "growing", "mixed"): the rule that may occur, with all that stand before it;
+            it is followed in half of the tasks.
+        size (20 to 1000, log-spaced): the largest absolute value of a first term and of a step.
+        ahead (1 to 5): how many places after the last shown term the answer stands.
+
+    Observation:
+        Text such as ``A sequence begins 3, 7, 11, 15, 19, 23. In it each term is ... What is the next term?``
+
+    Actions:
+        Text with one integer, read as ``answer_format`` says.
+
+    Reward:
+        1 for the term, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Number-series tests; here the rules are stated, as without them any continuation has a rule.
+    """
+
+    param_space = ParamSpace(
+        [ChoiceAxis("rules", tuple(_RULES)), IntAxis("size", 20, 1000, log=True), IntAxis("ahead", 1, 5)]
+    )
+    verifier = "integer"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        size, ahead = params["size"], params["ahead"]
+        rules = tuple(_RULES)[: tuple(_RULES).index(params["rules"]) + 1]
+        while True:
+            first, *draws = rng.random(6).tolist()
+            rule = rules[-1] if first < 0.5 else rules[int((2 * first - 1) * len(rules))]
+            terms = _sequence(rule, size, draws, SHOWN + ahead)
+            if len(set(terms)) <= 3 or terms[0] == terms[1]:
+                continue
+            fitting = {name: later[-1] for name in rules if (later := continue_by(name, terms[:SHOWN], ahead))}
+            # The rule meant is the easiest that fits, and no other leads elsewhere.
+            if next(iter(fitting)) == rule and set(fitting.values()) == {terms[-1]}:
+                break
+        shown = ", ".join(map(str, terms[:SHOWN]))
+        if len(rules) == 1:
+            stated = f"In it {_RULES[rules[0]]}"
+        else:
+            stated = "It follows one of these rules: " + "; ".join(f"({i}) {_RULES[r]}" for i, r in enumerate(rules, 1))
+        ask = "the next term" if ahead == 1 else f"term number {SHOWN + ahead}"
+        return Task(
+            f"A sequence begins {shown}. {stated}. Constants such as c are fixed whole numbers, possibly negative. "
+            f"What is {ask}? Answer with an integer.",
+            terms[-1],
+            content=f"{shown} + {ahead}",
+            data=(rule, terms),
+        )
+
+    def solver_cost(self, episode: Task) -> float:
+        """The length of the solution written out."""
+        return float(sum(map(len, self.solution_steps(episode))))
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """The rule found, then one term a line."""
+        rule, terms = task.data
+        return [*_derivation(rule, terms), self.oracle(task)]
+
+
+def continue_by(rule: str, shown: list[int], ahead: int) -> list[int]:
+    """The next ``ahead`` terms if ``shown`` (five or more, the first two of which differ) follows the rule with some
+    whole constants, else nothing."""
+    constants = _constants(rule, shown)
+    if constants is None:
+        return []
+    terms = shown[:2]
+    while len(terms) < len(shown) + ahead:
+        terms.append(_next(rule, constants, terms))
+    return terms[len(shown) :] if terms[: len(shown)] == shown else []
+
+
+def _next(rule: str, constants: tuple[int, int], terms: list[int]) -> int:
+    c, d = constants
+    if rule == "add":
+        return terms[-1] + c
+    if rule == "affine":
+        return c * terms[-1] + d
+    if rule == "growing":
+        return 2 * terms[-1] - terms[-2] + c
+    if rule == "mixed":
+        return c * terms[-1] + d * terms[-2]
+    return terms[-2] + (c if len(terms) % 2 == 0 else d)
+
+
+def _constants(rule: str, t: list[int]) -> tuple[int, int] | None:
+    """The only whole constants that the rule can have for these terms (any ones that give the same terms where there
+    are several), or None. Whether the later terms fit is not checked."""
+    if rule == "add":
+        return t[1] - t[0], 0
+    if rule == "affine":
+        c, rest = divmod(t[2] - t[1], t[1] - t[0])
+        return None if rest else (c, t[1] - c * t[0])
+    if rule == "growing":
+        return t[2] - 2 * t[1] + t[0], 0
+    if rule == "woven":
+        return t[2] - t[0], t[3] - t[1]
+    # t2 = c t1 + d t0 and t3 = c t2 + d t1, by Cramer's rule.
+    determinant = t[1] * t[1] - t[0] * t[2]
+    if determinant == 0:
+        # Then the terms are multiples of one another, and each rule that fits gives the next multiple.
+        return (t[1] // t[0], 0) if t[0] and t[1] % t[0] == 0 else None
+    c, rest = divmod(t[2] * t[1] - t[0] * t[3], determinant)
+    d, other = divmod(t[1] * t[3] - t[2] * t[2], determinant)
+    return None if rest or other else (c, d)
+
+
+def _sequence(rule: str, size: int, draws: list[float], length: int) -> list[int]:
+    """A sequence by the rule with random constants."""
+    first, second, c, d = (_signed(u, size) for u in draws[:4])
+    small = 2 + int(draws[4] * 3)
+    if rule == "affine":
+        # Half of the multipliers are negative; the first term is small, as the others grow fast.
+        constants = (small if d > 0 else -small, c)
+        terms = [first % 20 + 1, 0]
+        terms[1] = _next(rule, constants, terms[:1])
+    elif rule == "mixed":
+        constants = (1 + abs(c) % 3, 1 + abs(d) % 2 if d > 0 else -1 - abs(d) % 2)
+        terms = [first, second]
+    elif rule == "woven":
+        constants, terms = (c, d), [first, second]
+    else:
+        constants, terms = (c, 0), [first, first + (second if rule == "growing" else c)]
+    while len(terms) < length:
+        terms.append(_next(rule, constants, terms))
+    return terms
+
+
+def _signed(u: float, size: int) -> int:
+    """A whole number from -size to size without zero, from ``u`` in [0, 1)."""
+    k = int(u * 2 * size)
+    return k - size if k < size else k - size + 1
+
+
+def _derivation(rule: str, t: list[int]) -> list[str]:
+    """The constants from the first terms, then each term after the shown ones."""
+    c, d = _constants(rule, t) or (0, 0)
+    determinant = t[1] * t[1] - t[0] * t[2]
+    found, later = {
+        "add": ([f"{t[1]} - {_in(t[0])} = {c}"], lambda i: f"{t[i - 1]} + {_in(c)} = {t[i]}"),
+        "affine": (
+            [
+                f"({t[2]} - {_in(t[1])}) / ({t[1]} - {_in(t[0])}) = {t[2] - t[1]} / {_in(t[1] - t[0])} = {c}",
+                f"{t[1]} - {_in(c)} * {_in(t[0])} = {d}",
+            ],
+            lambda i: f"{c} * {_in(t[i - 1])} + {_in(d)} = {t[i]}",
+        ),
+        "growing": (
+            [f"{t[i]} - {_in(t[i - 1])} = {t[i] - t[i - 1]}" for i in (1, 2, SHOWN - 1)]
+            + [f"{t[2] - t[1]} - {_in(t[1] - t[0])} = {c}"],
+            lambda i: f"{t[i - 1]} + {_in(t[i - 1] - t[i - 2])} + {_in(c)} = {t[i]}",
+        ),
+        "mixed": (
+            [
+                f"{t[1]} * {_in(t[1])} - {_in(t[0])} * {_in(t[2])} = {determinant}",
+                f"({t[1]} * {_in(t[2])} - {_in(t[0])} * {_in(t[3])}) / {_in(determinant)} = {c}",
+                f"({t[1]} * {_in(t[3])} - {_in(t[2])} * {_in(t[2])}) / {_in(determinant)} = {d}",
+            ],
+            lambda i: f"{c} * {_in(t[i - 1])} + {_in(d)} * {_in(t[i - 2])} = {t[i]}",
+        ),
+        "woven": (
+            [f"{t[2]} - {_in(t[0])} = {c}", f"{t[3]} - {_in(t[1])} = {d}"],
+            lambda i: f"{t[i - 2]} + {_in((c, d)[i % 2])} = {t[i]}",
+        ),
+    }[rule]
+    return [*found, *map(later, range(SHOWN, len(t)))]
+
+
+def _in(number: int) -> str:
+    """``number`` as it stands behind an operator: in parentheses where it is negative."""
+    return str(number) if number >= 0 else f"({number})"
+
+
+register("palaestra/Sequences-v0", f"{__name__}:Sequences")
