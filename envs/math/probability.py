@@ -1,0 +1,175 @@
+"""palaestra/Probability-v0: exact probabilities of dice, urns and cards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+# What an experiment gives: what is done, what the quantity is called, in how many equally likely ways it has each value
+# from 0 on, how these are computed from the value v, v - 1 = w and the number of draws less v, r, and how all of them.
+Experiment = tuple[str, str, list[int], str, str]
+
+_SUITS = (("hearts", 13), ("black cards", 26), ("aces", 4), ("kings or queens", 8), ("face cards (J, Q, K)", 12))
+
+
+class Probability(Question):
+    """Find the exact probability of an event.
+
+    Description:
+        Fair dice are rolled (their sum, their largest number, or how many show at least some number), balls are drawn
+        from an urn with or without putting them back, or cards from a pack of 52; the event is about one whole number
+        that comes out. The probability is never 0, 1/2 or 1.
+
+    Parameters:
+        draws (2 to 5): how many dice, balls or cards.
+        size (8 to 20): faces of a die and balls of a colour are at most this many (blue ones one more), and more
+            than half of it; fewer cards than this many are missing from the pack.
+        event ("exactly", "at least", "given"): the number is a given one, is at least a given one, or is a given one
+            if it is known to be at least another one.
+
+    Observation:
+        Text such as ``2 fair dice with faces 1 to 6 are rolled. What is the probability that the sum is exactly 7?``
+
+    Actions:
+        Text with one exact number (``1/6``, ``6/36``, ``0.25``), read as ``answer_format`` says.
+
+    Reward:
+        1 for the exact probability, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School probability; generated here.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("draws", 2, 5), IntAxis("size", 8, 20), ChoiceAxis("event", ("exactly", "at least", "given"))]
+    )
+    verifier = "number"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        chosen = _EXPERIMENTS[int(rng.random() * len(_EXPERIMENTS))]
+        while True:
+            draws = iter(rng.random(12).tolist())
+            done, quantity, ways, *formulas = chosen(params["draws"], params["size"], draws)
+            possible = [value for value, count in enumerate(ways) if count]
+            value = possible[_below(draws, len(possible))]
+            known = possible[_below(draws, len(possible))] if params["event"] == "given" else 0
+            # What is known must rule something out, and not the event itself.
+            if params["event"] == "given" and not possible[0] < known < value:
+                continue
+            wanted = range(value, len(ways) if params["event"] == "at least" else value + 1)
+            among = range(known, len(ways))
+            probability = Fraction(sum(ways[v] for v in wanted), sum(ways[v] for v in among))
+            if probability not in (0, Fraction(1, 2), 1):
+                break
+        event = f"{quantity} is {'at least' if params['event'] == 'at least' else 'exactly'} {value}"
+        if params["event"] == "given":
+            event += f", given that it is at least {known}"
+        prompt = f"{done} What is the probability that {event}? Answer with a fraction p/q."
+        data = (ways, formulas, params["draws"], wanted, among)
+        return Task(prompt, str(probability), content=f"{done} {event}", data=data)
+
+    def solver_cost(self, episode: Task) -> float:
+        """The digits of all numbers of ways that are looked at."""
+        ways, _, _, wanted, among = episode.data
+        # Without a condition the ways in all are known at once.
+        counts = [ways[v] for v in wanted] + ([ways[v] for v in among] if among[0] else [sum(ways)])
+        return float(sum(len(str(count)) for count in counts))
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """The ways to each value that matters, those that count, the ways in all, and the quotient."""
+        ways, (formula, whole), draws, wanted, among = task.data
+        lines = []
+        for v in among if among[0] else wanted:
+            computed = f"{formula.format(v=v, w=v - 1, r=draws - v)} = " if formula else ""
+            lines.append(f"{v}: {computed}{ways[v]}")
+        hits, total = sum(ways[v] for v in wanted), sum(ways[v] for v in among)
+        lines.append(f"Ways that count: {_sum(ways[v] for v in wanted)}")
+        lines.append(f"Ways in all: {_sum(ways[v] for v in among) if among[0] else f'{whole} = {total}'}")
+        if f"{hits}/{total}" != task.reference:
+            lines.append(f"{hits}/{total} = {task.reference}")
+        return [*lines, self.oracle(task)]
+
+
+def _sum(counts: Iterable[int]) -> str:
+    """``1 + 4 = 5``, or one number alone."""
+    terms = list(counts)
+    return " + ".join(map(str, terms)) + (f" = {sum(terms)}" if len(terms) > 1 else "")
+
+
+def _below(draws: Iterator[float], bound: int) -> int:
+    return int(next(draws) * bound)
+
+
+def _dice(number: int, size: int, draws: Iterator[float]) -> Experiment:
+    faces = size // 2 + 1 + _below(draws, size - size // 2)
+    done = f"{number} fair dice, each with the faces 1 to {faces}, are rolled."
+    kind = _below(draws, 3)
+    if kind == 0:
+        ways = [1]
+        for _ in range(number):
+            ways = _rolled(ways, faces)
+        return done, "the sum", ways, "", f"{faces}^{number}"
+    if kind == 1:
+        largest = [top**number - (top - 1) ** number for top in range(1, faces + 1)]
+        return done, "the largest number rolled", [0, *largest], f"{{v}}^{number} - {{w}}^{number}", f"{faces}^{number}"
+    least = 2 + _below(draws, faces - 1)
+    # No coins: half of the faces would make many tasks alike.
+    least += 2 * (faces + 1 - least) == faces
+    return done, f"the number of dice that show {least} or more", *_repeated(number, faces + 1 - least, least - 1)
+
+
+def _repeated(number: int, good: int, bad: int) -> tuple[list[int], str, str]:
+    """Hits in independent draws, each with ``good`` ways to hit and ``bad`` ways to miss."""
+    ways = [math.comb(number, hits) * good**hits * bad ** (number - hits) for hits in range(number + 1)]
+    return ways, f"C({number}, {{v}}) * {good}^{{v}} * {bad}^{{r}}", f"{good + bad}^{number}"
+
+
+def _at_once(number: int, good: int, bad: int) -> tuple[list[int], str, str]:
+    """Hits among things drawn together, of which ``good`` are hits and ``bad`` are not."""
+    ways = [math.comb(good, hits) * math.comb(bad, number - hits) for hits in range(number + 1)]
+    return ways, f"C({good}, {{v}}) * C({bad}, {{r}})", f"C({good + bad}, {number})"
+
+
+def _rolled(ways: list[int], faces: int) -> list[int]:
+    """The ways to each sum with one more die, from those without it."""
+    longer, window = [0], 0
+    for total in range(1, len(ways) + faces):
+        window += ways[total - 1] if total <= len(ways) else 0
+        window -= ways[total - faces - 1] if total > faces else 0
+        longer.append(window)
+    return longer
+
+
+def _urn(number: int, size: int, draws: Iterator[float]) -> Experiment:
+    red, blue, green = (size // 2 + 1 + _below(draws, size - size // 2) for _ in range(3))
+    green = green if next(draws) < 0.5 else 0
+    blue += red == blue and not green
+    held = f"{red} red, {blue} blue and {green} green balls" if green else f"{red} red and {blue} blue balls"
+    back = next(draws) < 0.5
+    how = "one after the other, each being put back before the next" if back else "at once"
+    ways = (_repeated if back else _at_once)(number, red, blue + green)
+    return f"An urn holds {held}. {number} balls are drawn {how}.", "the number of red balls drawn", *ways
+
+
+def _cards(number: int, size: int, draws: Iterator[float]) -> Experiment:
+    name, good = _SUITS[_below(draws, len(_SUITS))]
+    gone = _below(draws, size)
+    missing = f", from which {gone} cards other than {name} are missing," if gone else ""
+    done = f"From a pack of 52 cards{missing} {number} cards are drawn at once."
+    return done, f"the number of {name} drawn", *_at_once(number, good, 52 - gone - good)
+
+
+_EXPERIMENTS = (_dice, _urn, _cards)
+
+register("palaestra/Probability-v0", f"{__name__}:Probability")
