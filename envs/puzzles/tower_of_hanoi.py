@@ -1,0 +1,188 @@
+"""palaestra/TowerOfHanoi-v0: from one arrangement of the disks to another."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..drawing import Cell, board
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+_PEGS = "ABC"
+# What may stand between pegs, as in "A->C, A to B".
+_SEPARATORS = str.maketrans("", "", " \t,;->")
+
+
+class Disks(NamedTuple):
+    """The pegs (0, 1, 2) of the disks from the smallest to the largest, now and at the end, and the moves allowed."""
+
+    start: tuple[int, ...]
+    goal: tuple[int, ...]
+    most: int
+
+
+class TowerOfHanoi(Question):
+    """Move disks between three pegs, from one legal arrangement to another.
+
+    Description:
+        Both arrangements are random. They are at least 2**(disks - 2) moves apart. Any legal plan within the moves
+        allowed is right.
+
+    Parameters:
+        disks (3 to 8): how many disks there are.
+        slack (8 to 0, harder downwards): moves allowed beyond the fewest that do.
+
+    Observation:
+        Text: both arrangements, the rules, and how many moves are allowed.
+
+    Actions:
+        Text with the moves, ``AC BA`` (from A to C, then from B to A), read as ``answer_format`` says.
+
+    Reward:
+        1 for a legal plan to the goal within the moves allowed, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Edouard Lucas' puzzle of 1883; the fewest moves between any two arrangements as in Hinz, "The Tower of Hanoi",
+        L'Enseignement Mathematique 35, 1989: the largest disk that must move does so once or twice.
+    """
+
+    param_space = ParamSpace([IntAxis("disks", 3, 8), IntAxis("slack", 0, 8, harder="down")])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        disks = params["disks"]
+        fewest = 0
+        start = goal = ()
+        while fewest < 2 ** (disks - 2):
+            pegs = [int(3 * u) for u in rng.random(2 * disks).tolist()]
+            start, goal = tuple(pegs[:disks]), tuple(pegs[disks:])
+            fewest = _fewest(start, goal)[0]
+        most = fewest + params["slack"]
+        states = f"Now: {_text(start)}.\nGoal: {_text(goal)}."
+        return Task(
+            f"Tower of Hanoi with disks 1 (smallest) to {disks}; each peg is listed from bottom to top.\n{states}\n"
+            "A move takes the top disk of a peg to another peg, never onto a smaller disk. "
+            f'Answer with at most {most} moves on one line, such as "AC BA" (A to C, then B to A).',
+            None,
+            content=states,
+            data=Disks(start, goal, most),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        start, goal, most = task.data
+        moves = answer.upper().replace("TO", "").translate(_SEPARATORS)
+        if not moves or len(moves) % 2 or moves.strip(_PEGS):
+            return rejected('The answer must consist of moves such as "AC BA", each from one peg to another.')
+        if len(moves) // 2 > most:
+            return Verdict(0.0, False, feedback=f"{len(moves) // 2} moves are more than {most}.")
+        pegs = _stacks(start)
+        for count, (source, target) in enumerate(zip(moves[::2], moves[1::2]), start=1):
+            takes, gives = pegs[_PEGS.index(source)], pegs[_PEGS.index(target)]
+            if not takes:
+                return Verdict(0.0, False, feedback=f"Move {count} takes a disk from {source}, which is empty.")
+            disk = takes.pop()
+            if source == target or (gives and gives[-1] < disk):
+                return Verdict(0.0, False, feedback=f"Move {count} cannot bring disk {disk} to {target}.")
+            gives.append(disk)
+        return CORRECT if pegs == _stacks(goal) else Verdict(0.0, False, feedback="The moves do not end in the goal.")
+
+    def oracle(self, task: Task) -> str:
+        return " ".join(_PEGS[source] + _PEGS[target] for _, source, target in _plan(task.data.start, task.data.goal))
+
+    def solution_steps(self, task: Task) -> list[str]:
+        moves = _plan(task.data.start, task.data.goal)
+        return [f"Disk {disk} from {_PEGS[a]} to {_PEGS[b]}." for disk, a, b in moves] + [self.oracle(task)]
+
+    def solver_cost(self, episode: Task) -> float:
+        """Moves of the shortest plan."""
+        return float(_fewest(episode.data.start, episode.data.goal)[0])
+
+    def draw(self, episode: Task) -> np.ndarray:
+        start, goal, _ = episode.data
+        columns = [*_stacks(start), [], *_stacks(goal)]
+        colours = ("#e76f51", "#f4a261", "#e9c46a", "#8ab17d", "#2a9d8f", "#287271", "#6d597a", "#b56576")
+        rows = []
+        for height in reversed(range(len(start))):
+            disks = [stack[height] if height < len(stack) else 0 for stack in columns]
+            rows.append([Cell(str(disk), colours[disk - 1]) if disk else Cell() for disk in disks])
+        return board([*rows, [Cell(name) for name in "ABC ABC"]])
+
+
+def _text(pegs: tuple[int, ...]) -> str:
+    return ", ".join(f"{name}: {' '.join(map(str, stack)) or '-'}" for name, stack in zip(_PEGS, _stacks(pegs)))
+
+
+def _stacks(pegs: tuple[int, ...]) -> list[list[int]]:
+    """The disks on each peg, from bottom to top."""
+    stacks: list[list[int]] = [[], [], []]
+    for disk in range(len(pegs), 0, -1):
+        stacks[pegs[disk - 1]].append(disk)
+    return stacks
+
+
+def _fewest(start: tuple[int, ...], goal: tuple[int, ...]) -> tuple[int, int, bool]:
+    """The fewest moves, how many of the smallest disks take part in them, and whether the largest of these moves twice.
+
+    The others are where they should be.
+    """
+    disks = len(start)
+    while disks and start[disks - 1] == goal[disks - 1]:
+        disks -= 1
+    if not disks:
+        return 0, 0, False
+    a, b = start[disks - 1], goal[disks - 1]
+    smaller, c = disks - 1, 3 - a - b
+    once = _gathering(start, smaller, c) + 1 + _gathering(goal, smaller, c)
+    # By way of c: the smaller disks go to b, to a, and to where they should be.
+    twice = _gathering(start, smaller, b) + 2**smaller + 1 + _gathering(goal, smaller, a)
+    return min(once, twice), disks, twice < once
+
+
+def _gathering(pegs: tuple[int, ...], disks: int, target: int) -> int:
+    """The fewest moves that bring the smallest ``disks`` onto one peg."""
+    moves = 0
+    for disk in reversed(range(disks)):
+        if pegs[disk] != target:
+            moves += 2**disk
+            target = 3 - pegs[disk] - target
+    return moves
+
+
+def _plan(start: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """A shortest plan, as moves (disk from 1, peg it leaves, peg it comes to)."""
+    _, disks, twice = _fewest(start, goal)
+    if not disks:
+        return []
+    a, b = start[disks - 1], goal[disks - 1]
+    c = 3 - a - b
+    stops = [a, c, b] if twice else [a, b]
+    now, moves = list(start), []
+    for here, there in itertools.pairwise(stops):
+        _gather(now, disks - 1, 3 - here - there, moves)
+        moves.append((disks, here, there))
+    # The last part is found from its end.
+    end: list[tuple[int, int, int]] = []
+    _gather(list(goal), disks - 1, 3 - stops[-2] - b, end)
+    return moves + [(disk, there, here) for disk, here, there in reversed(end)]
+
+
+def _gather(pegs: list[int], disks: int, target: int, moves: list[tuple[int, int, int]]) -> None:
+    """Bring the smallest ``disks`` onto one peg, in ``pegs`` and in ``moves``."""
+    for disk in reversed(range(disks)):
+        if pegs[disk] != target:
+            _gather(pegs, disk, 3 - pegs[disk] - target, moves)
+            moves.append((disk + 1, pegs[disk], target))
+            pegs[disk] = target
+            _gather(pegs, disk, target, moves)
+            return
+
+
+register("palaestra/TowerOfHanoi-v0", f"{__name__}:TowerOfHanoi")
