@@ -1,0 +1,156 @@
+"""palaestra/TwentyQuestions-v0: find the hidden item of a table by asking for properties."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..game import Game, Transition
+from ..param_space import IntAxis, ParamSpace
+from ..registration import register
+
+_NAMES = """
+lamp vase box bowl coin drum kite mask plate ring clock chair table brush spoon fork cup mug tray basket bench
+bottle button candle card comb crown door fan flute frame globe harp hat jar jug key ladder mirror pan pen pipe
+purse puzzle rake ruler shelf sled stool sword tile torch trunk whistle wheel yoyo
+"""
+NAMES = tuple(_NAMES.split())
+# The first three alone tell 48 items apart.
+PROPERTIES = (
+    ("red", "blue", "green", "white"),
+    ("wooden", "metal", "glass", "paper"),
+    ("round", "square", "oval"),
+    ("plain", "striped", "dotted"),
+    ("small", "large"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Names and descriptions of the items, the hidden one's place, which items have each property (bit i for item i),
+    how many questions there are, which items the answers leave, and what was said last."""
+
+    names: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    secret: int
+    having: dict[str, int]
+    questions: int
+    left: int
+    said: str = ""
+
+
+class TwentyQuestions(Game):
+    """Find the hidden item of a table by asking for properties.
+
+    Description:
+        The prompt lists items, all different, with their properties; one is hidden. A question names a property and is
+        answered with yes or no; a guess names an item. There is one guess, and there are as many questions as halving
+        needs at worst: always asking for the property that splits the items left most evenly, whatever is hidden.
+
+    Parameters:
+        items (12 to 32): items in the table.
+        properties (3 to 5): properties of each item.
+        slack (2 to 0, harder downwards): questions beyond those that halving needs at worst.
+
+    Observation:
+        Text: rules and table first, then ``red: yes.`` after each question.
+
+    Actions:
+        Text with one word, a property or an item, read as ``answer_format`` says.
+
+    Reward:
+        1 for guessing the hidden item, 0 otherwise. An item taken by chance is right in up to 0.09 of the
+        games.
+
+    Termination:
+        With the first guess. Truncated after as many turns as there are questions, and one for the guess. A word of
+        neither kind uses up a turn. ``info["progress"]`` is the share of bits that the answers have settled, the guess
+        being one more.
+
+    Source:
+        The parlour game; tables generated here.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("items", 12, 32), IntAxis("properties", 3, 5), IntAxis("slack", 0, 2, harder="down")]
+    )
+    chance = 0.09
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Asking:
+        count, kinds = params["items"], PROPERTIES[: params["properties"]]
+        names = [NAMES[i] for i in rng.permutation(len(NAMES))[:count].tolist()]
+        having = {word: 0 for kind in kinds for word in kind}
+        descriptions = []
+        for place, code in enumerate(rng.permutation(math.prod(map(len, kinds)))[:count].tolist()):
+            words = []
+            for kind in kinds:
+                code, which = divmod(code, len(kind))
+                words.append(kind[which])
+                having[kind[which]] |= 1 << place
+            descriptions.append(" ".join(words))
+        everything = (1 << count) - 1
+        questions = _depth(everything, list(having.values())) + params["slack"]
+        secret = int(rng.random() * count)
+        return Asking(tuple(names), tuple(descriptions), secret, having, questions, everything)
+
+    def content_of(self, episode: Asking) -> str:
+        return f"{episode.secret} of {' '.join(episode.names)}: {', '.join(episode.descriptions)}"
+
+    def turn_limit(self, state: Asking) -> int:
+        return state.questions + 1
+
+    def observe(self, state: Asking) -> str:
+        if state.said:
+            return state.said
+        table = "\n".join(f"{name}: {words}" for name, words in zip(state.names, state.descriptions))
+        return (
+            f"I think of one of the items below. Ask for a property by its word, and I say yes or no, at most "
+            f"{state.questions} times. Then name the item; you have one guess, which ends the game.\n{table}\n"
+            "Answer with one word: a property to ask for, or an item to guess."
+        )
+
+    def act(self, state: Asking, action: str) -> Transition:
+        word = action[:40].strip(" .?!").lower()
+        if word in state.having:
+            has = state.having[word] >> state.secret & 1
+            left = state.left & (state.having[word] if has else ~state.having[word])
+            after = _moved(state, left, f"{word}: {'yes' if has else 'no'}.")
+            return Transition(after, progress=_progress(after))
+        if word in state.names:
+            won = word == state.names[state.secret]
+            after = _moved(state, state.left, f"{word}: {'correct' if won else 'wrong'}.")
+            return Transition(after, done=True, success=won, progress=1.0 if won else _progress(state))
+        return Transition(state, progress=_progress(state), action_error="Name one property or one item of the table.")
+
+    def oracle(self, state: Asking) -> str:
+        if state.left.bit_count() == 1:
+            return state.names[state.left.bit_length() - 1]
+        return min(state.having, key=lambda word: _unevenness(state.left, state.having[word]))
+
+
+def _moved(state: Asking, left: int, said: str) -> Asking:
+    return Asking(state.names, state.descriptions, state.secret, state.having, state.questions, left, said)
+
+
+def _progress(state: Asking) -> float:
+    count = len(state.names)
+    return math.log2(count / state.left.bit_count()) / (math.log2(count) + 1.0)
+
+
+def _unevenness(left: int, having: int) -> int:
+    return abs(2 * (left & having).bit_count() - left.bit_count())
+
+
+def _depth(left: int, properties: list[int]) -> int:
+    """Questions that halving needs at worst until one of ``left`` remains."""
+    count = left.bit_count()
+    if count == 1:
+        return 0
+    best = min(properties, key=lambda having: abs(2 * (left & having).bit_count() - count))
+    return 1 + max(_depth(left & best, properties), _depth(left & ~best, properties))
+
+
+register("palaestra/TwentyQuestions-v0", f"{__name__}:TwentyQuestions")

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from palaestra.envs.games.bandit import PAYS, Arms, Bandit, Pulls, ucb, ucb_earns
+from palaestra.errors import InputError
+
+
+def bandit(pay: str = "regret", kind: str = "bernoulli", chance: Any = (0.5, 0.1, 0.9, 0.3)) -> Bandit:
+    """Three arms of means 0.8, 0.2, 0.4: worth 1, 0 and a third; four pulls."""
+    env = Bandit(pay=pay)
+    env.reset(seed=0)
+    arms = Arms(kind, (0.8, 0.2, 0.4), (1.0, 0.0, 1 / 3), tuple(chance), target=2.0)
+    env.set_state({**env.get_state(), "state": Pulls(arms, (0, 0, 0), (0.0, 0.0, 0.0)), "limit": 8})
+    return env
+
+
+def test_ucb_weighs_mean_and_rarity_as_worked_by_hand():
+    # t = 10: 1.0 + 0.5 sqrt(ln 10 / 4) = 1.379 against 0.9 + 0.5 sqrt(ln 10) = 1.659. Greedy would take the first.
+    assert ucb((4, 1), (4.0, 0.9), t=10) == 1
+    assert ucb((4, 4), (4.0, 3.6), t=10) == 0
+    assert ucb((1, 1), (0.5, 0.5)) == 0
+    assert ucb((3, 0, 0), (3.0, 0.0, 0.0)) == 1
+
+
+def test_payouts_follow_the_chance_of_the_turn():
+    env = bandit()
+    env.step("1")
+    assert env.here().sums == (1.0, 0.0, 0.0)  # 0.5 < 0.8
+    env.step("arm 2")
+    assert env.here().sums == (1.0, 1.0, 0.0)  # 0.1 < 0.2
+    observation, *_ = env.step("1")  # 0.9 is not below 0.8
+    assert observation == "Pull 4 of 4.\narm 1: 2 pulls, mean 0.50\narm 2: 1 pulls, mean 1.00\narm 3: 0 pulls"
+
+
+def test_a_gaussian_pull_pays_its_mean_and_the_noise_of_the_turn():
+    env = bandit("sampled", "gaussian", (0.5, -1.0, 0.0, 0.0))
+    assert env.step("1")[1] == pytest.approx((0.8 + 0.5) / 4)
+    assert env.step("2")[1] == pytest.approx((0.2 - 1.0) / 4)
+
+
+def test_three_ways_to_pay():
+    # UCB tries arms 1, 2, 3 in turn.
+    actions = ("1", "1", "3", "2")
+    rewards = {pay: [bandit_step[1] for bandit_step in map(bandit(pay).step, actions)] for pay in PAYS}
+    assert rewards["regret"] == pytest.approx([1 / 4, 1 / 4, 1 / 12, 0.0])
+    assert rewards["sampled"] == pytest.approx([1 / 4, 1 / 4, 0.0, 0.0])
+    assert rewards["imitation"] == pytest.approx([1 / 4, 0.0, 0.0, 1 / 4])
+
+
+def test_info_tells_regret_and_whose_the_pull_was():
+    env = bandit()
+    told = []
+    for action in ("1", "3", "nothing", "1"):
+        info = env.step(action)[4]
+        told.append((round(info["regret"], 6), info["followed_ucb"], info["best_arm"], info["greedy"]))
+    assert told == [
+        (0.0, True, True, False),
+        (0.4, False, False, False),
+        (0.4, None, None, None),
+        (0.4, False, True, True),
+    ]
+
+
+def test_success_is_to_earn_what_ucb_earns():
+    env = bandit()
+    for action in ("1", "2", "3"):
+        env.step(action)
+    info = env.step("1")[4]
+    assert info["is_success"]  # 1 + 0 + 1/3 + 1 >= 2
+    env = bandit()
+    for action in ("1", "2", "2"):
+        env.step(action)
+    *_, done, truncated, info = env.step("3")
+    assert (done, truncated, info["is_success"]) == (True, False, False)
+    assert info["progress"] == pytest.approx((1 + 1 / 3) / 2)
+
+
+def test_a_failure_never_outranks_a_success_in_the_same_game():
+    rng = np.random.default_rng(0)
+    for seed in range(10):
+        env = Bandit(difficulty=0.5)
+        results = {True: [], False: []}
+        for policy in ("ucb", "best", "random", "random", "random", "first"):
+            env.reset(seed=seed)
+            total, done = 0.0, False
+            while not done:
+                arms = env.here().arms
+                best = str(1 + arms.means.index(max(arms.means)))
+                choice = {"ucb": env.oracle(), "best": best, "first": "1"}.get(policy)
+                _, reward, done, _, info = env.step(choice or str(rng.integers(1, len(arms.means) + 1)))
+                total += reward
+            results[info["is_success"]].append(total)
+        assert max(results[False], default=0.0) <= min(results[True]) <= max(results[True]) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("difficulty", [0.0, 0.5, 1.0])
+def test_games_are_as_the_parameters_say(difficulty: float):
+    for seed in range(30):
+        env = Bandit(difficulty=difficulty)
+        _, info = env.reset(seed=seed)
+        arms, params = env.here().arms, info["params"]
+        first, second = sorted(arms.means)[:-3:-1]
+        assert first - second == pytest.approx(params["gap"], abs=2e-4)
+        assert 0.0499 <= min(arms.means) <= max(arms.means) <= 0.9501
+        assert (len(arms.means), len(arms.chance)) == (params["arms"], params["horizon"])
+        assert arms.target == ucb_earns(arms) >= 0.6 * params["horizon"]
+        assert (min(arms.worth), max(arms.worth)) == (0.0, 1.0)
+        assert arms.kind == params["payout"]
+
+
+def test_an_unreadable_answer_pulls_nothing_and_the_turns_run_out():
+    env = bandit()
+    for turn in range(8):
+        _, reward, _, truncated, info = env.step(("0", "4", "arm", "1.5", "1 2", "-1", "one", "\u0661")[turn])
+        assert info["action_error"] == "Answer with the number of an arm, 1 to 3."
+        assert reward == 0.0
+    assert truncated
+    assert env.here().counts == (0, 0, 0)
+
+
+def test_an_unknown_pay_is_refused():
+    with pytest.raises(InputError, match="regret"):
+        Bandit(pay="regrets")
