@@ -172,17 +172,20 @@ def grouped(failures: Sequence[Failure]) -> list[str]:
     ]
 
 
-def shown(value: float, table: Table) -> str:
-    """A score as the tables show it."""
+def shown(value: float, table: Table, beside: float | None = None) -> str:
+    """A score as the tables show it, with as many decimals as the one that it stands ``beside``."""
     if not math.isfinite(value):
         return "–"
-    return f"{100 * value:.1f}" if table.percent else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    if table.percent:
+        return f"{100 * value:.1f}"
+    size = abs(value if beside is None else beside)
+    return f"{value:,.{0 if size >= 100 else 1 if size >= 10 else 2}f}"
 
 
 def spread(value: Estimate, table: Table) -> str:
     """``34.3 ± 1.8``: the mean and half of its 95 % interval."""
     half = (value.high - value.low) / 2
-    return shown(value.mean, table) + (f" ± {shown(half, table)}" if math.isfinite(half) else "")
+    return shown(value.mean, table) + (f" ± {shown(half, table, value.mean)}" if math.isfinite(half) else "")
 
 
 def verdict(line: Line, table: Table) -> str:

@@ -16,8 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from ..teachers.benchmarks.statistics import Line, mean_curve
-from ..teachers.benchmarks.table import UNIFORM, Table
+from ..teachers.benchmarks.table import UNIFORM, Table, factory, split
 from .bench_teachers import spread, verdict
+from .docstrings import paper, summary
 from .report_plots import FAINT, INK, MISSING, as_svg
 
 TEMPLATE = Path(__file__).with_name("bench_teachers.html")
@@ -42,6 +43,8 @@ def page(
 
 def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dict[str, Any]:
     order = ranking(table, lines)
+    real = [name for name in order if name not in (ORACLE, UNIFORM)]
+    ahead = [name for name in real if UNIFORM in order and order.index(name) < order.index(UNIFORM)]
     settings = [name for name in table.settings if any(line.setting == name for line in lines)]
     found = {(line.teacher, line.setting): line for line in lines}
     cells = [
@@ -52,10 +55,12 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
     return {
         "table": table,
         "settings": settings,
+        "best": ahead[:3],
+        "better": [name for name in real if _always_better(table, [found.get((name, s)) for s in settings])],
         "rows": cells,
+        "glossary": [(name, *described(table, name)) for name in order],
         "seeds": max((line.score.n for line in lines), default=0),
         "lengths": ", ".join(sorted({f"{row['made']['length']:,}" for row in rows})),
-        "measures": measures,
         "measured": _measured(order, settings, found, measures),
         "curves": _curves(table, rows, settings, order),
         "maps": [(name, svg) for name in settings if (svg := _maps(rows, name, order))],
@@ -64,13 +69,28 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
 
 
 def ranking(table: Table, lines: Sequence[Line]) -> list[str]:
-    """The teachers, best first by their mean rank over the settings; the oracle on top, for orientation."""
+    """The teachers, best first by their mean rank over the settings, those alike sharing a rank; the oracle on top,
+    for orientation, and random before those that are no better."""
     ranks: dict[str, list[float]] = {}
-    for setting in {line.setting for line in lines}:
-        here = [line for line in lines if line.setting == setting]
-        for place, line in enumerate(sorted(here, key=lambda line: line.score.mean * (1 if table.lower else -1))):
-            ranks.setdefault(line.teacher, []).append(place)
-    return sorted(ranks, key=lambda name: (name != ORACLE, sum(ranks[name]) / len(ranks[name]), name))
+    for line in lines:
+        here = [other.score.mean * (1 if table.lower else -1) for other in lines if other.setting == line.setting]
+        mine = line.score.mean * (1 if table.lower else -1)
+        shared = (sum(other == mine for other in here) - 1) / 2
+        ranks.setdefault(line.teacher, []).append(sum(other < mine for other in here) + shared)
+    means = {name: sum(places) / len(places) for name, places in ranks.items()}
+    return sorted(means, key=lambda name: (name != ORACLE, means[name], name != UNIFORM, name))
+
+
+def described(table: Table, row: str) -> tuple[str, str]:
+    """What a row of a table is, in a sentence, and where it comes from."""
+    if row in table.rows:
+        return table.rows[row], ""
+    teacher = factory(split(row)[0])
+    return summary(teacher), paper(teacher)
+
+
+def _always_better(table: Table, lines: Sequence[Line | None]) -> bool:
+    return all(line is not None and verdict(line, table) == "better" for line in lines)
 
 
 def _cell(table: Table, line: Line | None) -> dict[str, str]:
@@ -83,14 +103,16 @@ def _cell(table: Table, line: Line | None) -> dict[str, str]:
 
 def _measured(
     order: Sequence[str], settings: Sequence[str], found: Mapping[tuple[str, str], Line], measures: Sequence[str]
-) -> list[tuple[str, str, list[str]]]:
-    """(setting, teacher, the further numbers as text)."""
-    return [
-        (setting, teacher, [_number(found[teacher, setting].measures.get(name)) for name in measures])
-        for setting in settings
-        for teacher in order
-        if (teacher, setting) in found
-    ]
+) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:
+    """For each further number: its name, the settings in which it was taken, and each teacher with its values there."""
+    tables = []
+    for name in measures:
+        of = {place: line.measures[name] for place, line in found.items() if name in line.measures}
+        columns = [setting for setting in settings if any(place[1] == setting for place in of)]
+        teachers = [teacher for teacher in order if any(place[0] == teacher for place in of)]
+        rows = [(teacher, [_number(of.get((teacher, setting))) for setting in columns]) for teacher in teachers]
+        tables.append((name, columns, rows))
+    return tables
 
 
 def _costs(order: Sequence[str], lines: Sequence[Line]) -> list[tuple[str, str, str]]:
@@ -137,6 +159,8 @@ def _curves(table: Table, rows: Sequence[Record], settings: Sequence[str], order
                     axes.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
             axes.set_title(setting)
             axes.set_xlabel(table.x)
+            if axes.get_subplotspec().is_first_col():
+                axes.set_ylabel(table.curve)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0"))
             axes.grid(axis="y", color=MISSING)
             if table.curve_percent:

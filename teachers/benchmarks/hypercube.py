@@ -37,6 +37,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
 }
 
+NOTES = {
+    "2d": "two axes of 10 cells each, returns without noise",
+    "2d-irrelevant": "as 2d, with four more axes that make no difference",
+    "3d": "three axes of 5 cells each",
+    "2d-fine": "two axes of 20 cells each, and twice the episodes",
+    "2d-gaussian": "as 2d, with normal noise on every return",
+    "2d-bernoulli": "as 2d, but a return is 1 with the student's skill as its chance, else 0",
+    "2d-forgetting": "as 2d, but half-way the student loses all its skill",
+    "2d-unlearnable": "as 2d, but in the upper half returns are coin flips for ever and nothing can be learned",
+}
+
 
 class Frontier(BoxTeacher):
     """Uniform over the cubes that can be learned and are not mastered yet: it looks into the student. No teacher that
@@ -147,6 +158,7 @@ TABLE = Table(
         "reaches 100 % where time allows, and uniform practice about 4 % in the plain setting."
     ),
     settings=SETTINGS,
+    notes=NOTES,
     run=_result,
     teachers=lambda: [*TEACHERS, *registered(OURS), "oracle"],
     kinds=frozenset({"box", "arms", "prompts", "levels"}),
@@ -156,4 +168,9 @@ TABLE = Table(
     curve="cells mastered",
     seeds=10,
     own=frozenset({"oracle"}),
+    rows={"oracle": "Uniform over the cells that can be learned and are not mastered yet: it looks into the student."},
+    further=(
+        "Shares of the practice by what the cell was at that moment: locked (it cannot be learned yet), learnable, "
+        "mastered, or unlearnable for ever."
+    ),
 )

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .level_scores import SWEEP, run
+from ..levels.scores import LEVEL_SCORES
+from .level_scores import CRITICS, SWEEP, run
 from .table import UNIFORM, Result, Table
+
+NOTES = {
+    "novice": "a student that moves almost at random",
+    "compass": "one that walks straight at the goal and is stopped by walls",
+    "half-trained": "one that weighs the way around walls as much as the straight line",
+    "trained": "one that is nearly optimal",
+}
+# What a row is, in the words of its score.
+ROWS = {name: " ".join((score.of.__doc__ or "").split()) for name, score in LEVEL_SCORES.items()}
+ROWS |= {f"{name}/returns": f"{name} without a critic, from returns alone." for name in CRITICS}
 
 
 def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
@@ -24,6 +35,7 @@ TABLE = Table(
         "chance (the score named random), and below 0 the score prefers levels that hold nothing to gain."
     ),
     settings={name: {"length": 200, "student": name, "episodes": 16} for name in SWEEP},
+    notes=NOTES,
     run=_run,
     teachers=lambda: [UNIFORM],
     kinds=frozenset(),
@@ -33,4 +45,6 @@ TABLE = Table(
     curve="",
     seeds=5,
     percent=False,
+    rows=ROWS,
+    row="score",
 )

@@ -29,6 +29,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "wide": {"length": 128_000, "mean": 2.0, "spread": 4.0, "rate": 0.5},
     "dead and coins": {"length": 128_000, "mean": 2.0, "spread": 2.0, "rate": 0.25, "dead": 0.2, "coins": 0.1},
 }
+NOTES = {
+    "plain": "about 23 % of all attempts succeed at first",
+    "wide": "difficulties spread twice as far; about a third of all attempts succeed at first",
+    "dead and coins": "as plain, but 20 % of the prompts are impossible and 10 % coin flips",
+}
 # Uniform prompts, the rollouts shared out by an allocator or flat groups thrown away (DAPO, arXiv 2503.14476).
 SHARED = {f"random+{name}": name for name in ("knapsack", "cures", "e3", "zero-one")}
 DAPO = "random+drop-flat"
@@ -180,6 +185,7 @@ TABLE = Table(
         "and a run that does not get there counts as its whole budget."
     ),
     settings=SETTINGS,
+    notes=NOTES,
     run=_run,
     teachers=_teachers,
     kinds=frozenset({"prompts", "arms", "levels"}),
@@ -191,4 +197,14 @@ TABLE = Table(
     percent=False,
     lower=True,
     own=frozenset({DAPO, *SHARED, "oracle"}),
+    rows={
+        DAPO: "Uniform prompts; groups in which all succeed or all fail are thrown away and others drawn (DAPO).",
+        **{row: f"Uniform prompts; the allocator {name!r} shares out the attempts." for row, name in SHARED.items()},
+        "oracle": "The learnable prompts whose true chance of success is nearest to 1/2: it looks into the student.",
+    },
+    further=(
+        "Success at the end is the mean chance over learnable prompts. A group has a gradient where some attempts "
+        "succeed and some fail; looking only means that the teacher asked not to train on it. AUC is the chance that a "
+        "success had been predicted to be likelier than a failure was, 0.5 for a guess, where a teacher predicts."
+    ),
 )

@@ -51,6 +51,7 @@ class Table:
         name, title: "T1", "Toy student ..."
         about: two sentences for someone who knows nothing of it: what is measured, and what a good number is.
         settings: name -> JSON-able options of the run.
+        notes: name -> what is special about a setting, in a few words.
         run: (options of the setting, name of the teacher, seed, length) -> `Result`.
         teachers: the default ones.
         kinds: of teachers that fit the table; none where it does not compare teachers.
@@ -62,12 +63,16 @@ class Table:
         x, curve: what the curve's horizontal and vertical axis are.
         seeds: by default.
         own: teachers of this table only; see `Own`. Only their names matter here.
+        rows: a sentence for each row that no registered teacher stands for.
+        row: what a row is.
+        further: what the further numbers of a run are.
     """
 
     name: str
     title: str
     about: str
     settings: Mapping[str, Mapping[str, Any]]
+    notes: Mapping[str, str]
     run: Callable[[Mapping[str, Any], str, int, int], Result]
     teachers: Callable[[], list[str]]
     kinds: frozenset[str]
@@ -81,6 +86,9 @@ class Table:
     curve_percent: bool = True
     logarithmic: bool = False
     own: frozenset[str] = frozenset()
+    rows: Mapping[str, str] = field(default_factory=dict)
+    row: str = "teacher"
+    further: str = ""
 
     def fits(self, teacher: str) -> bool:
         """Whether this table takes a teacher. Raises InputError for a name that is not registered anywhere."""

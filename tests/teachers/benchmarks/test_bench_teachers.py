@@ -3,7 +3,9 @@ from a module, and one that breaks spoils nothing else."""
 
 from __future__ import annotations
 
+import html
 import json
+import math
 import os
 import re
 import textwrap
@@ -12,9 +14,12 @@ from pathlib import Path
 import pytest
 from palaestra.errors import InputError
 from palaestra.scripts import bench_teachers
+from palaestra.scripts.bench_teachers_report import described, ranking
 from palaestra.scripts.cli import main
-from palaestra.teachers.benchmarks import runs
+from palaestra.teachers.benchmarks import categories, cost, hypercube, regret, runs, selection
 from palaestra.teachers.benchmarks.runs import Failure, Records, Run, play_all
+from palaestra.teachers.benchmarks.statistics import Estimate, Line
+from palaestra.teachers.benchmarks.table import Table
 
 SETTINGS = ["2d", "2d-bernoulli", "R1 transfer"]
 SMALL = [
@@ -221,3 +226,43 @@ def test_the_environment_is_left_as_it_was():
     with runs._pool(1):
         assert os.environ["OMP_NUM_THREADS"] == "1"
     assert dict(os.environ) == before
+
+
+def line(setting: str, teacher: str, score: float) -> Line:
+    return Line(setting, teacher, Estimate(score, score, score, 2), None, {}, {})
+
+
+def test_teachers_alike_share_a_rank():
+    alike = [line("a", name, 1.0) for name in ("x", "1", "2", "3", "4")]  # rank 2 each, so that x has 2 + 4 in all
+    apart = [line("b", name, -place) for place, name in enumerate(("y", "1", "2", "3", "x", "4"))]
+    order = ranking(categories.TABLE, [*alike, line("a", "y", 0.0), *apart])  # and y 5 + 0
+    assert order.index("y") < order.index("x")
+
+
+def test_random_stands_before_those_that_are_no_better():
+    lines = [line("a", name, score) for name, score in {"z": 0.9, "random": 0.5, "b": 0.5, "oracle": 0.2}.items()]
+    lines += [line("b", name, 0.0) for name in ("b", "random", "z", "oracle")]
+    assert ranking(categories.TABLE, lines) == ["oracle", "z", "random", "b"]
+    assert ranking(selection.TABLE, lines) == ["oracle", "random", "b", "z"]  # where less is better
+
+
+def test_a_number_and_its_interval_have_the_same_decimals():
+    def text(mean: float, half: float, table: Table) -> str:
+        return bench_teachers.spread(Estimate(mean, mean - half, mean + half, 5), table)
+
+    assert text(0.3432, 0.0181, categories.TABLE) == "34.3 ± 1.8"
+    assert text(0.852, 0.0322, regret.TABLE) == "0.85 ± 0.03"
+    assert text(43.21, 1.04, cost.TABLE) == "43.2 ± 1.0"
+    assert text(12_345.6, 78.9, selection.TABLE) == "12,346 ± 79"
+    assert text(0.5, math.nan, categories.TABLE) == "50.0"
+
+
+def test_the_page_explains_every_setting_and_every_row(done: Path):
+    page = html.unescape((done / "report.html").read_text())
+    for setting in SETTINGS:
+        table = hypercube.TABLE if setting in hypercube.TABLE.settings else categories.TABLE
+        assert f"<dt>{setting}</dt><dd>{table.notes[setting]}</dd>" in page
+    for name in ("random", "sec"):
+        assert described(categories.TABLE, name)[0] in page
+    assert "What to look at" in page
+    assert "batches of 64" in page

@@ -52,6 +52,13 @@ def test_a_table_says_in_two_sentences_what_it_measures(each):
     assert each.about.endswith(".")
 
 
+@pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
+def test_a_table_explains_its_settings_and_rows(each):
+    assert list(each.notes) == list(each.settings)
+    for name in {table.split(name)[0] for name in each.teachers()}:
+        assert each.rows.get(name) or (name in TEACHERS and TEACHERS[name].__doc__), name
+
+
 def test_the_interval_is_students():
     e = statistics.estimate([1.0, 2.0, 3.0])
     assert (e.mean, e.n) == (2.0, 3)
@@ -91,6 +98,7 @@ def test_a_run_may_score_several_contestants():
 def test_scores_of_levels_are_compared_with_a_random_one():
     result = regret.TABLE.run(regret.TABLE.settings["novice"], "random", 0, 12)
     assert {"learnability", "value_l1", "max_mc"} <= set(result.also)
+    assert all(regret.TABLE.rows[name] for name in result.also)
     assert all(-1 <= value <= 1 for value in (result.score, *result.also.values()))
     assert not regret.TABLE.fits("plr")
 
