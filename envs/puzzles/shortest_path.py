@@ -1,0 +1,154 @@
+"""palaestra/ShortestPath-v0: a shortest path in a weighted graph."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import string
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+# What may stand between places, as in "A -> C, F".
+_SEPARATORS = str.maketrans(",;->", "    ")
+
+
+class Roads(NamedTuple):
+    """For each place by letter the length of the road to each neighbour; where from, where to, and how far it is."""
+
+    lengths: dict[str, dict[str, int]]
+    start: str
+    goal: str
+    least: int
+
+
+class ShortestPath(Question):
+    """Find a shortest path between two places.
+
+    Description:
+        Every place can be reached from every other. The road between start and goal, where there is one, is not the
+        shortest path. Where several paths are shortest, any of them is right.
+
+    Parameters:
+        places (5 to 26): how many places there are.
+        degree (2 to 4): roads that end at a place, on the average.
+        longest (9 to 99, log-spaced): the greatest length that a road may have; the least is 1.
+
+    Observation:
+        Text: the roads with their lengths, ``A-C 4, B-C 9``, and the two places.
+
+    Actions:
+        Text with the places on the path in order, ``A C F``, read as ``answer_format`` says.
+
+    Reward:
+        1 for a path along the roads that is as short as any, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The shortest path problem, solved as in Dijkstra, "A note on two problems in connexion with graphs", 1959.
+    """
+
+    param_space = ParamSpace([IntAxis("places", 5, 26), IntAxis("degree", 2, 4), IntAxis("longest", 9, 99, log=True)])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        places, longest = params["places"], params["longest"]
+        count = places * params["degree"] // 2
+        names = string.ascii_uppercase[:places]
+        while True:
+            draws = iter(rng.random(3 * places + 6 * count).tolist())
+            start, toss = names[int(next(draws) * places)], next(draws)
+            order = sorted(names, key=dict(zip(names, draws)).__getitem__)
+            lengths: dict[str, dict[str, int]] = {name: {} for name in names}
+            # A tree over all places first, then roads wherever chance puts them.
+            made = 0
+            for last in range(1, places):
+                a, b = order[last], order[int(next(draws) * last)]
+                lengths[a][b] = lengths[b][a] = 1 + int(next(draws) * longest)
+                made += 1
+            for u, v, w in zip(draws, draws, draws):
+                if made >= count:
+                    break
+                a, b = names[int(u * places)], names[int(v * places)]
+                if a != b and b not in lengths[a]:
+                    lengths[a][b] = lengths[b][a] = 1 + int(w * longest)
+                    made += 1
+            settled = dijkstra(lengths, start)
+            direct = lengths[start]
+            far = [name for name, (length, _) in settled.items() if length and direct.get(name, length + 1) > length]
+            if made >= count and far:
+                break
+        goal = far[int(toss * len(far))]
+        roads = ", ".join(f"{a}-{b} {lengths[a][b]}" for a in names for b in sorted(lengths[a]) if a < b)
+        return Task(
+            f"Roads between places, with their lengths (both ways): {roads}.\n"
+            f"Find a shortest path from {start} to {goal}. "
+            "Answer with all places on it in order, separated by spaces, both ends included.",
+            None,
+            solution=" ".join(_path(settled, goal)),
+            content=f"{start}{goal}: {roads}",
+            data=Roads(lengths, start, goal, settled[goal][0]),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        lengths, start, goal, least = task.data
+        path = answer.upper().translate(_SEPARATORS).split()
+        if len(path) == 1:
+            path = list(path[0])
+        if len(path) < 2 or any(place not in lengths for place in path):
+            return rejected(f"The answer must name the places on the path in order, such as {start} ... {goal}.")
+        if path[0] != start or path[-1] != goal:
+            return Verdict(0.0, False, feedback=f"The path does not lead from {start} to {goal}.")
+        total = 0
+        for a, b in itertools.pairwise(path):
+            if b not in lengths[a]:
+                return Verdict(0.0, False, feedback=f"There is no road from {a} to {b}.")
+            total += lengths[a][b]
+        return CORRECT if total == least else Verdict(0.0, False, feedback=f"A path of length {total} is not shortest.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        lengths, start, goal, _ = task.data
+        lines = [
+            f"{name} is {length} from {start}, coming from {before}."
+            for name, (length, before) in dijkstra(lengths, start, goal).items()
+            if before
+        ]
+        return [*lines, self.oracle(task)]
+
+    def solver_cost(self, episode: Task) -> float:
+        """Roads that Dijkstra's algorithm looks along before it settles the goal."""
+        lengths, start, goal, _ = episode.data
+        return float(sum(len(lengths[name]) for name in dijkstra(lengths, start, goal)))
+
+
+def dijkstra(lengths: dict[str, dict[str, int]], start: str, goal: str = "") -> dict[str, tuple[int, str]]:
+    """For each place, from the nearest on (up to ``goal``): how far it is, and the place before it on the way."""
+    settled: dict[str, tuple[int, str]] = {}
+    queue = [(0, start, "")]
+    while queue:
+        length, name, before = heapq.heappop(queue)
+        if name not in settled:
+            settled[name] = (length, before)
+            if name == goal:
+                break
+            for other, road in lengths[name].items():
+                if other not in settled:
+                    heapq.heappush(queue, (length + road, other, name))
+    return settled
+
+
+def _path(settled: dict[str, tuple[int, str]], goal: str) -> list[str]:
+    path = [goal]
+    while before := settled[path[-1]][1]:
+        path.append(before)
+    return path[::-1]
+
+
+register("palaestra/ShortestPath-v0", f"{__name__}:ShortestPath")
