@@ -1,0 +1,197 @@
+"""palaestra/Blocksworld-v0: a plan that restacks blocks."""
+
+from __future__ import annotations
+
+import itertools
+import string
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..drawing import Cell, board
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+TABLE = "table"
+_FILLERS = frozenset({"put", "move", "to", "on", "onto", "the"})
+
+
+class Blocks(NamedTuple):
+    """The stacks, each from bottom to top, now and at the end; a shortest plan of moves (block, where to); and how many
+    moves are allowed."""
+
+    start: tuple[str, ...]
+    goal: tuple[str, ...]
+    plan: tuple[tuple[str, str], ...]
+    most: int
+
+
+class Blocksworld(Question):
+    """Restack blocks in at most so many moves.
+
+    Description:
+        All blocks have a place in the goal, and the order of the stacks on the table does not matter. The shortest plan
+        has at least blocks / 2 moves. Any legal plan within the moves allowed is right.
+
+    Parameters:
+        blocks (4 to 10): how many blocks there are.
+        slack (4 to 0, harder downwards): moves allowed beyond the fewest that do.
+
+    Observation:
+        Text: the stacks now and in the goal, the rules, and how many moves are allowed.
+
+    Actions:
+        Text with the moves, ``D table, A C`` (D onto the table, then A onto C; words such as "move" and "onto" may be
+        added), read as ``answer_format`` says.
+
+    Reward:
+        1 for a legal plan to the goal within the moves allowed, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The blocks world of Winograd's SHRDLU (1971); shortest plans as in Gupta & Nau, "On the complexity of
+        blocks-world planning", Artificial Intelligence 56, 1992: no block moves more than twice, first to the table.
+    """
+
+    param_space = ParamSpace([IntAxis("blocks", 4, 10), IntAxis("slack", 0, 4, harder="down")])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        count = params["blocks"]
+        while True:
+            draws = rng.random(4 * count).tolist()
+            start, goal = _stacks(draws[: 2 * count]), _stacks(draws[2 * count :])
+            plan = shortest_plan(start, goal)
+            if 2 * len(plan) >= count:
+                break
+        most = len(plan) + params["slack"]
+        states = f"Now: {_text(start)}\nGoal: {_text(goal)}"
+        return Task(
+            f"Blocks stand in stacks on a table, each listed from bottom to top.\n{states}\n"
+            "A move takes a block that has nothing on it and puts it onto the table or onto another such block. "
+            f"Reach the goal in at most {most} moves; the order of the stacks does not matter. "
+            'Answer on one line, such as "D table, A C" (D onto the table, then A onto C).',
+            None,
+            solution=", ".join(map(" ".join, plan)),
+            content=f"{sorted(start)} {sorted(goal)} {params['slack']}",
+            data=Blocks(start, goal, tuple(plan), most),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        start, goal, _, most = task.data
+        moves = _read(answer, "".join(start))
+        if moves is None:
+            return rejected('The answer must consist of moves such as "D table, A C", separated by commas.')
+        if len(moves) > most:
+            return Verdict(0.0, False, feedback=f"{len(moves)} moves are more than {most}.")
+        below = _below(start)
+        for count, (block, target) in enumerate(moves, start=1):
+            covered = set(below.values())
+            if block in covered:
+                return Verdict(0.0, False, feedback=f"Move {count} takes {block}, which has a block on it.")
+            if target == block or (target != TABLE and target in covered):
+                return Verdict(0.0, False, feedback=f"Move {count} cannot put {block} onto {target}.")
+            below[block] = target
+        return CORRECT if below == _below(goal) else Verdict(0.0, False, feedback="The moves do not end in the goal.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        below, lines = _below(task.data.start), []
+        for block, target in task.data.plan:
+            place = "the table" if target == TABLE else target
+            home = "the table" if below[block] == TABLE else below[block]
+            lines.append(f"Take {block} from {home} and put it on {place}.")
+            below[block] = target
+        return [*lines, self.oracle(task)]
+
+    def solver_cost(self, episode: Task) -> float:
+        """Moves of the shortest plan."""
+        return float(len(episode.data.plan))
+
+    def draw(self, episode: Task) -> np.ndarray:
+        stacks = [*episode.data.start, "", *episode.data.goal]
+        rows = [
+            [Cell(stack[y], "#e9c46a") if y < len(stack) else Cell() for stack in stacks]
+            for y in reversed(range(max(map(len, stacks))))
+        ]
+        return board([*rows, [Cell(fill="#6d597a" if stack else "#faf7f0") for stack in stacks]])
+
+
+def _stacks(draws: list[float]) -> tuple[str, ...]:
+    """Blocks in random order, each onto the one before it or, in two of five cases, onto the table."""
+    count = len(draws) // 2
+    order = sorted(range(count), key=draws.__getitem__)
+    names = "".join([("|" if u < 0.4 else "") + string.ascii_uppercase[i] for i, u in zip(order, draws[count:])])
+    return tuple(stack for stack in names.split("|") if stack)
+
+
+def _text(stacks: tuple[str, ...]) -> str:
+    return "; ".join(map(" ".join, stacks))
+
+
+def _below(stacks: tuple[str, ...]) -> dict[str, str]:
+    """What each block stands on."""
+    return {block: under for stack in stacks for under, block in itertools.pairwise([TABLE, *stack])}
+
+
+def _read(answer: str, names: str) -> list[tuple[str, str]] | None:
+    """The moves in an answer; None where a part of it is none."""
+    moves = []
+    for part in answer.replace(";", ",").replace("->", " ").split(","):
+        words = [word for word in part.split() if word.lower() not in _FILLERS]
+        if len(words) != 2:
+            return None
+        block, target = words[0].upper(), words[1].upper()
+        if len(block) != 1 or block not in names or (target != "TABLE" and (len(target) != 1 or target not in names)):
+            return None
+        moves.append((block, TABLE if target == "TABLE" else target))
+    return moves
+
+
+def shortest_plan(start: tuple[str, ...], goal: tuple[str, ...]) -> list[tuple[str, str]]:
+    """A plan with the fewest moves, as (block, what it is put onto)."""
+    wanted = _below(goal)
+    for detours in itertools.count():
+        plan = next(_plans(_below(start), wanted, detours), None)
+        if plan is not None:
+            return plan
+    raise AssertionError
+
+
+def _plans(below: dict[str, str], wanted: dict[str, str], detours: int) -> Iterator[list[tuple[str, str]]]:
+    """Plans in which at most ``detours`` moves bring a block to a place that is not its last."""
+    below, plan = dict(below), []
+    settled = {TABLE}
+    while True:
+        # To put a block where it stays is never wrong; when there is none left, some block must make room.
+        moved = False
+        covered = set(below.values())
+        for block, under in wanted.items():
+            if block not in settled and under in settled:
+                if below[block] == under:
+                    settled.add(block)
+                elif block not in covered and (under == TABLE or under not in covered):
+                    plan.append((block, under))
+                    settled.add(block)
+                    below[block] = under
+                    covered = set(below.values())
+                else:
+                    continue
+                moved = True
+        if not moved:
+            break
+    if len(settled) > len(wanted):
+        yield plan
+    elif detours:
+        covered = set(below.values())
+        for block in below:
+            if block not in settled and block not in covered and below[block] != TABLE:
+                for rest in _plans({**below, block: TABLE}, wanted, detours - 1):
+                    yield [*plan, (block, TABLE), *rest]
+
+
+register("palaestra/Blocksworld-v0", f"{__name__}:Blocksworld")
