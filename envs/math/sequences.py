@@ -10,6 +10,9 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 
+# Every rule is a linear recurrence of order three at most: with E for the shift, (E - 1)^2 is "add", (E - 1)^2 (E + 1)
+# "woven", (E - 1)(E - c) "affine", (E - 1)^3 "growing" and E^2 - cE - d "mixed". Two sequences of orders m and n that
+# agree on m + n terms agree for ever, as their difference has order m + n.
 SHOWN = 6
 # From the easiest to the hardest, as the prompt states them.
 _RULES = {
@@ -25,13 +28,13 @@ class Sequences(Question):
     """Find a later term of a number sequence.
 
     Description:
-        Six terms are shown. They follow one of the rules that the prompt states, with whole-number constants, and all
-        of these rules that fit the six terms (whatever their constants) agree on the term asked for, so that there is
-        one answer.
+        Six terms are shown. They follow one of the rules that the prompt states, with whole-number constants. Six are
+        enough for all of these rules that fit them, whatever their constants, to agree on every later term, so that
+        there is one answer.
 
     Parameters:
-        rules ("add", "woven", "affine", "growing", "mixed"): the rule that may occur, with all that stand before it;
-            it is followed in half of the tasks.
+        rules ("add", "woven", "affine", "growing", "mixed"): the hardest rule that may occur, with all that stand
+            before it; it is followed in half of the tasks or more, and then no easier one fits.
         size (20 to 1000, log-spaced): the largest absolute value of a first term and of a step.
         ahead (1 to 5): how many places after the last shown term the answer stands.
 
@@ -65,9 +68,9 @@ class Sequences(Question):
             terms = _sequence(rule, size, draws, SHOWN + ahead)
             if len(set(terms)) <= 3 or terms[0] == terms[1]:
                 continue
-            fitting = {name: later[-1] for name in rules if (later := continue_by(name, terms[:SHOWN], ahead))}
-            # The rule meant is the easiest that fits, and no other leads elsewhere.
-            if next(iter(fitting)) == rule and set(fitting.values()) == {terms[-1]}:
+            # The rule meant is the easiest that fits.
+            easier = rules[: rules.index(rule)]
+            if not any(continue_by(name, terms[:SHOWN], ahead) for name in easier):
                 break
         shown = ", ".join(map(str, terms[:SHOWN]))
         if len(rules) == 1:

@@ -118,7 +118,14 @@ def test_every_condition_changes_the_count():
         assert 0 < count < math.comb(sum(sizes), members), question
 
 
-def test_all_four_kinds_come_and_keep_their_conditions():
+PHRASES = (
+    *("sit on neighbouring", "do not sit on", "to the left of", "first letter is", "stand next to one another"),
+    *("no two letters", "at least", "at most", "exactly", "paths pass through", "do not pass through"),
+)
+
+
+def test_all_four_kinds_and_all_conditions_come():
+    met = set()
     for conditions in (1, 2, 3):
         env = Counting(conditions=conditions)
         kinds = {"chairs": 0, "letters": 0, "chosen": 0, "paths": 0}
@@ -126,8 +133,10 @@ def test_all_four_kinds_come_and_keep_their_conditions():
             prompt, _ = env.reset(seed=seed)
             (kind,) = (kind for kind in kinds if f" {kind}" in prompt)
             kinds[kind] += 1
+            met |= {phrase for phrase in PHRASES if phrase in prompt}
             assert int(env.oracle()) >= 100
         assert min(kinds.values()) >= 15
+    assert met == set(PHRASES)
 
 
 def statement(text: str) -> int:

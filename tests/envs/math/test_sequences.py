@@ -77,6 +77,7 @@ def test_half_of_the_tasks_follow_the_hardest_rule_and_no_easier_one():
         prompt, _ = env.reset(seed=seed)
         shown = [int(n) for n in re.findall(r"-?\d+", prompt.split(". ")[0])]
         fitting = [rule for rule in RULES if continuations(rule, shown, 7)]
+        assert env.here().data[0] == fitting[0]
         hard += fitting == ["mixed"]
     assert 20 <= hard <= 45
 
