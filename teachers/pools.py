@@ -123,8 +123,7 @@ class Grid(Arms):
     def _cells(self, axis: int, count: int) -> list[np.ndarray] | None:
         """The places of the values in each cell of an axis; None for a continuous axis, or one of too many values to
         list."""
-        size = self.cube.sizes[axis]
-        places = None if size is None or size > DEFAULT_CELLS else self.cube.places(axis)
+        places = self.cube.places(axis)
         if places is None:
             return None
         if count >= len(places):

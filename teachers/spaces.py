@@ -16,6 +16,8 @@ import numpy as np
 
 from ..errors import InputError
 
+MOST_VALUES = 10_000  # values of an axis that are told apart
+
 
 @runtime_checkable
 class ParamSpaceLike(Protocol):
@@ -46,9 +48,10 @@ class Cube(ABC):
     signature: Any
 
     def places(self, axis: int) -> np.ndarray | None:
-        """The coordinate of each value of an axis, float64[size], ascending; None for a continuous one."""
+        """The coordinate of each value of an axis, float64[size], ascending; None for a continuous one, or one of more
+        than `MOST_VALUES`, which is as good as continuous."""
         size = self.sizes[axis]
-        return None if size is None else (np.arange(size) + 0.5) / size
+        return None if size is None or size > MOST_VALUES else (np.arange(size) + 0.5) / size
 
     @abstractmethod
     def decode(self, u: np.ndarray) -> Any:
@@ -89,11 +92,13 @@ class ParamCube(Cube):
         return self.space.from_unit(point)
 
     def places(self, axis: int) -> np.ndarray | None:
-        name, size, at = self.names[axis], self.sizes[axis], self._free[axis]
+        places, name, at = super().places(axis), self.names[axis], self._free[axis]
         ends = [self.space.from_unit(np.full(len(self._point), u)) for u in (0.0, 1.0)]
+        if places is None or not all(isinstance(end[name], int) for end in ends):
+            return places
         low, high = sorted(end[name] for end in ends)
-        if size is None or not isinstance(low, int) or high - low + 1 != size:
-            return super().places(axis)
+        if high - low + 1 != len(places):
+            return places
         # Whole numbers on a logarithmic axis lie closer together the larger they are; and hard may be low.
         return np.sort([self.space.to_unit({**ends[0], name: value})[at] for value in range(low, high + 1)])
 

@@ -21,7 +21,6 @@ from ..protocol import whole_number
 from ..spaces import Cube, as_cube
 
 STEP = 0.1  # standard deviation of an edit on a continuous axis, in units of its range; no paper gives one for all axes
-MOST_VALUES = 10_000  # an axis of more is stepped along as if it were continuous
 SEEDS = 2**31
 
 
@@ -129,9 +128,7 @@ class CubeLevels(LevelSpace):
         self.signature = {"levels": cube.signature}
         counted = [size for size in cube.sizes if size is not None]
         self._axes = [axis for axis, size in enumerate(cube.sizes) if size != 1]
-        self._places = [
-            None if size is None or size > MOST_VALUES else cube.places(axis) for axis, size in enumerate(cube.sizes)
-        ]
+        self._places = [cube.places(axis) for axis in range(cube.dimension)]
         self.size = math.prod(counted) if len(counted) == cube.dimension else None
 
     def generate(self, rng: np.random.Generator) -> list[float]:

@@ -80,6 +80,17 @@ def test_a_param_space_with_nothing_free_still_gives_its_one_task():
     assert as_arms(ParamSpace([IntAxis("a", 3, 3)])).n == 1
 
 
+def test_the_places_of_values_are_known_unless_they_are_too_many_to_list():
+    few, many = IntAxis("few", 1, 4), IntAxis("many", 1, 10_001)
+    cube = as_cube(ParamSpace([few, many, ChoiceAxis("mixed", ("none", 1, 2.5)), FloatAxis("real", 0.0, 1.0)]))
+    assert cube.places(0) == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert cube.places(1) is None
+    assert cube.places(2) == pytest.approx([1 / 6, 3 / 6, 5 / 6])
+    assert cube.places(3) is None
+    assert len(as_cube(gym.spaces.Discrete(10_000)).places(0)) == 10_000
+    assert as_cube(gym.spaces.Discrete(10_001)).places(0) is None
+
+
 def test_a_grid_puts_each_task_back_into_its_arm():
     space = ParamSpace([IntAxis("digits", 1, 4), FloatAxis("noise", -1.0, 1.0), ChoiceAxis("kind", ("a", "b", "c"))])
     grid = discretise(space, bins=(4, 3, 3))
