@@ -1,6 +1,12 @@
-"""The four directions in text, for puzzles whose answers are ways: ``up up left``, ``UUL`` and ``u, u, l`` alike."""
+"""Directions in text (``up up left``, ``UUL``), and ways over boards that are drawn in text.
+
+A board is rows of characters separated by spaces, and a place is an index into that text: its neighbours are 2 and one
+``stride`` away. A set of places is a whole number with a bit for each.
+"""
 
 from __future__ import annotations
+
+import functools
 
 DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 _LETTERS = {word: letter for letter, word in DIRECTIONS.items()}
@@ -20,3 +26,37 @@ def read_directions(text: str) -> str | None:
         else:
             found.append(token.upper())
     return "".join(found) or None
+
+
+@functools.lru_cache(maxsize=64)
+def steps(stride: int) -> dict[str, int]:
+    """What each direction adds to a place."""
+    return {"U": -stride, "D": stride, "L": -2, "R": 2}
+
+
+def flood(free: int, stride: int, start: int, goal: int | None = None) -> list[int]:
+    """The places of ``free`` that are 0, 1, 2, ... moves from ``start``, until ``goal`` is among them or none is left.
+
+    The border of the board must not be free.
+    """
+    front, end = 1 << start, 0 if goal is None else 1 << goal
+    layers = [front]
+    while not front & end:
+        free &= ~front
+        front = (front << 2 | front >> 2 | front << stride | front >> stride) & free
+        if not front:
+            break
+        layers.append(front)
+    return layers
+
+
+def way(layers: list[int], stride: int, goal: int) -> str:
+    """A shortest way to ``goal``, which is in the last of the layers of `flood`; found from its end."""
+    moves, place, directions = [], goal, tuple(steps(stride).items())
+    for layer in layers[-2::-1]:
+        for move, step in directions:
+            if layer >> place - step & 1:
+                moves.append(move)
+                place -= step
+                break
+    return "".join(reversed(moves))

@@ -15,7 +15,7 @@ from ..drawing import Cell, board
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .directions import DIRECTIONS, read_directions
+from .directions import DIRECTIONS, flood, read_directions, steps, way
 
 _WALL, _FLOOR, _START, _GOAL = b"#.SG"
 # In a drawing as a binary number, a place is 1 where one can stand.
@@ -96,23 +96,23 @@ class Maze(Question):
         begin, end = places[start], places[goal]
         grid[begin], grid[end] = _START, _GOAL
         if extra:
-            way = _way(_flood(grid, stride, begin, end), stride, end)
+            moves = way(flood(_passable(grid), stride, begin, end), stride, end)
         else:
             # There is but one, along the tree of the search.
             back = [goal]
             while goal != start:
                 goal = parent[goal]
                 back.append(goal)
-            way = "".join([plan.moves[after - before] for after, before in itertools.pairwise(back)][::-1])
+            moves = "".join([plan.moves[after - before] for after, before in itertools.pairwise(back)][::-1])
         text = grid.decode()
         return Task(
             f"Find a shortest way from S to G in this maze, where # is wall.\n{text}\n"
             "Each move goes one character up, down, left or right (U, D, L, R). "
             "Answer with the moves on one line, such as RRDDLU.",
             None,
-            solution=way,
+            solution=moves,
             content=text,
-            data=Labyrinth(text, stride, begin, end, way),
+            data=Labyrinth(text, stride, begin, end, moves),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
@@ -122,9 +122,9 @@ class Maze(Question):
             return rejected("The answer must consist of moves U, D, L, R alone, such as RRDDLU.")
         if len(moves) > len(maze.way):
             return Verdict(0.0, False, feedback=f"{len(moves)} moves are more than a shortest way has.")
-        place, text, steps = maze.start, maze.text, _steps(maze.stride)
+        place, text, step = maze.start, maze.text, steps(maze.stride)
         for count, move in enumerate(moves, start=1):
-            place += steps[move]
+            place += step[move]
             if text[place] == "#":
                 return Verdict(0.0, False, feedback=f"Move {count} runs into a wall.")
         if place != maze.goal:
@@ -133,10 +133,10 @@ class Maze(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         maze: Labyrinth = task.data
-        place, steps, lines = maze.start, _steps(maze.stride), []
+        place, step, lines = maze.start, steps(maze.stride), []
         for move, run in itertools.groupby(maze.way):
             count = len(list(run))
-            place += count * steps[move]
+            place += count * step[move]
             row, column = place // maze.stride + 1, place % maze.stride // 2 + 1
             lines.append(f"{DIRECTIONS[move].capitalize()} {count} to row {row}, column {column}.")
         return [*lines, maze.way]
@@ -144,7 +144,7 @@ class Maze(Question):
     def solver_cost(self, episode: Task) -> float:
         """Places that a breadth-first search visits."""
         text, stride, start, goal, _ = episode.data
-        return sum(layer.bit_count() for layer in _flood(text.encode(), stride, start, goal))
+        return sum(layer.bit_count() for layer in flood(_passable(text.encode()), stride, start, goal))
 
     def draw(self, episode: Task) -> np.ndarray:
         fills = {"#": "#4a4e69", ".": "#faf7f0", "S": "#8ecae6", "G": "#ffb703"}
@@ -186,33 +186,9 @@ def _plan(size: int) -> _Plan:
     return _Plan(blank, stride, places, doors, orders, {size: "DD", -size: "UU", 1: "RR", -1: "LL"})
 
 
-@functools.lru_cache(maxsize=32)
-def _steps(stride: int) -> dict[str, int]:
-    return {"U": -stride, "D": stride, "L": -2, "R": 2}
-
-
-def _flood(grid: bytes | bytearray, stride: int, start: int, goal: int) -> list[int]:
-    """The places at 0, 1, 2, ... moves from ``start``, until ``goal`` is met; a set of places has a bit for each."""
-    free = int(grid[::-1].translate(_PASSABLE), 2)
-    front, end = 1 << start, 1 << goal
-    layers = [front]
-    while not front & end:
-        free ^= front
-        front = (front << 2 | front >> 2 | front << stride | front >> stride) & free
-        layers.append(front)
-    return layers
-
-
-def _way(layers: list[int], stride: int, goal: int) -> str:
-    """The moves to ``goal`` through the layers of `_flood`, found from their end."""
-    way, place, steps = [], goal, tuple(_steps(stride).items())
-    for layer in layers[-2::-1]:
-        for move, step in steps:
-            if layer >> place - step & 1:
-                way.append(move)
-                place -= step
-                break
-    return "".join(reversed(way))
+def _passable(grid: bytes | bytearray) -> int:
+    """The places that are no wall."""
+    return int(grid[::-1].translate(_PASSABLE), 2)
 
 
 register("palaestra/Maze-v0", f"{__name__}:Maze")
