@@ -42,7 +42,8 @@ class Probability(Question):
         Text with one exact number (``1/6``, ``6/36``, ``0.25``), read as ``answer_format`` says.
 
     Reward:
-        1 for the exact probability, 0 otherwise.
+        1 for the exact probability, 0 otherwise. The commonest one, 4/9, is right by chance in 0.025 of the easiest
+        tasks.
 
     Termination:
         After the first answer.
@@ -55,6 +56,7 @@ class Probability(Question):
         [IntAxis("draws", 2, 5), IntAxis("size", 8, 20), ChoiceAxis("event", ("exactly", "at least", "given"))]
     )
     verifier = "number"
+    chance = 0.025
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         chosen = _EXPERIMENTS[int(rng.random() * len(_EXPERIMENTS))]
