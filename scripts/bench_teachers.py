@@ -62,7 +62,7 @@ class Config:
     seeds: int | None = None
     """Seeds 0 to N-1; by default as many as the table says."""
     episodes: int | None = None
-    """Length of a run, in the table's own unit (episodes, tasks, batches, attempts, steps), for scaled-down runs."""
+    """Length of a run, in the table's own unit (episodes, tasks, batches, attempts, mazes, steps), to scale it down."""
     out: Path = Path("runs/bench-teachers")
     """Folder for the results."""
     jobs: int = 2
