@@ -20,7 +20,7 @@ from .mixture_teacher import MixtureTeacher
 FEWEST_NEIGHBOURS = 5  # progress is 0 until more tasks than this are stored, as in the authors' code
 
 
-BLOCK = 2**17  # distances held at once, 1 MB
+BLOCK = 2**18  # distances held at once, 2 MB
 
 
 class TaskMemory:
@@ -59,13 +59,15 @@ class TaskMemory:
         distance = np.empty((len(points), min(self.count + len(points), size)))
         np.matmul(query, self._rows[:, :filled], out=distance[:, :filled])
         distance[:, filled:] = np.inf
-        if len(points) > 1:
+        if len(points) == 1:
+            found = self._returns[distance.argmin(1)]
+        else:
             apart = query @ new
             for i, slot in enumerate(slots[:-1].tolist(), 1):
                 distance[i:, slot] = apart[i:, i - 1]
-        nearest = distance.argmin(1)
-        place = (nearest - self.count) % size  # in this batch, if it comes before the task itself
-        found = np.where(place < step, returns[np.minimum(place, len(points) - 1)], self._returns[nearest])
+            nearest = distance.argmin(1)
+            place = (nearest - self.count) % size  # in this batch, if it comes before the task itself
+            found = np.where(place < step, returns[np.minimum(place, len(points) - 1)], self._returns[nearest])
         if not self.count:
             found[0] = np.nan
         self._rows[:, slots], self._returns[slots] = new, returns

@@ -23,6 +23,7 @@ from ..protocol import whole_number
 CRITERIA = ("aic", "bic", "aicc")
 TOLERANCE = 1e-3  # change of the mean log-likelihood per point below which EM stops
 REGULARISATION = 1e-6  # added to the diagonal of every covariance
+LEAST_MASS = 10 * float(np.finfo(np.float64).eps)  # keeps an empty component finite, as in scikit-learn
 MAX_ITERATIONS = 100
 LLOYD_TOLERANCE = 1e-4  # squared movement of the centres, relative to the variance of the points
 
@@ -171,12 +172,12 @@ def _converge(
     done: dict[int, GaussianMixture] = {}
     for iteration in range(MAX_ITERATIONS):
         joint = _coefficients(weights, means, covariances).T @ monomials
-        top = joint[stack.padded].max(1)
-        joint -= top[stack.model]
+        top = joint.take(stack.padded, axis=0).max(1)
+        joint -= top.take(stack.model, axis=0)
         density = np.exp(joint, out=joint)
         total = stack.members @ density
         likelihood = (top + np.log(total)).mean(1)
-        density /= total[stack.model]
+        density /= total.take(stack.model, axis=0)
         weights, means, covariances = _maximise(density, monomials, points.shape[1])
         stop = np.abs(likelihood - previous) < TOLERANCE
         stop |= iteration == MAX_ITERATIONS - 1
@@ -196,17 +197,18 @@ def _converge(
 
 
 @cache
-def _pairs(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The coordinates i <= j of each pair, int[d (d + 1) / 2] each, and the pair of any two, int[d, d]."""
+def _pairs(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The coordinates i <= j of each pair, int[T] each with T = d (d + 1) / 2; the pair of any two, int[d, d]; and
+    float64[T, 1], 1 where i = j."""
     rows, columns = np.triu_indices(d)
     pair = np.empty((d, d), dtype=np.intp)
     pair[rows, columns] = pair[columns, rows] = np.arange(len(rows))
-    return rows, columns, pair
+    return rows, columns, pair, (rows == columns)[:, None] * 1.0
 
 
 def _monomials(points: np.ndarray) -> np.ndarray:
     """float64[P, n]: 1, each coordinate, each product x_i x_j with i <= j."""
-    rows, columns, _ = _pairs(points.shape[1])
+    rows, columns, _, _ = _pairs(points.shape[1])
     x = points.T
     return np.concatenate([np.ones((1, len(points))), x, x[rows] * x[columns]])
 
@@ -214,25 +216,24 @@ def _monomials(points: np.ndarray) -> np.ndarray:
 def _coefficients(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
     """float64[P, C]: the log of weight times density, as coefficients of `_monomials`."""
     d = len(means)
-    rows, columns, _ = _pairs(d)
+    rows, columns, _, diagonal = _pairs(d)
     inverses = np.linalg.inv(covariances.transpose(2, 0, 1))
     log_det = np.linalg.slogdet(inverses)[1]
-    precisions = np.ascontiguousarray(inverses.transpose(1, 2, 0))
+    precisions = inverses.transpose(1, 2, 0)
     linear = (precisions * means).sum(1)
     constant = np.log(weights) + 0.5 * (log_det - d * math.log(2 * math.pi) - (linear * means).sum(0))
-    quadratic = precisions[rows, columns] * np.where(rows == columns, -0.5, -1.0)[:, None]
+    quadratic = precisions[rows, columns] * (0.5 * diagonal - 1.0)
     return np.concatenate([constant[None], linear, quadratic])
 
 
 def _maximise(responsibilities: np.ndarray, monomials: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights [C], means [D, C] and covariances [D, D, C] from responsibilities [C, n] (M-step)."""
     sums = monomials @ responsibilities.T
-    mass = sums[0] + 10 * np.finfo(np.float64).eps  # keeps an empty component finite, as in scikit-learn
+    mass = sums[0] + LEAST_MASS
     sums /= mass
     means = sums[1 : d + 1]
-    rows, columns, pair = _pairs(d)
-    second = sums[d + 1 :] - means[rows] * means[columns]
-    second[np.diagonal(pair)] += REGULARISATION
+    rows, columns, pair, diagonal = _pairs(d)
+    second = sums[d + 1 :] - means[rows] * means[columns] + REGULARISATION * diagonal
     return mass / monomials.shape[1], means, second[pair]
 
 
@@ -244,11 +245,12 @@ def _plus_plus(points: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) 
     chosen = np.empty((count, most), dtype=int)
     chosen[:, 0] = rng.integers(n, size=count)
     distance = np.full((count, n), np.inf)
-    columns, squares = points.T, np.square(points).sum(1)
+    squares, ones = np.square(points).sum(1, keepdims=True), np.ones((n, 1))
+    # (x, |x|^2, 1) of one point times (-2y, 1, |y|^2) of another is their squared distance.
+    right, left = np.hstack([points, squares, ones]).T, np.hstack([-2.0 * points, ones, squares])
     for step in range(1, most):
-        newest = chosen[:, step - 1]
-        apart = squares[newest, None] + squares - 2.0 * (points[newest] @ columns)
-        np.minimum(distance, np.maximum(apart, 0.0), out=distance)
+        np.minimum(distance, left[chosen[:, step - 1]] @ right, out=distance)
+        np.maximum(distance, 0.0, out=distance)  # rounding
         cumulative = np.cumsum(distance, axis=1)
         threshold = rng.random(count) * cumulative[:, -1]
         # Where every point is already a centre the threshold is 0 and the first point is taken again.
@@ -271,8 +273,9 @@ def _lloyd(points: np.ndarray, centres: np.ndarray, sizes: np.ndarray) -> np.nda
 
 def _assign(points: np.ndarray, centres: np.ndarray, stack: _Stack) -> np.ndarray:
     """float64[C, n]: 1 for the nearest centre of each mixture, 0 elsewhere."""
-    distance = np.square(centres).sum(1)[:, None] - 2.0 * (centres @ points.T)
-    nearest = distance == distance[stack.padded].min(1)[stack.model]
+    distance = centres @ (-2.0 * points.T)
+    distance += np.square(centres).sum(1, keepdims=True)
+    nearest = distance == distance.take(stack.padded, axis=0).min(1).take(stack.model, axis=0)
     if np.count_nonzero(nearest) > len(stack.own) * len(points):
         # Of equal centres the first takes the point, so that shares stay whole.
         for own in stack.own:

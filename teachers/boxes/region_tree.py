@@ -1,7 +1,7 @@
 """The tree of regions of RIAC: boxes of the unit cube that remember their last tasks, and their learning progress.
 
-Each new task changes all regions on its way from the root to a leaf, so everything is kept in arrays over regions and
-done for many at once: tasks wait to be written until the tree is looked at, and progress is computed when asked for.
+Each new task changes all regions on its way from the root to a leaf, so everything is kept in arrays over regions, and
+progress is computed when it is asked for, for all regions at once.
 A region that has been split stays full, and its oldest task makes way for each new one.
 """
 
@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..sampling import pick, proportional
-
-MOST_WAITING = 10_000  # writes of tasks into regions; bounds the memory
 
 
 class RegionTree:
@@ -41,7 +39,6 @@ class RegionTree:
         self._added = [0]  # tasks ever added to a region; they take the places of its block in turn
         self._tasks, self._returns = np.zeros((1, size + 1, dimension)), np.zeros((1, size + 1))
         self._progress, self._worst = np.zeros(1), np.full((1, dimension), 0.5)
-        self._waiting: list[tuple[int, int, list[float], float]] = []  # region, place, task and return to be written
         self._changed: set[int] = set()  # regions whose progress and worst are out of date
 
     @property
@@ -66,9 +63,13 @@ class RegionTree:
     def leaves(self) -> int:
         return self.axis.count(-1)
 
+    @property
+    def empty(self) -> bool:
+        """Whether there were no tasks yet."""
+        return not self._added[0]
+
     def tasks(self, region: int) -> tuple[np.ndarray, np.ndarray]:
         """The tasks [m, d] and returns [m] that a region remembers, oldest first."""
-        self._write()
         added, block = self._added[region], self.size + 1
         if added <= block:
             return self._tasks[region, :added], self._returns[region, :added]
@@ -86,12 +87,11 @@ class RegionTree:
     def add(self, x: list[float], ret: float) -> int | None:
         """Remember a task in all its regions. The leaf, where it now holds more than ``size`` tasks."""
         path, added, block = self.path(x), self._added, self.size + 1
+        at = np.array(path), np.array([added[region] % block for region in path])
+        self._tasks[at], self._returns[at] = x, ret
         for region in path:
-            self._waiting.append((region, added[region] % block, x, ret))
             added[region] += 1
         self._changed.update(path)
-        if len(self._waiting) > MOST_WAITING:
-            self._write()
         return path[-1] if added[path[-1]] == block else None
 
     def drop(self, leaf: int, count: int) -> None:
@@ -154,28 +154,23 @@ class RegionTree:
         if count:
             self._changed.add(region)
 
-    def _write(self) -> None:
-        if self._waiting:
-            regions, places, tasks, returns = zip(*self._waiting)
-            at = list(regions), list(places)  # of two for one place the later is written last, and stays
-            self._tasks[at], self._returns[at] = tasks, returns
-            self._waiting.clear()
-
     def _refresh(self) -> None:
-        self._write()
-        if not self._changed:
-            return
-        regions, block = np.array(sorted(self._changed)), self.size + 1
+        full = [region for region in self._changed if self._added[region] > self.size]
+        for region in self._changed.difference(full):
+            tasks, returns = self.tasks(region)
+            self._progress[region], self._worst[region] = progress(returns), tasks[returns.argmin()]
         self._changed.clear()
-        added = np.array([self._added[region] for region in regions])
-        # Oldest first and the newest last, in the last of ``block`` columns.
-        places = (added % block)[:, None] + np.arange(block)
+        if not full:
+            return
+        regions, block, half = np.array(full), self.size + 1, self.size // 2
+        oldest = np.array([self._added[region] % block for region in full])
+        places = oldest[:, None] + np.arange(block)
         places -= block * (places >= block)
-        absent = np.arange(block) < (block - added)[:, None]
         returns = self._returns[regions[:, None], places]
-        oldest_worst = np.where(absent, np.inf, returns).argmin(1)
-        self._worst[regions] = self._tasks[regions, places[np.arange(len(regions)), oldest_worst]]
-        self._progress[regions] = aligned_progress(np.where(absent, 0.0, returns)[:, 1:], np.minimum(added, self.size))
+        self._worst[regions] = self._tasks[regions, places[np.arange(len(full)), returns.argmin(1)]]
+        # Sums along rows are the same to the last bit whatever other rows there are; a matrix product's are not.
+        newer, older = returns[:, block - half :].sum(1), returns[:, 1 : block - half].sum(1)
+        self._progress[regions] = np.abs(older / (self.size - half) - newer / half)
 
 
 def best_cut(
@@ -229,17 +224,13 @@ def best_cut(
 def progress(returns: np.ndarray) -> float:
     """|mean of the older half - mean of the newer half| of ``returns``, oldest first; 0 for fewer than three. Of an odd
     number the one in the middle counts as older."""
-    return float(aligned_progress(returns[None], np.array([len(returns)]))[0])
-
-
-def aligned_progress(returns: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """float64[m]: `progress` of the last ``counts`` [m] of each row of ``returns`` [m, n], what comes before being 0.
-    A row's result does not depend on the other rows, to the last bit."""
-    half = counts // 2
-    newer = np.arange(returns.shape[1]) >= (returns.shape[1] - half)[:, None]
-    recent = np.where(newer, returns, 0.0).sum(1) / np.maximum(half, 1)
-    earlier = np.where(newer, 0.0, returns).sum(1) / np.maximum(counts - half, 1)
-    return np.where(counts < 3, 0.0, np.abs(earlier - recent))
+    n = len(returns)
+    if n < 3:
+        return 0.0
+    half = n // 2
+    newer = float(np.add.reduce(returns[n - half :]))
+    older = float(np.add.reduce(returns[: n - half]))
+    return abs(older / (n - half) - newer / half)
 
 
 def masked_progress(masks: np.ndarray, returns: np.ndarray) -> np.ndarray:

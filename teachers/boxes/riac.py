@@ -116,7 +116,7 @@ class RIAC(BoxTeacher):
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         tree, d = self._tree, self.cube.dimension
         mode, points = self._rng.random(k), self._rng.random((k, d))
-        if not len(tree.tasks(0)[1]):
+        if tree.empty:
             return points, 1.0, "warmup"
         weights = proportional(tree.progress)
         chosen = pick(weights, k, self._rng)
@@ -138,8 +138,9 @@ class RIAC(BoxTeacher):
     def _density(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         # Arrays of axes x points x regions: reducing the first axis costs a fraction of reducing the last.
         tree, x = self._tree, points.T[:, :, None]
-        inside = ((x >= tree.low.T[:, None]) & (x <= tree.high.T[:, None])).all(0)
-        away = np.square((x - tree.worst.T[:, None]) / self.sigma[:, None, None]).sum(0)
+        low, high, worst = (np.ascontiguousarray(part.T)[:, None] for part in (tree.low, tree.high, tree.worst))
+        inside = ((x >= low) & (x <= high)).all(0)
+        away = np.square((x - worst) / self.sigma[:, None, None]).sum(0)
         scale = float(np.prod(self.sigma * math.sqrt(2 * math.pi)))
         scale = scale if scale > SMALLEST else math.nan
         exploit = (1 - self.random_share - self.mutate_share) / (tree.high - tree.low).prod(1)

@@ -115,6 +115,26 @@ def test_every_region_holds_the_tasks_of_its_box_only():
         assert ((tasks >= tree.low[region]) & (tasks <= tree.high[region])).all()
 
 
+def test_progress_and_worst_are_those_of_the_tasks_remembered_however_many_came_at_once():
+    rng, once, each = np.random.default_rng(0), RegionTree(2, 30), RegionTree(2, 30)
+    for _ in range(20):
+        for x, ret in zip(rng.random((25, 2)).tolist(), rng.random(25).round(1).tolist()):
+            for tree in (once, each):
+                if (leaf := tree.add(x, ret)) is not None:
+                    tree.split(leaf, tree.n % 2, float(np.median(tree.tasks(leaf)[0][:, tree.n % 2])))
+            assert len(each.progress) == len(each.worst) == each.n
+    assert once.n == each.n > 20
+    assert once.progress.tolist() == each.progress.tolist()
+    assert once.worst.tolist() == each.worst.tolist()
+    assert once.save() == each.save()
+    again = RegionTree.restore(once.save(), 2, 30)
+    assert again.progress.tolist() == once.progress.tolist()
+    for region in range(once.n):
+        tasks, returns = once.tasks(region)
+        assert once.progress[region] == pytest.approx(progress(returns[-30:]), abs=1e-12)
+        assert once.worst[region].tolist() == tasks[returns.argmin()].tolist()
+
+
 def test_no_more_regions_than_allowed():
     assert taught(3000, region_size=20, max_regions=15).tree.n == 15
 
