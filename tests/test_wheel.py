@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(palaestra.__file__).parent
 PARTS = ("agents", "envs", "rewards", "scripts", "teachers")
-DATA = {"py.typed", "constraints.txt"}
+DATA = {"py.typed", "constraints.txt", "envs/puzzles/sudoku.txt"}
 
 # Imports every module of the installed package and plays one episode; prints what it saw. The one module left out is a
 # script for the environment of another project.

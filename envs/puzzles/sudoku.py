@@ -1,0 +1,252 @@
+"""palaestra/Sudoku-v0: fill a grid so that no row, column or box holds a digit twice.
+
+The puzzles are minimal ones from a table (sudoku.txt, made by scripts/make_sudoku_table.py), moved by the symmetries of
+Sudoku; all of these keep "exactly one solution" as it is, so that no solver runs when a task is made.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.grid import GridError, parse_grid
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..drawing import PAPER, Cell, board
+from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+# Rows and columns of a box.
+BOXES = {4: (2, 2), 6: (2, 3), 9: (3, 3)}
+_SHADE = "#e9e2d0"
+
+
+class Sudoku(Question):
+    """Solve a Sudoku.
+
+    Description:
+        Each task is a minimal puzzle from a table (every clue is needed), with digits renamed, rows and columns
+        permuted within and as bands, perhaps transposed, and then with some further cells of the solution shown. There
+        is always exactly one solution.
+
+    Parameters:
+        size (4, 6, 9): rows, columns and digits; boxes are 2 x 2, 2 x 3 and 3 x 3.
+        shown (0.0 to 0.75): the share of the cells beyond the minimal clues that is shown too; fewer are harder.
+
+    Observation:
+        The rules and the rows of the grid, with dots for empty cells.
+
+    Actions:
+        Text with the rows of the full grid, ``1234 3412 2143 4321``, read as ``answer_format`` says; blanks or commas
+        between all digits do no harm.
+
+    Reward:
+        1 for the solution, 0 otherwise; a grid that is right in part, the clues alone say, earns nothing.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Number Place, Howard Garns 1979; the table was generated for this environment.
+    """
+
+    param_space = ParamSpace([ChoiceAxis("size", (4, 6, 9)), FloatAxis("shown", 0.0, 0.75, harder="down")])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        size, table = params["size"], _table()[params["size"]]
+        draws = rng.random(2 + 5 * size + size * size).tolist()
+        solution, clues = table[int(draws[0] * len(table))]
+        places = _moved(size, draws[1], draws[2 : 2 + 2 * size], draws[2 + 2 * size : 2 + 4 * size])
+        names = draws[2 + 4 * size : 2 + 5 * size]
+        # The digit d is renamed to the rank of its draw.
+        digits = [0] * (size + 1)
+        for name, digit in enumerate(sorted(range(size), key=names.__getitem__), 1):
+            digits[digit + 1] = name
+        full = [digits[solution[place]] for place in places]
+        given = [digit if clues[place] else 0 for digit, place in zip(full, places)]
+        hidden = [cell for cell, digit in enumerate(given) if not digit]
+        hidden.sort(key=draws[2 + 5 * size :].__getitem__)
+        for cell in hidden[: round(params["shown"] * len(hidden))]:
+            given[cell] = full[cell]
+        high, wide = BOXES[size]
+        grid = _rows(given, size, "\n").replace("0", ".")
+        return Task(
+            f"Sudoku: fill the empty cells (dots) so that every row, every column and every box of {high} rows and "
+            f"{wide} columns holds each of the digits 1 to {size} exactly once. There is exactly one solution.\n"
+            f"{grid}\nAnswer with the {size} full rows on one line, from top to bottom, each as {size} digits, "
+            "separated by spaces.",
+            _rows(full, size, " "),
+            content=grid,
+            data=(given, full),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        given, full = task.data
+        size = _size(given)
+        try:
+            written = "".join(str(number) for row in parse_grid(answer) for number in row)
+        except GridError:
+            written = ""
+        if len(written) != len(full) or not all("1" <= digit <= str(size) for digit in written):
+            return rejected(f"The answer must be {size} rows of {size} digits from 1 to {size}, separated by spaces.")
+        wrong = [cell for cell, digit in enumerate(full) if int(written[cell]) != digit]
+        if not wrong:
+            return CORRECT
+        if any(given[cell] for cell in wrong):
+            return Verdict(0.0, False, feedback="The answer changes a given digit.")
+        return Verdict(0.0, False, feedback=f"{len(wrong)} of {given.count(0)} empty cells are filled in wrongly.")
+
+    def solver_cost(self, episode: Task) -> float:
+        """Nodes that a depth-first search visits which always fills the cell with the fewest candidates."""
+        return search(episode.data[0], limit=2)[1]
+
+    def solution_steps(self, task: Task) -> list[str]:
+        given, full = task.data
+        return [*_deduction(given, full), self.oracle(task)]
+
+    def draw(self, episode: Task) -> np.ndarray:
+        given = episode.data[0]
+        size = _size(given)
+        high, wide = BOXES[size]
+        fills = [_SHADE if (cell // size // high + cell % size // wide) % 2 else PAPER for cell in range(size * size)]
+        cells = [Cell(str(digit) if digit else "", fill) for digit, fill in zip(given, fills)]
+        return board([cells[start : start + size] for start in range(0, size * size, size)])
+
+
+def search(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
+    """Number of solutions of a grid (rows in one sequence, 0 for empty), counted up to ``limit``, and the nodes that
+    the search visited."""
+    size = _size(cells)
+    places = _places(size)
+    used = [0] * (3 * size)
+    for (row, column, box), digit in zip(places, cells):
+        bit = 1 << digit >> 1
+        if used[row] & bit or used[column] & bit or used[box] & bit:
+            return 0, 1
+        used[row] |= bit
+        used[column] |= bit
+        used[box] |= bit
+    empty = [places[cell] for cell, digit in enumerate(cells) if not digit]
+    found, nodes, every = 0, 0, (1 << size) - 1
+
+    def fill() -> None:
+        nonlocal found, nodes
+        nodes += 1
+        if not empty:
+            found += 1
+            return
+        fewest, best, options = size + 1, 0, 0
+        for index, (row, column, box) in enumerate(empty):
+            free = every & ~(used[row] | used[column] | used[box])
+            count = free.bit_count()
+            if count < fewest:
+                fewest, best, options = count, index, free
+                if count < 2:
+                    break
+        place = empty[best]
+        row, column, box = place
+        empty[best] = empty[-1]
+        empty.pop()
+        while options and found < limit:
+            bit = options & -options
+            options ^= bit
+            used[row] |= bit
+            used[column] |= bit
+            used[box] |= bit
+            fill()
+            used[row] ^= bit
+            used[column] ^= bit
+            used[box] ^= bit
+        empty.append(place)
+        empty[best], empty[-1] = empty[-1], empty[best]
+
+    fill()
+    return found, nodes
+
+
+def _size(cells: Sequence[int]) -> int:
+    return {16: 4, 36: 6, 81: 9}[len(cells)]
+
+
+@functools.cache
+def _places(size: int) -> list[tuple[int, int, int]]:
+    """Row, column and box of each cell, numbered together from 0 to 3 size - 1."""
+    high, wide = BOXES[size]
+    boxes_across = size // wide
+    return [
+        (row, size + column, 2 * size + row // high * boxes_across + column // wide)
+        for row in range(size)
+        for column in range(size)
+    ]
+
+
+@functools.cache
+def _table() -> dict[int, list[tuple[list[int], list[bool]]]]:
+    """By size: solutions and where the clues of a minimal puzzle are. The file has the digits of a solution a line, as
+    letters (a for 1) where they are no clues."""
+    table: dict[int, list[tuple[list[int], list[bool]]]] = {size: [] for size in BOXES}
+    for line in (files(str(__package__)) / "sudoku.txt").read_text("ascii").split():
+        solution = [int(mark) if mark.isdigit() else ord(mark) - 96 for mark in line]
+        table[_size(solution)].append((solution, [mark.isdigit() for mark in line]))
+    return table
+
+
+def _moved(size: int, flip: float, row_draws: list[float], column_draws: list[float]) -> list[int]:
+    """Which cell of the old grid comes to each cell of the new one, under a random symmetry."""
+    high, wide = BOXES[size]
+    # Rows in the order of their draws, within bands that have draws of their own.
+    rows = sorted(range(size), key=lambda row: (row_draws[size + row // high], row_draws[row]))
+    columns = sorted(range(size), key=lambda column: (column_draws[size + column // wide], column_draws[column]))
+    if high == wide and flip < 0.5:
+        return [column * size + row for row in rows for column in columns]
+    return [row * size + column for row in rows for column in columns]
+
+
+def _rows(cells: Sequence[int], size: int, separator: str) -> str:
+    text = "".join(map(str, cells))
+    return separator.join(text[start : start + size] for start in range(0, size * size, size))
+
+
+def _deduction(given: Sequence[int], full: Sequence[int]) -> list[str]:
+    """One line for each empty cell, in an order in which as many as possible follow from the digits before."""
+    size = _size(given)
+    places, cells = _places(size), list(given)
+    units: list[list[int]] = [[] for _ in range(3 * size)]
+    for cell, place in enumerate(places):
+        for unit in place:
+            units[unit].append(cell)
+    steps = []
+    while 0 in cells:
+        options = {
+            cell: {*range(1, size + 1)} - {cells[other] for unit in places[cell] for other in units[unit]}
+            for cell, digit in enumerate(cells)
+            if not digit
+        }
+        cell, reason = _forced(options, units) or (min(options, key=lambda cell: len(options[cell])), "")
+        cells[cell] = full[cell]
+        reason = reason or f"any other of {', '.join(map(str, sorted(options[cell])))} leads to a contradiction"
+        steps.append(f"Row {cell // size + 1}, column {cell % size + 1} is {full[cell]}: {reason}.")
+    return steps
+
+
+def _forced(options: dict[int, set[int]], units: list[list[int]]) -> tuple[int, str] | None:
+    """A cell with one candidate, or the only cell of a unit for a digit, and why."""
+    for cell, digits in options.items():
+        if len(digits) == 1:
+            return cell, "no other digit is left for this cell"
+    size = len(units) // 3
+    for unit, members in enumerate(units):
+        kind = ("row", "column", "box")[unit // size]
+        for digit in range(1, size + 1):
+            fitting = [cell for cell in members if digit in options.get(cell, ())]
+            if len(fitting) == 1:
+                return fitting[0], f"there is no other cell for {digit} in its {kind}"
+    return None
+
+
+register("palaestra/Sudoku-v0", f"{__name__}:Sudoku")
