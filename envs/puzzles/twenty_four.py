@@ -1,0 +1,249 @@
+"""palaestra/TwentyFour-v0: make 24, or another target, from four cards, each used exactly once."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.countdown import ExpressionError, evaluate
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+# A rational number in lowest terms, its denominator positive.
+Ratio = tuple[int, int]
+# How a value is made: left value, operator, right value, and the cards on the left and on the right.
+Join = tuple[Ratio, str, Ratio, tuple[int, ...], tuple[int, ...]]
+_RANK = {"+": 1, "-": 1, "*": 2, "/": 2, "": 3}
+# Values are looked up as residues modulo this prime. Numerators and denominators stay below 2**30 here, so that p/q and
+# r/s have the same residue only where ps - qr is 0: this is exact, and much faster than reducing fractions.
+_PRIME = 2**61 - 1
+
+
+class TwentyFour(Question):
+    """Combine four cards into a target.
+
+    Description:
+        Only hands that can make the target are dealt. A hand may have several solutions; ``ways`` counts the last steps
+        that lead to the target, such as 6 * 4, 27 - 3 or 3 / (1/8), without regard to how their two sides are made.
+
+    Parameters:
+        ways (1 to 12): the most last steps that a hand may have; fewer are harder.
+        largest (10 to 16): the largest card.
+        target (24 to 60): what is to be made; 24 is the classic game.
+
+    Observation:
+        Text such as ``Make 24 from the numbers 3, 3, 8, 8.`` and the rules.
+
+    Actions:
+        Text with one expression over all four cards, ``8 / (3 - 8 / 3)``, read as ``answer_format`` says.
+
+    Reward:
+        1 for an expression that uses each card exactly once and equals the target exactly, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The card game 24 (General Points).
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("ways", 1, 12, harder="down"), IntAxis("largest", 10, 16), IntAxis("target", 24, 60)]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        target, largest, most = params["target"], params["largest"], params["ways"]
+        while True:
+            draws = rng.random(64).tolist()
+            for start in range(0, 64, 4):
+                hand = tuple(sorted([1 + int(u * largest) for u in draws[start : start + 4]]))
+                if 1 <= len(joins := last_steps(hand, (target, 1))) <= most:
+                    given = ", ".join(map(str, hand))
+                    return Task(
+                        f"Make {target} from the numbers {given}. Use each of the four numbers exactly once, with "
+                        "+ - * / and parentheses; fractions may occur on the way. Answer with the expression alone, "
+                        f"without '= {target}'.",
+                        {"numbers": list(hand), "target": target},
+                        solution=_expression(joins[0])[0],
+                        content=f"{target} from {given}",
+                        data=joins[0],
+                    )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        numbers, target = task.reference["numbers"], task.reference["target"]
+        try:
+            value = evaluate(answer, numbers)
+        except ExpressionError as error:
+            return rejected(str(error))
+        # None is used more often than given, so that four numbers are all of them.
+        if len(re.findall("[0-9]+", answer)) < len(numbers):
+            return Verdict(0.0, False, feedback="The expression does not use every number.")
+        return CORRECT if value == target else Verdict(0.0, False, feedback=f"The expression does not equal {target}.")
+
+    def solver_cost(self, episode: Task) -> float:
+        """Joins that a depth-first search, which always replaces two numbers by one, makes for each solution."""
+        joins, wins = _searched([(n, 1) for n in episode.reference["numbers"]], (episode.reference["target"], 1))
+        return joins / wins
+
+    def solution_steps(self, task: Task) -> list[str]:
+        return [*_lines(task.data), self.oracle(task)]
+
+
+def last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
+    """Every different pair of values, with the operator between them, by which two to four cards make the goal."""
+    wanted, inverse = _residue(goal), _residue(_reciprocal(goal))
+    joins: dict[tuple[Ratio, str, Ratio], Join] = {}
+    for left, right in _splits(cards):
+        values = _values(right)
+        for one, residue, reverse in _small(left):
+            partners = [wanted - residue, residue - wanted, residue + wanted]
+            if residue:
+                partners += [wanted * reverse, residue * wanted]
+                if wanted:
+                    partners.append(residue * inverse)
+            for place, partner in enumerate(partners):
+                if partner % _PRIME in values:
+                    other, operator, swapped = _partner(one, goal, place)
+                    a, b = (other, one) if swapped else (one, other)
+                    if (a, operator, b) not in joins and not (operator in "+*" and (b, operator, a) in joins):
+                        joins[a, operator, b] = (a, operator, b, *((right, left) if swapped else (left, right)))
+    return list(joins.values())
+
+
+def _splits(cards: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The ways to part cards in two, the first part having at most two of at most four cards."""
+    return [
+        (tuple([cards[place] for place in places]), tuple([c for place, c in enumerate(cards) if place not in places]))
+        for places in _PLACES[len(cards)]
+    ]
+
+
+# Of two pairs, the one with the first card comes first.
+_PLACES = {2: [(0,)], 3: [(0,), (1,), (2,)], 4: [(0,), (1,), (2,), (3,), (0, 1), (0, 2), (0, 3)]}
+
+
+def _residue(value: Ratio) -> int:
+    return value[0] * pow(value[1], -1, _PRIME) % _PRIME if value[1] else 0
+
+
+def _reciprocal(value: Ratio) -> Ratio:
+    """1 over it; 1/0, whose residue is 0, for nought."""
+    return value[1], value[0]
+
+
+@functools.cache
+def _values(cards: tuple[int, ...]) -> frozenset[int]:
+    """All that one to three cards can make, each used once, as residues."""
+    return frozenset(map(_residue, _ratios(cards)))
+
+
+@functools.cache
+def _small(cards: tuple[int, ...]) -> list[tuple[Ratio, int, int]]:
+    """All that one or two cards can make, with the residues of the value and of its reciprocal (0 where none is)."""
+    return [(value, _residue(value), _residue(_reciprocal(value))) for value in sorted(_ratios(cards))]
+
+
+def _ratios(cards: tuple[int, ...]) -> set[Ratio]:
+    if len(cards) == 1:
+        return {(cards[0], 1)}
+    return {
+        value
+        for left, right in _splits(cards)
+        for one in _ratios(left)
+        for other in _ratios(right)
+        for value, _, _ in _results(one, other)
+    }
+
+
+def _ratio(numerator: int, denominator: int) -> Ratio:
+    divisor = gcd(numerator, denominator) * (1 if denominator > 0 else -1)
+    return numerator // divisor, denominator // divisor
+
+
+def _results(one: Ratio, other: Ratio) -> Iterator[tuple[Ratio, str, bool]]:
+    """What two numbers can make, by which operator, and whether the second one comes first."""
+    (a, b), (c, d) = one, other
+    yield _ratio(a * d + c * b, b * d), "+", False
+    yield _ratio(a * c, b * d), "*", False
+    yield _ratio(a * d - c * b, b * d), "-", False
+    yield _ratio(c * b - a * d, b * d), "-", True
+    if c:
+        yield _ratio(a * d, b * c), "/", False
+    if a:
+        yield _ratio(c * b, d * a), "/", True
+
+
+def _partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool]:
+    """What must stand beside a number to make the goal, by which operator, and whether it comes first; in the order in
+    which `last_steps` tries them."""
+    (a, b), (c, d) = one, goal
+    match place:
+        case 0:
+            return _ratio(c * b - a * d, b * d), "+", False
+        case 1:
+            return _ratio(a * d - c * b, b * d), "-", False
+        case 2:
+            return _ratio(a * d + c * b, b * d), "-", True
+        case 3:
+            return _ratio(c * b, d * a), "*", False
+        case 4:
+            return _ratio(a * c, b * d), "/", True
+        case _:
+            return _ratio(a * d, b * c), "/", False
+
+
+def _below(value: Ratio, cards: tuple[int, ...]) -> Join | None:
+    """One way to make a value from several cards; None where it is the only card itself."""
+    return last_steps(cards, value)[0] if len(cards) > 1 else None
+
+
+def _expression(join: Join) -> tuple[str, int]:
+    """The text of a join, and how strongly its operator binds."""
+    one, operator, other, left, right = join
+    rank = _RANK[operator]
+    parts = []
+    for value, cards, strict in ((one, left, False), (other, right, operator in "-/")):
+        below = _below(value, cards)
+        text, inner = _expression(below) if below else (str(cards[0]), _RANK[""])
+        parts.append(text if inner > rank or (inner == rank and not strict) else f"({text})")
+    return f"{parts[0]} {operator} {parts[1]}", rank
+
+
+def _lines(join: Join) -> list[str]:
+    """The steps of a join, innermost first: ``8 / 3 = 8/3``."""
+    one, operator, other, left, right = join
+    lines = []
+    for value, cards in ((one, left), (other, right)):
+        below = _below(value, cards)
+        lines += _lines(below) if below else []
+    result = next(value for value, name, swapped in _results(one, other) if name == operator and not swapped)
+    return [*lines, f"{_text(one)} {operator} {_text(other)} = {_text(result, bare=True)}"]
+
+
+def _text(value: Ratio, bare: bool = False) -> str:
+    text = str(value[0]) if value[1] == 1 else f"{value[0]}/{value[1]}"
+    return text if bare or text.isdigit() else f"({text})"
+
+
+def _searched(numbers: list[Ratio], goal: Ratio) -> tuple[int, int]:
+    """How many joins a full depth-first search makes, and how many of them leave the goal alone."""
+    joins = wins = 0
+    for i in range(len(numbers)):
+        for j in range(i):
+            rest = [number for place, number in enumerate(numbers) if place not in (i, j)]
+            for value, _, _ in _results(numbers[i], numbers[j]):
+                below, won = _searched([*rest, value], goal) if rest else (0, int(value == goal))
+                joins += 1 + below
+                wins += won
+    return joins, wins
+
+
+register("palaestra/TwentyFour-v0", f"{__name__}:TwentyFour")
