@@ -1,0 +1,260 @@
+"""palaestra/KnightsKnaves-v0: who tells the truth and who lies, from what they say of each other."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict, verify
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+NAMES = "Ann Bob Cid Dan Eve Fay Gus Hal Ida Jon Kim Leo Mia Ned Oda Pam Rex Sue Tom Una Vic Wes Yan Zoe"
+# Kinds of statement by level; each level has those before it too. Twice is twice as likely.
+KINDS = {
+    "simple": ("one", "one", "both", "some", "same"),
+    "conditional": ("if", "if", "would say"),
+    "counting": ("count", "count", "parity"),
+}
+LEVELS = tuple(KINDS)
+
+
+class KnightsKnaves(Question):
+    """Find the knights among knights and knaves.
+
+    Description:
+        Everybody makes one statement; knights' statements are true and knaves' are false. Exactly one choice of knights
+        fits what is said, and it has at least one knight.
+
+    Parameters:
+        people (2 to 8): how many there are.
+        statements ("simple", "conditional", "counting"): simple ones are about the kinds of one or two people;
+            conditional adds "if ..., then ..." and "would say that"; counting adds how many knights there are.
+
+    Observation:
+        The rules, a statement by each person, and the question.
+
+    Actions:
+        Text with the names of the knights in any order, ``Ann, Cid``, read as ``answer_format`` says.
+
+    Reward:
+        1 for exactly the knights, 0 otherwise. All choices of at least one knight are equally likely, so that any one
+        of the three answers for two people is right in 0.34 of such tasks by chance.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Raymond Smullyan, What Is the Name of This Book?, 1978.
+    """
+
+    param_space = ParamSpace([IntAxis("people", 2, 8), ChoiceAxis("statements", LEVELS)])
+    chance = 0.34
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        people, level = params["people"], LEVELS.index(params["statements"])
+        kinds = [kind for name in LEVELS[: level + 1] for kind in KINDS[name]]
+        pool = NAMES.split()
+        draws = rng.random(len(pool) + 1).tolist()
+        names = [pool[place] for place in sorted(range(len(pool)), key=draws.__getitem__)[:people]]
+        truth = 1 + int(draws[-1] * ((1 << people) - 1))
+        while True:
+            said = _statements(truth, people, kinds, rng)
+            fitting = every(people)
+            for statement in said:
+                fitting &= statement.allowed
+            if fitting == 1 << truth:
+                break
+        speeches = " ".join(
+            f'{names[speaker]} says: "{_speech(statement, speaker, names)}."' for speaker, statement in enumerate(said)
+        )
+        knights = [name for person, name in enumerate(names) if truth >> person & 1]
+        return Task(
+            "On an island everybody is either a knight, whose statements are true, or a knave, whose statements are "
+            f"false. {_listed(names)} live there. {speeches} There is exactly one possibility who is what. Answer "
+            "with the names of all knights, separated by commas.",
+            knights,
+            ", ".join(knights),
+            content=speeches,
+            data=(names, [(statement.allowed, statement.scope) for statement in said]),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        return verify("list", answer, task.reference, ordered=False)
+
+    def solver_cost(self, episode: Task) -> float:
+        """Nodes of a depth-first search over the people in turn, which looks at a statement once it knows what
+        everybody in it is."""
+        names, said = episode.data
+        ready: list[list[int]] = [[] for _ in names]
+        for allowed, scope in said:
+            ready[scope.bit_length() - 1].append(allowed)
+
+        def visit(person: int, knights: int) -> int:
+            if person == len(names):
+                return 1
+            choices = (knights, knights | 1 << person)
+            return 1 + sum(
+                visit(person + 1, choice) for choice in choices if all(a >> choice & 1 for a in ready[person])
+            )
+
+        return visit(0, 0)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        return [*_deduction(*task.data), self.oracle(task)]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What somebody says.
+
+    Args:
+        kind: its form, and ``words`` what fills it.
+        words: people as numbers, and what they are said to be (True: knights).
+        table: the truth of the statement under every choice of knights, a bit each; choices are sets of bits too.
+        allowed: the choices under which its speaker can say so.
+        scope: the people whom the statement is about and the speaker, a bit each.
+    """
+
+    kind: str
+    words: tuple[Any, ...]
+    table: int
+    allowed: int
+    scope: int
+
+
+@functools.cache
+def every(people: int) -> int:
+    """The set of all choices of knights: bit c stands for the choice whose knights are the bits of c."""
+    return (1 << (1 << people)) - 1
+
+
+@functools.cache
+def being(people: int, person: int, is_knight: bool) -> int:
+    """The set of the choices in which this person is a knight, or is a knave."""
+    return sum(1 << choice for choice in range(1 << people) if bool(choice >> person & 1) is is_knight)
+
+
+@functools.cache
+def _exactly(people: int, count: int) -> int:
+    return sum(1 << choice for choice in range(1 << people) if choice.bit_count() == count)
+
+
+def _statements(truth: int, people: int, kinds: list[str], rng: np.random.Generator) -> list[Statement]:
+    """One statement by each person, true exactly where the speaker is a knight."""
+    said: list[Statement] = []
+    while True:
+        for draws in rng.random((8 * people, 4)).tolist():
+            statement = _statement(len(said), people, kinds, *draws)
+            if statement and statement.allowed >> truth & 1:
+                said.append(statement)
+                if len(said) == people:
+                    return said
+
+
+def _statement(speaker: int, people: int, kinds: list[str], u: float, v: float, w: float, z: float) -> Statement | None:
+    """A statement from four draws in [0, 1); None where they make none that says something."""
+    kind = kinds[int(u * len(kinds))]
+    # The speaker comes last among the people of a statement, as in "Bob and I".
+    first = (speaker + 1 + int(v * (people - 1))) % people
+    second = int(w * people)
+    is_knight, also = z < 0.5, z % 0.5 < 0.25
+    words: tuple[Any, ...] = (first, second, is_knight)
+    scope = 1 << first | 1 << second | 1 << speaker
+    if kind == "one":
+        table, scope, words = being(people, first, is_knight), 1 << first | 1 << speaker, (first, is_knight)
+    elif kind in ("count", "parity"):
+        count = int(v * (people + 1)) if kind == "count" else int(z < 0.5)
+        counts = [count] if kind == "count" else range(count, people + 1, 2)
+        table, scope, words = sum(_exactly(people, k) for k in counts), (1 << people) - 1, (count,)
+    elif first == second:
+        return None
+    elif kind == "both":
+        table = being(people, first, is_knight) & being(people, second, is_knight)
+    elif kind == "some":
+        table = being(people, first, is_knight) | being(people, second, is_knight)
+    elif kind == "same":
+        # Of the same kind where is_knight, of different kinds otherwise.
+        table = being(people, first, not is_knight) ^ being(people, second, True)
+    elif kind == "if":
+        table = being(people, first, not is_knight) | being(people, second, also)
+        words = (first, is_knight, second, also)
+    else:
+        # What somebody would say holds where it is true and a knight says it, or false and a knave does.
+        table, words = being(people, first, False) ^ being(people, second, also), (first, second, also)
+    allowed = being(people, speaker, False) ^ table
+    return Statement(kind, words, table, allowed, scope) if allowed != every(people) else None
+
+
+def _speech(statement: Statement, speaker: int, names: list[str]) -> str:
+    """The statement in the speaker's words, without a full stop."""
+    kind, words = statement.kind, statement.words
+
+    def is_a(person: int, is_knight: bool) -> str:
+        return f"{'I am' if person == speaker else names[person] + ' is'} a {_kind(is_knight)}"
+
+    if kind == "one":
+        return is_a(*words)
+    if kind == "if":
+        return f"If {is_a(*words[:2])}, then {is_a(*words[2:])}"
+    if kind == "would say":
+        return f"{names[words[0]]} would say that {is_a(*words[1:])}"
+    if kind == "count":
+        return f"The number of knights among us is {words[0]}"
+    if kind == "parity":
+        return f"The number of knights among us is {'odd' if words[0] else 'even'}"
+    first, second, is_knight = words
+    one, me = names[first], second == speaker
+    if kind == "some":
+        return f"At least one of {one} and {'me' if me else names[second]} is a {_kind(is_knight)}"
+    pair = f"{one} and {'I' if me else names[second]} are"
+    if kind == "both":
+        return f"{pair} both {_kind(is_knight)}s"
+    return f"{pair} {'of the same kind' if is_knight else 'of different kinds'}"
+
+
+def _kind(is_knight: bool) -> str:
+    return "knight" if is_knight else "knave"
+
+
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _deduction(names: list[str], said: list[tuple[int, int]]) -> list[str]:
+    """Who is what, one after the other: from one statement and what is known before where that is enough."""
+    people = len(names)
+    known, unknown, steps = every(people), set(range(people)), list[str]()
+    answer = every(people)
+    for allowed, _ in said:
+        answer &= allowed
+
+    def settle(person: int, reason: str) -> None:
+        nonlocal known
+        is_knight = bool(answer & being(people, person, True))
+        steps.append(f"{reason} {names[person]} is a {_kind(is_knight)}.")
+        known &= being(people, person, is_knight)
+        unknown.discard(person)
+
+    while unknown:
+        forced = next(
+            (
+                (speaker, person)
+                for speaker, (allowed, _) in enumerate(said)
+                for person in sorted(unknown)
+                if known & allowed & being(people, person, True) in (0, known & allowed)
+            ),
+            None,
+        )
+        if forced:
+            settle(forced[1], f"By what {names[forced[0]]} says{', and what is known,' if steps else ''}")
+        else:
+            settle(min(unknown), "Trying both kinds, only one agrees with all statements:")
+    return steps
+
+
+register("palaestra/KnightsKnaves-v0", f"{__name__}:KnightsKnaves")
