@@ -1,0 +1,158 @@
+"""palaestra/Zebra-v0: who lives where with what, from clues about houses in a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .zebra_clues import KINDS, RELATIONS, Clue, apply, draw_clues, narrow, places, rule_of
+
+# Attribute, how a clue speaks of the person with one of its values, and values to choose from.
+ATTRIBUTES = (
+    ("name", "{}", "Anna Boris Clara David Elena Felix Greta Hugo"),
+    ("hat", "the one with the {} hat", "red green blue white yellow black orange purple"),
+    ("pet", "the {} owner", "cat dog horse zebra parrot rabbit turtle snake"),
+    ("drink", "the {} drinker", "tea coffee milk water juice cocoa beer lemonade"),
+    ("job", "the {}", "baker doctor pilot farmer painter singer lawyer smith"),
+    ("sport", "the {} player", "tennis golf chess football hockey rugby cricket squash"),
+    ("fruit", "the {} lover", "apple pear cherry plum banana grape melon peach"),
+    ("instrument", "the {} teacher", "piano violin flute drum harp guitar trumpet cello"),
+)
+
+
+class Zebra(Question):
+    """Solve a zebra puzzle.
+
+    Description:
+        People live in a row of houses; each attribute has as many values as there are people, one for each. The clues
+        have exactly one solution. All but ``spare`` of them also have, and of those none can be left out.
+
+    Parameters:
+        houses (3 to 5): houses in the row.
+        attributes (2 to 5): attributes of each house.
+        clues ("direct", "varied"): direct ones give a place, two values of one house, or neighbours with their order;
+            varied ones also neighbours without, order alone, two houses away, and what is not so.
+        spare (0 to 4): clues beyond those that are needed; fewer are harder.
+
+    Observation:
+        The values of each attribute, numbered clues, and the form of the answer.
+
+    Actions:
+        Text with the words for each house in turn, ``Anna red, Boris blue, Clara green``, read as ``answer_format``
+        says; the order of the words for a house does not matter.
+
+    Reward:
+        1 for the solution, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        "Who owns the zebra?", Life International, 17 December 1962.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("houses", 3, 5),
+            IntAxis("attributes", 2, 5),
+            ChoiceAxis("clues", ("direct", "varied")),
+            IntAxis("spare", 0, 4, harder="down"),
+        ]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        houses, attributes = params["houses"], params["attributes"]
+        kinds, spare = KINDS[params["clues"]], params["spare"]
+        draws = rng.random((len(ATTRIBUTES) + 1, len(ATTRIBUTES))).tolist()
+        chosen = sorted(sorted(range(len(ATTRIBUTES)), key=draws[-1].__getitem__)[:attributes])
+        # The value with number v of attribute a, of those that were drawn, is in house v: only names need shuffling.
+        values = []
+        for attribute in chosen:
+            words = ATTRIBUTES[attribute][2].split()
+            values.append(
+                [words[place] for place in sorted(range(len(words)), key=draws[attribute].__getitem__)[:houses]]
+            )
+        clues = draw_clues(houses, attributes, kinds, spare, rng)
+        phrases = [ATTRIBUTES[attribute][1] for attribute in chosen]
+        told = [_sentence(clue, values, phrases) for clue in clues]
+        listed = "; ".join(
+            f"{ATTRIBUTES[attribute][0]}: {', '.join(sorted(values[place]))}" for place, attribute in enumerate(chosen)
+        )
+        solution = ", ".join(" ".join(column) for column in zip(*values))
+        numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(told, 1))
+        return Task(
+            f"{houses} people live in a row of houses, numbered 1 to {houses} from left to right, one in each. They "
+            f"differ in everything:\n{listed}\n{numbered}\nThere is exactly one solution. Answer with the {attributes} "
+            "words for house 1, then those for house 2 and so on: words separated by spaces, houses separated by "
+            "commas.",
+            solution,
+            content=f"{listed}\n{numbered}",
+            data=(values, phrases, clues),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        values = task.data[0]
+        given = [sorted(house.lower().split()) for house in answer.split(",")]
+        if len(given) != len(values[0]) or any(len(house) != len(values) for house in given):
+            form = f"{len(values[0])} houses separated by commas, each {len(values)} words separated by spaces"
+            return rejected(f"The answer must be {form}.")
+        right = sum(house == sorted(word.lower() for word in column) for house, column in zip(given, zip(*values)))
+        if right == len(given):
+            return CORRECT
+        return Verdict(0.0, False, feedback=f"{right} of {len(given)} houses are right.")
+
+    def solver_cost(self, episode: Task) -> float:
+        """How often a solver applies a clue that knows, for each attribute, which permutations are still possible."""
+        values, _, clues = episode.data
+        houses = len(values[0])
+        return narrow([rule_of(houses, clue) for clue in clues], [sum(places(houses)[0])] * len(values))
+
+    def solution_steps(self, task: Task) -> list[str]:
+        return [*_deduction(*task.data), self.oracle(task)]
+
+
+def _person(attribute: int, value: int, values: list[list[str]], phrases: list[str]) -> str:
+    return phrases[attribute].format(values[attribute][value])
+
+
+def _sentence(clue: Clue, values: list[list[str]], phrases: list[str]) -> str:
+    subject = _person(clue.a, clue.v, values, phrases)
+    subject = subject[0].upper() + subject[1:]
+    if clue.b < 0:
+        return f"{subject} {'lives' if clue.kind == 'at' else 'does not live'} in house {clue.w + 1}."
+    return f"{subject} {RELATIONS[clue.kind][0]} {_person(clue.b, clue.w, values, phrases)}."
+
+
+def _deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -> list[str]:
+    """Who lives in which house, one value after the other, and the clue with which it became certain."""
+    houses = len(values[0])
+    table, domains = places(houses), [sum(places(houses)[0])] * len(values)
+    unknown = [(a, v) for a in range(len(values)) for v in range(houses)]
+    steps = []
+
+    def settle(reason: str) -> None:
+        for a, v in list(unknown):
+            if not domains[a] & ~table[v][v]:
+                unknown.remove((a, v))
+                steps.append(f"{reason} {_person(a, v, values, phrases)} lives in house {v + 1}.")
+
+    while unknown:
+        changed = 0
+        for number, clue in enumerate(clues, 1):
+            if latest := apply(rule_of(houses, clue), domains):
+                changed |= latest
+                settle(f"By clue {number} and what is known,")
+        if unknown and not changed:
+            a, v = unknown[0]
+            domains[a] &= table[v][v]
+            settle("Trying all houses, only one agrees with all clues:")
+    return steps
+
+
+register("palaestra/Zebra-v0", f"{__name__}:Zebra")

@@ -1,0 +1,198 @@
+"""The clues of zebra puzzles: what they exclude, and how a set of them is found that has exactly one solution.
+
+What an attribute's values may still be is a set of permutations (an int with a bit for each), so that a clue is applied
+to two attributes by a few operations on whole sets, and "all different" costs nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# Clue kinds: what stands between two people, and at which distances from the first's house to the second's it holds.
+RELATIONS = {
+    "same": ("is", (0,)),
+    "left": ("lives directly left of", (1,)),
+    "beside": ("lives next to", (-1, 1)),
+    "gap": ("lives two houses away from", (-2, 2)),
+    "before": ("lives somewhere left of", (1, 2, 3, 4)),
+    "other": ("is not", (-4, -3, -2, -1, 1, 2, 3, 4)),
+}
+KINDS = {
+    "direct": ("at", "same", "left"),
+    "varied": ("at", "same", "left", "beside", "gap", "before", "other", "not at"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """Value ``v`` of attribute ``a`` and value ``w`` of attribute ``b`` are related; or, where ``b`` is -1, the house
+    of the first one is ("at"), or is not ("not at"), number ``w``, counted from 0."""
+
+    kind: str
+    a: int
+    v: int
+    b: int
+    w: int
+
+
+@functools.cache
+def places(houses: int) -> list[list[int]]:
+    """The set of permutations with value v in house i, as [v][i]; a permutation gives the house of each value. The one
+    that leaves all in place is bit 0."""
+    permutations = list(itertools.permutations(range(houses)))
+    return [
+        [sum(1 << p for p, permutation in enumerate(permutations) if permutation[v] == i) for i in range(houses)]
+        for v in range(houses)
+    ]
+
+
+@functools.cache
+def _within(houses: int, v: int) -> list[int]:
+    """The set of permutations with value v in one of the houses of a set (bits), by that set."""
+    return [sum(places(houses)[v][i] for i in range(houses) if some >> i & 1) for some in range(1 << houses)]
+
+
+@functools.cache
+def _seen(houses: int, kind: str) -> tuple[list[int], list[int]]:
+    """By the set of houses that the second may have, the houses that the first may have; and the other way round."""
+    pairs = [(i, j) for i in range(houses) for j in range(houses) if j - i in RELATIONS[kind][1]]
+    sets = range(1 << houses)
+    return (
+        [sum({1 << i for i, j in pairs if some >> j & 1}) for some in sets],
+        [sum({1 << j for i, j in pairs if some >> i & 1}) for some in sets],
+    )
+
+
+# A clue made ready: the attributes it is about as bits; then, for one attribute, it and the set of permutations that
+# stay; for two, each attribute with its rows of `places` and `_within`, and the two lists of `_seen`.
+Rule = tuple[Any, ...]
+
+
+@functools.lru_cache(maxsize=20_000)
+def rule_of(houses: int, clue: Clue) -> Rule:
+    a, v, b, w = clue.a, clue.v, clue.b, clue.w
+    table = places(houses)
+    if b < 0:
+        return 1 << a, a, table[v][w] if clue.kind == "at" else sum(table[v]) & ~table[v][w]
+    if a == b:
+        distances = RELATIONS[clue.kind][1]
+        pairs = [(i, j) for i in range(houses) for j in range(houses) if i != j and j - i in distances]
+        return 1 << a, a, sum(table[v][i] & table[w][j] for i, j in pairs)
+    first, second = (a, table[v], _within(houses, v)), (b, table[w], _within(houses, w))
+    return 1 << a | 1 << b, *first, *second, *_seen(houses, clue.kind)
+
+
+def apply(rule: Rule, domains: list[int]) -> int:
+    """Take from the domains what one clue excludes; the attributes that lost something, as bits. No permutation is left
+    where clue and domains contradict each other."""
+    if len(rule) == 3:
+        attributes, a, stay = rule
+        old = domains[a]
+        domains[a] = old & stay
+        return attributes if domains[a] != old else 0
+    _, a, rows_a, within_a, b, rows_b, within_b, seen_from_b, seen_from_a = rule
+    old_a, old_b = domains[a], domains[b]
+    houses_a = houses_b = 0
+    bit = 1
+    for row_a, row_b in zip(rows_a, rows_b):
+        if old_a & row_a:
+            houses_a |= bit
+        if old_b & row_b:
+            houses_b |= bit
+        bit += bit
+    domains[a] = old_a & within_a[seen_from_b[houses_b]]
+    domains[b] = old_b & within_b[seen_from_a[houses_a]]
+    return (1 << a if domains[a] != old_a else 0) | (1 << b if domains[b] != old_b else 0)
+
+
+def narrow(rules: list[Rule], domains: list[int], changed: int = -1) -> int:
+    """Apply clues until none takes anything more: at first those about the attributes ``changed``. How many were
+    applied."""
+    applied = 0
+    # Bit 0 is the solution that all clues agree with: where it is all that is left, nothing more can go.
+    while changed and max(domains) > 1:
+        latest, changed = changed, 0
+        for rule in rules:
+            if rule[0] & latest:
+                applied += 1
+                changed |= apply(rule, domains)
+    return applied
+
+
+def _has_other_solution(rules: list[Rule], domains: list[int], changed: int = -1) -> bool:
+    """Whether the clues leave, within the domains, any solution but the one that puts value v into house v."""
+    narrow(rules, domains, changed)
+    if not all(domains):
+        return False
+    widths = [domain.bit_count() for domain in domains]
+    if max(widths) == 1:
+        return any(domain > 1 for domain in domains)
+    # The smallest open domain, one permutation after the other, the one that is no news last.
+    _, a = min((width, a) for a, width in enumerate(widths) if width > 1)
+    rest = domains[a]
+    while rest:
+        bit = 1 << rest.bit_length() - 1
+        rest ^= bit
+        if _has_other_solution(rules, [*domains[:a], bit, *domains[a + 1 :]], 1 << a):
+            return True
+    return False
+
+
+def draw_clues(
+    houses: int, attributes: int, kinds: tuple[str, ...], spare: int, rng: np.random.Generator
+) -> list[Clue]:
+    """Clues, in random order, with the one solution that puts value v of each attribute into house v."""
+    full = [sum(places(houses)[0])] * attributes
+    clues: dict[Clue, Rule] = {}
+    unused: dict[Clue, Rule] = {}
+    domains = list(full)
+    while max(domains) > 1 or len(unused) < spare:
+        for draws in rng.random((64, 4)).tolist():
+            clue = _one_clue(houses, attributes, kinds, *draws)
+            if clue is None or clue in clues or clue in unused:
+                continue
+            rule = rule_of(houses, clue)
+            # Only clues that say something new here, so that few have to be taken away later.
+            changed = apply(rule, domains)
+            if changed:
+                clues[clue] = rule
+                narrow(list(clues.values()), domains, changed)
+            else:
+                unused[clue] = rule
+    # What the clues that are needed leave; they stay, so that each later test can start from there.
+    needed: dict[Clue, Rule] = {}
+    while clues:
+        clue, rule = clues.popitem()
+        if _has_other_solution([*needed.values(), *clues.values()], list(full)):
+            needed[clue] = rule
+            narrow(list(needed.values()), full, apply(rule, full))
+        else:
+            unused[clue] = rule
+    chosen = [*needed, *list(unused)[:spare]]
+    order = rng.random(len(chosen)).tolist()
+    return [chosen[place] for place in sorted(range(len(chosen)), key=order.__getitem__)]
+
+
+def _one_clue(
+    houses: int, attributes: int, kinds: tuple[str, ...], t: float, u: float, v: float, w: float
+) -> Clue | None:
+    """A true clue from four draws in [0, 1), or None where they make none."""
+    kind = kinds[int(t * len(kinds))]
+    a, i = divmod(int(u * attributes * houses), houses)
+    if kind == "at":
+        # Places given outright make easy puzzles: only a few.
+        return Clue(kind, a, i, -1, i) if v < 0.5 else None
+    b, j = divmod(int(v * attributes * houses), houses)
+    if kind == "not at":
+        return Clue(kind, a, i, -1, j) if i != j else None
+    if j - i not in RELATIONS[kind][1] or (a == b and kind in ("same", "other")):
+        return None
+    if kind in ("same", "other", "beside", "gap") and (a, i) > (b, j):
+        # The symmetric ones in one order only, so that none is given twice.
+        a, i, b, j = b, j, a, i
+    return Clue(kind, a, i, b, j)
