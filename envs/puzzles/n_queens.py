@@ -1,0 +1,200 @@
+"""palaestra/NQueens-v0: complete a board of queens none of which attacks another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.grid import GridError, parse_grid
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..drawing import PAPER, Cell, board
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+_SHADE, _QUEEN = "#e9e2d0", "#7a1f1f"
+
+
+class NQueens(Question):
+    """Place the missing queens.
+
+    Description:
+        A board of ``size`` rows and columns has a queen in ``given`` of its rows. There is exactly one way to place one
+        in each of the other rows so that no two queens share a row, column or diagonal.
+
+    Parameters:
+        size (8 to 12): rows and columns.
+        given (4 to 6): queens on the board at the start; fewer are harder.
+
+    Observation:
+        The rules and the rows of the board, with Q for queens and dots for empty squares.
+
+    Actions:
+        Text with the column of the queen of each row, the given ones too, from the top row down, counted from 1 and
+        separated by blanks or commas: ``1 5 8 6 3 7 2 4``; read as ``answer_format`` says.
+
+    Reward:
+        1 for a full board without attacks that has the given queens, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Max Bezzel's problem, 1848; completion is NP-complete (Gent, Jefferson and Nightingale 2017).
+    """
+
+    param_space = ParamSpace([IntAxis("size", 8, 12), IntAxis("given", 4, 6, harder="down")])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        size, missing = params["size"], params["size"] - params["given"]
+        given, queens = _unique(size, params["given"], rng)
+        rows = ["." * size if column < 0 else "." * column + "Q" + "." * (size - 1 - column) for column in given]
+        text = "\n".join(rows)
+        return Task(
+            f"Add {missing} queens (Q) to this board of {size} x {size} squares so that no two of the {size} queens "
+            f"share a row, a column or a diagonal. There is exactly one way.\n{text}\nAnswer with the column of the "
+            f"queen in each of the {size} rows, from the top row down: {size} numbers from 1 to {size} separated by "
+            "spaces.",
+            " ".join(str(column + 1) for column in queens),
+            content=text,
+            data=given,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        given: list[int] = task.data
+        size = len(given)
+        try:
+            rows = parse_grid(answer.strip("[]() "))
+        except GridError:
+            rows = []
+        if len(rows) != 1 or len(rows[0]) != size or not all(1 <= column <= size for column in rows[0]):
+            return rejected(f"The answer must be {size} numbers from 1 to {size}, separated by spaces.")
+        queens = [column - 1 for column in rows[0]]
+        for row, column in enumerate(queens):
+            if given[row] not in (-1, column):
+                return Verdict(0.0, False, feedback=f"The given queen in row {row + 1} was moved.")
+            for above in range(row):
+                if abs(queens[above] - column) in (0, row - above):
+                    pair = f"rows {above + 1} and {row + 1}"
+                    return Verdict(0.0, False, feedback=f"The queens in {pair} attack each other.")
+        return CORRECT
+
+    def solver_cost(self, episode: Task) -> float:
+        """Nodes of a depth-first search over the empty rows from the top down, up to the solution."""
+        return completions(episode.data, 1)[1]
+
+    def solution_steps(self, task: Task) -> list[str]:
+        return [*_deduction(task.data, [int(column) - 1 for column in task.reference.split()]), self.oracle(task)]
+
+    def draw(self, episode: Task) -> np.ndarray:
+        size = len(episode.data)
+        return board(
+            [
+                [
+                    Cell("Q" if column == queen else "", _SHADE if (row + column) % 2 else PAPER, _QUEEN)
+                    for column in range(size)
+                ]
+                for row, queen in enumerate(episode.data)
+            ]
+        )
+
+
+def _unique(size: int, kept: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
+    """Some queens of a full board, -1 in the other rows, that can be completed in no other way; and the full board."""
+    while True:
+        queens = _random_board(size, rng)
+        # Finding a board takes longer than trying some choices of its queens.
+        for draws in rng.random((6, size)).tolist():
+            shown = sorted(range(size), key=draws.__getitem__)[:kept]
+            given = [column if row in shown else -1 for row, column in enumerate(queens)]
+            if completions(given, 2)[0] == 1:
+                return given, queens
+
+
+def _random_board(size: int, rng: np.random.Generator) -> list[int]:
+    """A full board, by depth-first search with the columns of each row in random order; begun anew when it is slow."""
+    while True:
+        orders = [sorted(range(size), key=draws.__getitem__) for draws in rng.random((size, size)).tolist()]
+        queens: list[int] = []
+        if _filled(orders, queens, 0, 0, 0, [40]):
+            return queens
+
+
+def _filled(
+    orders: list[list[int]], queens: list[int], columns: int, falling: int, rising: int, budget: list[int]
+) -> bool:
+    """Whether a search within ``budget`` nodes completed ``queens``; the sets (bits) are the lines attacked so far."""
+    row, size = len(queens), len(orders)
+    if row == size:
+        return True
+    budget[0] -= 1
+    for column in orders[row]:
+        if budget[0] < 0:
+            return False
+        one, other, third = 1 << column, 1 << (column - row + size), 1 << (column + row)
+        if not (columns & one or falling & other or rising & third):
+            queens.append(column)
+            if _filled(orders, queens, columns | one, falling | other, rising | third, budget):
+                return True
+            queens.pop()
+    return False
+
+
+def completions(given: list[int], limit: int) -> tuple[int, int]:
+    """Number of ways to fill the rows that have -1, counted up to ``limit``, and the nodes that the search visited.
+
+    Args:
+        given: the column of the queen of each row; these do not attack each other.
+    """
+    size = len(given)
+    columns = falling = rising = 0
+    for row, column in enumerate(given):
+        if column >= 0:
+            columns |= 1 << column
+            falling |= 1 << (column - row + size)
+            rising |= 1 << (column + row)
+    free = [row for row, column in enumerate(given) if column < 0]
+    every = (1 << size) - 1
+    found = nodes = 0
+
+    def place(depth: int, columns: int, falling: int, rising: int) -> None:
+        nonlocal found, nodes
+        nodes += 1
+        if depth == len(free):
+            found += 1
+            return
+        row = free[depth]
+        options = every & ~(columns | falling >> (size - row) | rising >> row)
+        while options and found < limit:
+            bit = options & -options
+            options ^= bit
+            place(depth + 1, columns | bit, falling | bit << (size - row), rising | bit << row)
+
+    place(0, columns, falling, rising)
+    return found, nodes
+
+
+def _deduction(given: list[int], queens: list[int]) -> list[str]:
+    """The missing queens, one after the other: always the row with the fewest free squares."""
+    size, placed, steps = len(given), {row: column for row, column in enumerate(given) if column >= 0}, []
+    while len(placed) < size:
+        free = {
+            row: [
+                column
+                for column in range(size)
+                if all(abs(column - other) not in (0, abs(row - above)) for above, other in placed.items())
+            ]
+            for row in range(size)
+            if row not in placed
+        }
+        row = min(free, key=lambda row: len(free[row]))
+        columns = ", ".join(str(column + 1) for column in free[row])
+        reason = "the only free column" if len(free[row]) == 1 else f"of {columns}, the others lead to no full board"
+        steps.append(f"Row {row + 1}: column {queens[row] + 1}, {reason}.")
+        placed[row] = queens[row]
+    return steps
+
+
+register("palaestra/NQueens-v0", f"{__name__}:NQueens")
