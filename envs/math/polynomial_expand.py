@@ -1,0 +1,146 @@
+"""palaestra/PolynomialExpand-v0: a product of polynomials as a sum."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .expressions import Unreadable, written
+from .polynomials import Monomial, read_sum, signed
+
+# Coefficients of monomials; the exponents of x, y and z stand for the monomial.
+Sum = dict[tuple[int, ...], int]
+
+NAMES = "xyz"
+
+
+class PolynomialExpand(Question):
+    """Multiply out a product of polynomials and collect like terms.
+
+    Description:
+        Two or three factors, each a sum of terms with whole coefficients; every variable occurs.
+
+    Parameters:
+        factors (2 to 3): how many factors.
+        terms (2 to 4): how many terms each factor has.
+        variables (1 to 3): how many of the variables x, y and z occur.
+        size (9 to 20): the largest absolute value of a coefficient.
+
+    Observation:
+        Text such as ``Expand (2x + 3)(x - 4) and collect like terms. Answer with a polynomial, ...``
+
+    Actions:
+        Text with one sum (``2x^2 - 5x - 12``, ``-12 - 5*x + 2*x**2``), its terms in any order, read as
+        ``answer_format`` says.
+
+    Reward:
+        1 for the same polynomial as a sum with like terms collected, 0 otherwise. What still has a product of sums in
+        it, as the question has, is not an answer.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School algebra; generated here.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("factors", 2, 3), IntAxis("terms", 2, 4), IntAxis("variables", 1, 3), IntAxis("size", 9, 20)]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        factors, terms, variables, size = (params[name] for name in ("factors", "terms", "variables", "size"))
+        pool = _POOLS[variables] if variables > 1 else _POOLS[1][-terms:]
+        while True:
+            draws = iter(rng.random(2 * factors * terms).tolist())
+            given = [_factor(draws, pool, terms, size) for _ in range(factors)]
+            product = _product(given)
+            occurring = {place for key in product for place, power in enumerate(key) if power}
+            if len(occurring) == variables and len(product) > 1:
+                break
+        question = "".join(f"({_text(factor)})" for factor in given)
+        return Task(
+            f"Expand {question} and collect like terms. Answer with a polynomial, such as {_EXAMPLES[variables]}.",
+            {_monomial(key): coefficient for key, coefficient in product.items()},
+            solution=_text(product),
+            content="".join(sorted(f"({_text(factor)})" for factor in given)),
+            data=given,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        try:
+            terms = read_sum(answer)
+        except Unreadable as error:
+            return Verdict(0.0, False, feedback=str(error), malformed=True)
+        total: dict[Monomial, Any] = {}
+        for monomial, coefficient in terms:
+            total[monomial] = total.get(monomial, 0) + coefficient
+        if {monomial: coefficient for monomial, coefficient in total.items() if coefficient} != task.reference:
+            return Verdict(0.0, False, feedback="The answer is not the product.")
+        if len(total) < len(terms):
+            return Verdict(0.0, False, feedback="The sum is right, but like terms are not collected.")
+        return Verdict(1.0, True, feedback="Correct.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """One multiplication a line."""
+        left, lines = task.data[0], []
+        for right in task.data[1:]:
+            product = _product([left, right])
+            lines.append(f"({_text(left)})({_text(right)}) = {_text(product)}")
+            left = product
+        return [*lines, self.oracle(task)]
+
+
+def _factor(draws: Any, pool: list[tuple[int, ...]], terms: int, size: int) -> Sum:
+    """A sum of different monomials of the pool, one of them not constant."""
+    free, factor = list(pool), {}
+    for _ in range(terms):
+        key = free.pop(int(next(draws) * len(free)))
+        factor[key] = signed(next(draws), size)
+    return {key: factor[key] for key in pool if key in factor}
+
+
+def _product(factors: list[Sum]) -> Sum:
+    """The product, by falling degree."""
+    left: Sum = {(0, 0, 0): 1}
+    for right in factors:
+        total: Sum = {}
+        for (i, j, k), a in left.items():
+            for (p, q, r), b in right.items():
+                key = (i + p, j + q, k + r)
+                total[key] = total.get(key, 0) + a * b
+        left = total
+    return {key: left[key] for key in sorted(left, key=lambda key: (-sum(key), _reversed(key))) if left[key]}
+
+
+def _reversed(key: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(-power for power in key)
+
+
+def _text(polynomial: Sum) -> str:
+    return written(((coefficient, _TEXTS[key]) for key, coefficient in polynomial.items()), times="")
+
+
+def _monomial(key: tuple[int, ...]) -> Monomial:
+    return tuple((name, power) for name, power in zip(NAMES, key) if power)
+
+
+def _body(key: tuple[int, ...]) -> str:
+    return "*".join(name if power == 1 else f"{name}^{power}" for name, power in _monomial(key))
+
+
+_EXAMPLES = {1: "2x^2 - 3x + 5", 2: "2x^2*y - 3x + 5", 3: "2x^2*y*z - 3x + 5"}
+_POOLS = {
+    1: [(3, 0, 0), (2, 0, 0), (1, 0, 0), (0, 0, 0)],
+    2: [(2, 0, 0), (1, 1, 0), (0, 2, 0), (1, 0, 0), (0, 1, 0), (0, 0, 0)],
+    3: [(2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)],
+}
+_TEXTS = {key: _body(key) for key in itertools.product(range(10), repeat=3) if sum(key) <= 9}
+
+register("palaestra/PolynomialExpand-v0", f"{__name__}:PolynomialExpand")

@@ -1,0 +1,120 @@
+"""palaestra/PolynomialFactor-v0: the complete factorisation of a polynomial over the whole numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .expressions import Unreadable
+from .polynomials import Polynomial, divided, irreducible, product_of, read_product, signed, text
+
+
+class PolynomialFactor(Question):
+    """Factor a polynomial completely.
+
+    Description:
+        The product of two or more polynomials, each of which cannot be factored any further over the whole numbers, and
+        perhaps of a number. The factorisation is unique up to order and signs.
+
+    Parameters:
+        factors (2 to 4): how many factors that are not constant, repeated ones counted as often as they occur.
+        degree (1 to 4): the degree of the factor of highest degree; the others have degree 1 or 2 at most.
+        leading (1 to 4): the largest leading coefficient of a factor, and the largest number before them.
+
+    Observation:
+        Text such as ``Factor x^2 - x - 6 completely over the integers. ...``
+
+    Actions:
+        Text with one product (``(x + 2)(x - 3)``, ``2*(x - 1)^2*(x^2 + 1)``), read as ``answer_format`` says.
+
+    Reward:
+        1 for factors that cannot be factored further and whose product is the polynomial, 0 otherwise; the polynomial
+        itself always can.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School algebra; generated here.
+    """
+
+    param_space = ParamSpace([IntAxis("factors", 2, 4), IntAxis("degree", 1, 4), IntAxis("leading", 1, 4)])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        count, degree, leading = params["factors"], params["degree"], params["leading"]
+        draws = rng.random(count + 1).tolist()
+        number = 1 + int(draws[-1] * leading)
+        # The first one has the full degree.
+        factors = [_irreducible(rng, degree, leading)]
+        factors += [_irreducible(rng, 1 + int(u * min(degree, 2)), leading) for u in draws[1:count]]
+        factors.sort(key=lambda factor: (len(factor), factor))
+        polynomial = product_of([*factors, (number,)])
+        solution = "".join([str(number) if number > 1 else "", *map(_power, Counter(factors).items())])
+        return Task(
+            f"Factor {text(polynomial)} completely over the integers. Answer with a product, such as "
+            "2(x + 1)^2(x^2 - 3).",
+            (number, tuple(factors)),
+            solution=solution,
+            content=text(polynomial),
+            data=polynomial,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        try:
+            number, factors = read_product(answer)
+        except Unreadable as error:
+            return Verdict(0.0, False, feedback=str(error), malformed=True)
+        degree = sum((len(factor) - 1) * power for factor, power in factors)
+        if degree != len(task.data) - 1:
+            return Verdict(0.0, False, feedback="The product does not have the degree of the polynomial.")
+        found: Counter[Polynomial] = Counter()
+        for factor, power in factors:
+            if len(factor) == 1:
+                number *= factor[0] ** power
+            else:
+                sign = -1 if factor[-1] < 0 else 1
+                number *= sign**power
+                found[tuple(sign * coefficient for coefficient in factor)] += power
+        # Factorisation over the whole numbers is unique, so nothing else can be right.
+        if (number, found) == (task.reference[0], Counter(task.reference[1])):
+            return Verdict(1.0, True, feedback="Correct.")
+        whole = product_of(factor for factor, power in found.items() for _ in range(power))
+        if tuple(number * coefficient for coefficient in whole) == task.data:
+            return Verdict(0.0, False, feedback="The product is right, but it can be factored further.")
+        return Verdict(0.0, False, feedback="The product is not the polynomial.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """One factor taken out a line."""
+        number, factors = task.reference
+        rest: Polynomial = tuple(coefficient // number for coefficient in task.data)
+        whole = text(task.data)
+        lines = [f"{whole} = {number}({text(rest)})"] if number > 1 else []
+        for factor in factors[:-1]:
+            quotient = divided(rest, factor)
+            lines.append(f"{text(rest)} = ({text(factor)})({text(quotient)})")
+            rest = quotient
+        return [*lines, self.oracle(task)]
+
+
+def _irreducible(rng: np.random.Generator, degree: int, leading: int) -> Polynomial:
+    """A polynomial that cannot be factored: constant to 20, middle coefficients to 9, positive leading coefficient."""
+    while True:
+        draws = rng.random(degree + 1).tolist()
+        middle = [int(u * 19) - 9 for u in draws[1:-1]]
+        found = (signed(draws[0], 20), *middle, 1 + int(draws[-1] * leading))
+        if irreducible(found):
+            return found
+
+
+def _power(item: tuple[Polynomial, int]) -> str:
+    factor, power = item
+    return f"({text(factor)})" + (f"^{power}" if power > 1 else "")
+
+
+register("palaestra/PolynomialFactor-v0", f"{__name__}:PolynomialFactor")

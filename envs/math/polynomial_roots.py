@@ -1,0 +1,103 @@
+"""palaestra/PolynomialRoots-v0: all rational roots of a polynomial, with their multiplicities."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict, verify
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .polynomials import Polynomial, divided, irreducible, product_of, signed, text
+
+_NAME = re.compile(r"x[ \t]*=")
+
+
+class PolynomialRoots(Question):
+    """List the rational roots of a polynomial, each as often as its multiplicity.
+
+    Description:
+        A polynomial with whole coefficients and two different rational roots at least, none of them 0; perhaps two more
+        roots that are not rational.
+
+    Parameters:
+        roots (2 to 5): how many rational roots, repeated ones counted as often as they occur.
+        size (20 to 40): the largest absolute value of a root, or of its numerator.
+        kind ("integers", "fractions", "others"): whether all roots are integers, one at least is no integer, or besides
+            there is a factor of degree 2 without rational roots.
+
+    Observation:
+        Text such as ``Find all rational roots of x^2 - x - 6. List each root as often as its multiplicity, ...``
+
+    Actions:
+        Text with numbers in any order, separated by commas (``3, -2``, ``x = 1/2, x = 1/2``), read as
+        ``answer_format`` says.
+
+    Reward:
+        1 for all roots with their multiplicities, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School algebra; generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("roots", 2, 5),
+            IntAxis("size", 20, 40),
+            ChoiceAxis("kind", ("integers", "fractions", "others")),
+        ]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        count, size, kind = params["roots"], params["size"], params["kind"]
+        while True:
+            draws = rng.random(3 * count + 3).tolist()
+            roots: list[Fraction] = []
+            for i in range(count):
+                repeated = i > 0 and draws[i] < 0.25
+                below = 2 + int(draws[count + i] * 3) if kind != "integers" and (i == 0 or draws[i] < 0.6) else 1
+                roots.append(roots[-1] if repeated else Fraction(signed(draws[2 * count + i], size), below))
+            if len(set(roots)) > 1 and (kind == "integers" or any(root.denominator > 1 for root in roots)):
+                other = (signed(draws[-3], 9), int(draws[-2] * 11) - 5, 1 + int(draws[-1] * 2))
+                if kind != "others" or irreducible(other):
+                    break
+        roots.sort()
+        factors = [(-root.numerator, root.denominator) for root in roots]
+        polynomial = product_of([*factors, other] if kind == "others" else factors)
+        return Task(
+            f"Find all rational roots of {text(polynomial)}. List each root as often as its multiplicity, such as "
+            "-2, 1/3, 1/3.",
+            [str(root) for root in roots],
+            solution=", ".join(map(str, roots)),
+            content=text(polynomial),
+            data=polynomial,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        return verify("list", _NAME.sub("", answer), task.reference, element="number", ordered=False)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """One root divided out a line."""
+        rest: Polynomial = task.data
+        lines = []
+        for root in map(Fraction, task.reference):
+            factor = (-root.numerator, root.denominator)
+            quotient = divided(rest, factor)
+            if len(quotient) > 1:
+                lines.append(f"{root} is a root: {text(rest)} = ({text(factor)})({text(quotient)})")
+            else:
+                lines.append(f"{root} is the root of {text(rest)}.")
+            rest = quotient
+        if len(rest) > 1:
+            lines.append(f"{text(rest)} has no rational roots.")
+        return [*lines, self.oracle(task)]
+
+
+register("palaestra/PolynomialRoots-v0", f"{__name__}:PolynomialRoots")
