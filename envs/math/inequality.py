@@ -1,0 +1,283 @@
+"""palaestra/Inequality-v0: the solutions of an inequality as intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .expressions import Unreadable, read_value
+from .polynomials import product_of, signed, text
+
+MAX_ENDS = 20
+_SIGNS = ("<", "<=", ">", ">=")
+
+# An inequality, reduced to a sign: its text, the roots with their multiplicities (negative where the root is not in the
+# domain), the sign beyond all roots, the comparison with 0, and steps that lead there.
+Posed = tuple[str, dict[Fraction, int], int, str, list[str]]
+
+
+class Inequality(Question):
+    """Solve an inequality in one real unknown.
+
+    Description:
+        An inequality whose solutions are neither none nor all real numbers. All ends of intervals are rational.
+
+    Parameters:
+        kind ("linear", "absolute", "quadratic", "rational", "cubic"): linear on both sides; an absolute value beside a
+            number; a quadratic with different roots; a quotient of linear expressions; a cubic with rational roots,
+            perhaps two of them equal.
+        size (9 to 20): the largest coefficient (the largest root where the inequality is quadratic or cubic).
+
+    Observation:
+        Text such as ``Solve x^2 - x - 6 >= 0 for real x. Answer with intervals, such as ...``
+
+    Actions:
+        Text with an interval, or a union of intervals and points (``(-oo, -2] U [3, oo)``), or with inequalities
+        (``x <= -2 or x >= 3``), read as ``answer_format`` says.
+
+    Reward:
+        1 for exactly the set of solutions, however it is written, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School algebra; generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            ChoiceAxis("kind", ("linear", "absolute", "quadratic", "rational", "cubic")),
+            IntAxis("size", 9, 20),
+        ]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        pose, size = _KINDS[params["kind"]], params["size"]
+        while True:
+            posed = pose(iter(rng.random(8).tolist()), size)
+            if posed is not None:
+                inequality, roots, sign, comparison, steps = posed
+                solution, signs = _solved(roots, sign, comparison)
+                if solution not in ("", "(-oo, oo)"):
+                    break
+        return Task(
+            f"Solve {inequality} for real x. Answer with intervals, such as (-oo, -3/2) U [5, oo), and write a single "
+            "point as {2}.",
+            solution,
+            content=inequality,
+            data=[*steps, *signs],
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        try:
+            given, gold = read_value(answer), read_value(task.reference)
+            ends: set[Fraction] = set()
+            _gather(given, ends)
+            _gather(gold, ends)
+        except Unreadable as error:
+            return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)
+        if len(ends) > MAX_ENDS:
+            return Verdict(0.0, False, feedback=f"There are more than {MAX_ENDS} ends of intervals.", malformed=True)
+        # Two sets that agree at all ends and once between each two of them are equal.
+        places = sorted(ends)
+        between = [(a + b) / 2 for a, b in pairwise(places)]
+        right = all(_holds(given, x) == _holds(gold, x) for x in [*places, *between, places[0] - 1, places[-1] + 1])
+        return Verdict(float(right), right, feedback="Correct." if right else "These are not the solutions.")
+
+    def solver_cost(self, episode: Task) -> float:
+        """The length of the question and of the solution written out."""
+        return float(len(episode.content) + sum(map(len, self.solution_steps(episode))))
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """A comparison with 0, and the sign of what is compared in each interval between its roots."""
+        return [*task.data, self.oracle(task)]
+
+
+def _solved(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str, list[str]]:
+    """The set where the product of ``(x - root)^multiplicity`` times ``sign`` compares with 0, and the signs."""
+    places = sorted(roots, reverse=True)
+    wanted = 1 if ">" in comparison else -1
+    # From the right: is the open interval in the set, is the point at its lower end.
+    inside, points, signs, now = [], [], [], sign
+    for i, root in enumerate([*places, None]):
+        upper = "oo" if i == 0 else str(places[i - 1])
+        inside.append(now == wanted)
+        signs.append(f"({'-oo' if root is None else root}, {upper}): {'positive' if now > 0 else 'negative'}")
+        if root is not None:
+            points.append("=" in comparison and roots[root] > 0)
+            now *= -1 if roots[root] % 2 else 1
+    parts: list[str] = []
+    high = "oo)"
+    for i, taken in enumerate(inside):
+        low, closed = (places[i], points[i]) if i < len(places) else (None, False)
+        joined = closed and i < len(places) and taken and inside[i + 1]
+        if taken and not joined:
+            parts.append(f"{'[' if closed else '('}{'-oo' if low is None else low}, {high}")
+        if closed and not taken and not inside[i + 1]:
+            parts.append(f"{{{low}}}")
+        if not joined:
+            high = f"{low}{']' if closed else ')'}"
+    return " U ".join(reversed(parts)), signs[::-1]
+
+
+def _linear(draws: Iterator[float], size: int) -> Posed | None:
+    a, b, c, d = (signed(next(draws), size) for _ in range(4))
+    comparison = _SIGNS[int(next(draws) * 4)]
+    slope = a - c
+    if abs(slope) < 2:
+        return None
+    step = f"{text((b - d, slope))} {comparison} 0"
+    inequality = f"{text((b, a))} {comparison} {text((d, c))}"
+    return inequality, {Fraction(d - b, slope): 1}, 1 if slope > 0 else -1, comparison, [step]
+
+
+def _absolute(draws: Iterator[float], size: int) -> Posed | None:
+    a, b, c = 2 + int(next(draws) * 4), signed(next(draws), size), 1 + int(next(draws) * size)
+    comparison = _SIGNS[int(next(draws) * 4)]
+    low, high = Fraction(-c - b, a), Fraction(c - b, a)
+    steps = [f"|{text((b, a))}| = {c} at x = {low} and x = {high}; the sign is that of |{text((b, a))}| - {c}."]
+    return f"|{text((b, a))}| {comparison} {c}", {low: 1, high: 1}, 1, comparison, steps
+
+
+def _quadratic(draws: Iterator[float], size: int) -> Posed | None:
+    """Roots of which one may be a fraction, with some of the terms on the right."""
+    below, sign = 1 + int(next(draws) * 3), 1 if next(draws) < 0.6 else -1
+    one, other = Fraction(signed(next(draws), size), below), Fraction(signed(next(draws), size))
+    if one == other:
+        return None
+    comparison = _SIGNS[int(next(draws) * 4)]
+    whole = product_of([(-one.numerator, one.denominator), (-other.numerator, 1), (sign,)])
+    slope, constant = signed(next(draws), size), signed(next(draws), size)
+    left = (whole[0] + constant, whole[1] + slope, whole[2])
+    steps = [f"{text(whole)} {comparison} 0", f"The roots are {min(one, other)} and {max(one, other)}."]
+    return f"{text(left)} {comparison} {text((constant, slope))}", {one: 1, other: 1}, sign, comparison, steps
+
+
+def _rational(draws: Iterator[float], size: int) -> Posed | None:
+    """A quotient of linear expressions beside a whole number."""
+    a, b, c, d = signed(next(draws), 5), signed(next(draws), size), signed(next(draws), 5), signed(next(draws), size)
+    right = int(next(draws) * 9) - 4
+    comparison = _SIGNS[int(next(draws) * 4)]
+    # (a x + b) / (c x + d) - right
+    slope, constant = a - right * c, b - right * d
+    if not slope or a * d == b * c or c == d == 1:
+        return None
+    root, pole = Fraction(-constant, slope), Fraction(-d, c)
+    if root == pole:
+        return None
+    sign = 1 if slope * c > 0 else -1
+    steps = [f"({text((constant, slope))})/({text((d, c))}) {comparison} 0"] if right else []
+    steps.append(f"The numerator is 0 at {root}, the denominator at {pole}.")
+    return f"({text((b, a))})/({text((d, c))}) {comparison} {right}", {root: 1, pole: -1}, sign, comparison, steps
+
+
+def _cubic(draws: Iterator[float], size: int) -> Posed | None:
+    """A product of three linear factors, multiplied out; two may be equal."""
+    below, sign = 1 + int(next(draws) * 2), 1 if next(draws) < 0.6 else -1
+    found = [Fraction(signed(next(draws), size), below), Fraction(signed(next(draws), size))]
+    found.append(found[1] if next(draws) < 0.4 else Fraction(signed(next(draws), size)))
+    comparison = _SIGNS[int(next(draws) * 4)]
+    roots: dict[Fraction, int] = {}
+    for root in found:
+        roots[root] = roots.get(root, 0) + 1
+    if len(roots) == 1:
+        return None
+    whole = product_of([*((-root.numerator, root.denominator) for root in found), (sign,)])
+    named = [f"{root}{' (twice)' if times == 2 else ''}" for root, times in sorted(roots.items())]
+    return f"{text(whole)} {comparison} 0", roots, sign, comparison, [f"The roots are {', '.join(named)}."]
+
+
+# Answers: whether a number belongs to what the grammar has read, and the ends at which that may change.
+
+
+def _gather(value: Any, ends: set[Fraction]) -> None:
+    """Add all finite ends in a set or statement to ``ends``.
+
+    Raises:
+        Unreadable: it is neither an interval or set of numbers nor a statement about x, nor made of such.
+    """
+    kind = getattr(value, "kind", None)
+    if kind in _INTERVALS and len(value.items) == 2:
+        for item in value.items:
+            if (end := _number(item)) is not None:
+                ends.add(end)
+    elif kind == "{}":
+        for item in value.items:
+            if (end := _number(item)) is None:
+                raise Unreadable("A set must consist of numbers.")
+            ends.add(end)
+    elif kind in _JOINTS:
+        for item in value.items:
+            _gather(item, ends)
+    elif (sides := getattr(value, "sides", None)) and value.operators == ("∈",) and _is_x(sides[0]):
+        _gather(sides[1], ends)
+    elif sides and not set(value.operators) - set(_COMPARED) and any(map(_is_x, sides)):
+        ends.update(end for side in sides if not _is_x(side) and (end := _number(side)) is not None)
+    else:
+        raise Unreadable("The answer must consist of intervals, such as (-oo, -3/2) U [5, oo).")
+
+
+def _holds(value: Any, x: Fraction) -> bool:
+    """Whether ``x`` belongs to a set, or a statement is true of it; `_gather` has read the value before."""
+    kind = getattr(value, "kind", None)
+    if kind in _INTERVALS:
+        low, high = (float("inf") * _infinite(item) if _infinite(item) else _number(item) for item in value.items)
+        above = low <= x if kind[0] == "[" else low < x  # type: ignore[operator]
+        return above and (x <= high if kind[1] == "]" else x < high)  # type: ignore[operator]
+    if kind == "{}":
+        return any(_number(item) == x for item in value.items)
+    if kind in _JOINTS:
+        return _JOINTS[kind](_holds(item, x) for item in value.items)
+    if value.operators == ("∈",):
+        return _holds(value.sides[1], x)
+    numbers = [
+        x if _is_x(side) else float("inf") * _infinite(side) if _infinite(side) else _number(side)
+        for side in value.sides
+    ]
+    return all(_COMPARED[o](a, b) for o, a, b in zip(value.operators, numbers, numbers[1:]))
+
+
+def _is_x(value: Any) -> bool:
+    return getattr(value, "name", None) == "x"
+
+
+def _infinite(value: Any) -> int:
+    """1 and -1 for the infinities, 0 for all else."""
+    if getattr(value, "op", None) == "oo":
+        return 1
+    negative = getattr(value, "op", None) == "*" and len(value.args) == 2 and getattr(value.args[0], "value", 0) == -1
+    return -1 if negative and _infinite(value.args[1]) == 1 else 0
+
+
+def _number(value: Any) -> Fraction | None:
+    """A rational number, or None for an infinite one. Raises Unreadable for all else."""
+    if _infinite(value):
+        return None
+    number = getattr(value, "value", None)
+    if type(value).__name__ != "Num" or number is None:
+        raise Unreadable("The ends of intervals must be numbers, such as -3/2.")
+    return number
+
+
+_INTERVALS = frozenset(("()", "(]", "[)", "[]"))
+_JOINTS: dict[str, Callable[..., bool]] = {"∪": any, "or": any, "∩": all, "and": all}
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: a < b,
+    "≤": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    "≥": lambda a, b: a >= b,
+    "=": lambda a, b: a == b,
+    "≠": lambda a, b: a != b,
+}
+_KINDS = {"linear": _linear, "absolute": _absolute, "quadratic": _quadratic, "rational": _rational, "cubic": _cubic}
+
+register("palaestra/Inequality-v0", f"{__name__}:Inequality")

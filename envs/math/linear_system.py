@@ -1,0 +1,158 @@
+"""palaestra/LinearSystem-v0: as many linear equations as unknowns, with one solution."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.number import parse_number
+from ...rewards.verifiers.sequence import ListError, split_elements
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .expressions import written
+from .polynomials import signed
+
+NAMES = "xyzw"
+
+# An equation: the coefficients and what they add up to.
+Row = tuple[int, ...]
+
+
+class LinearSystem(Question):
+    """Solve a system of linear equations.
+
+    Description:
+        Two to four equations in as many unknowns, with whole coefficients other than zero and exactly one solution.
+
+    Parameters:
+        unknowns (2 to 4): how many of x, y, z and w.
+        size (5 to 20): the largest absolute value of a coefficient.
+        solution ("integers", "fractions"): integers from -2 size to 2 size, or fractions that have, before they are
+            reduced, one denominator from 2 to 5, and of which one at least is no integer.
+
+    Observation:
+        Text such as ``Solve the system 2x + 3y = 8; x - y = -1. Answer with x, y in this order, ...``
+
+    Actions:
+        Text with the values in order (``1, 2``) or with their names (``y = 2, x = 1``), each an exact number, read as
+        ``answer_format`` says.
+
+    Reward:
+        1 for the solution, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School algebra; generated here.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("unknowns", 2, 4), IntAxis("size", 5, 20), ChoiceAxis("solution", ("integers", "fractions"))]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        n, size, whole = params["unknowns"], params["size"], params["solution"] == "integers"
+        while True:
+            draws = rng.random(n * (n + 1) + 1).tolist()
+            below = 1 if whole else 2 + int(draws[-1] * 4)
+            above = [signed(u, 2 * size) for u in draws[:n]]
+            if not whole and all(a % below == 0 for a in above):
+                continue
+            rows = [_row(draws[n * (i + 1) : n * (i + 2)], above, below, size) for i in range(n)]
+            if None not in rows and _triangle(rows):  # type: ignore[arg-type]
+                break
+        equations = "; ".join(map(_equation, rows))  # type: ignore[arg-type]
+        names = ", ".join(NAMES[:n])
+        values = [str(Fraction(a, below)) for a in above]
+        return Task(
+            f"Solve the system {equations}. Answer with {names} in this order, separated by commas"
+            f"{'' if whole else '; write fractions as p/q'}.",
+            values,
+            solution=", ".join(values),
+            content="; ".join(sorted(map(_equation, rows))),  # type: ignore[arg-type]
+            data=rows,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        names = NAMES[: len(task.reference)]
+        form = f"The answer must be {len(names)} numbers, such as {', '.join('1234'[: len(names)])}."
+        try:
+            parts = split_elements(answer)
+        except ListError:
+            parts = []
+        if len(parts) != len(names):
+            return Verdict(0.0, False, feedback=form, malformed=True)
+        pairs = [part.partition("=") for part in parts]
+        if all(equals for _, equals, _ in pairs):
+            named = {name.strip(): value for name, _, value in pairs}
+            parts = [named.get(name, "") for name in names]
+        values = list(map(parse_number, parts))
+        if None in values:
+            return Verdict(0.0, False, feedback=form, malformed=True)
+        right = values == list(map(Fraction, task.reference))
+        return Verdict(float(right), right, feedback="Correct." if right else "The answer is not the solution.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """Equations with fewer and fewer unknowns, then the unknowns one by one, the last first."""
+        triangle = _triangle(task.data)
+        assert triangle
+        values = list(map(Fraction, task.reference))
+        lines = [_equation(row) for row in triangle[1:-1]]
+        for i in range(len(values) - 1, -1, -1):
+            row = triangle[i]
+            known = sum(a * x for a, x in zip(row[i + 1 : -1], values[i + 1 :]))
+            left = f"{written([(row[i], NAMES[i])], times='')} = {row[-1] - known}"
+            lines.append(left if row[i] == 1 else f"{left}, so {NAMES[i]} = {values[i]}")
+        return [*lines, self.oracle(task)]
+
+
+def _row(draws: list[float], above: list[int], below: int, size: int) -> Row | None:
+    """An equation that the unknowns ``above / below`` solve, or None where chance finds no whole one."""
+    coefficients = [signed(u, size) for u in draws]
+    total = sum(a * x for a, x in zip(coefficients, above))
+    if total % below:
+        # The last coefficient that can, mends it.
+        for i in range(len(above) - 1, -1, -1):
+            if math.gcd(above[i], below) == 1:
+                step = -total * pow(above[i], -1, below) % below
+                mended = coefficients[i] + (step if coefficients[i] + step <= size else step - below)
+                if not mended:
+                    return None
+                coefficients[i] = mended
+                total = sum(a * x for a, x in zip(coefficients, above))
+                break
+        else:
+            return None
+    return (*coefficients, total // below)
+
+
+def _triangle(rows: list[Row]) -> list[Row] | None:
+    """Equivalent equations, each without the unknowns of those before it; None where there is no single solution."""
+    left = [list(row) for row in rows]
+    for i in range(len(left)):
+        place = next((k for k in range(i, len(left)) if left[k][i]), None)
+        if place is None:
+            return None
+        left[i], left[place] = left[place], left[i]
+        pivot = left[i]
+        for row in left[i + 1 :]:
+            if row[i]:
+                common = math.gcd(pivot[i], row[i])
+                p, q = pivot[i] // common, row[i] // common
+                row[:] = [p * b - q * a for a, b in zip(pivot, row)]
+                shared = math.gcd(*row) or 1
+                row[:] = [value // shared for value in row]
+    return [tuple(row) for row in left]
+
+
+def _equation(row: Row) -> str:
+    return f"{written(zip(row[:-1], NAMES), times='')} = {row[-1]}"
+
+
+register("palaestra/LinearSystem-v0", f"{__name__}:LinearSystem")
