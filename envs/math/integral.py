@@ -1,0 +1,148 @@
+"""palaestra/Integral-v0: an antiderivative of an elementary function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .derivative import applied, inner, power, times
+from .elementary import Functions, known
+from .expressions import Unreadable, read_expression, written
+from .polynomials import signed
+
+# A coefficient and what it multiplies.
+Term = tuple[int | Fraction, str]
+
+RULES = ("powers", "functions", "substitution", "parts")
+CONSTANTS = "CcKk"
+# The antiderivative of an outer function: its sign and name.
+_OUTER = {"sin": (-1, "cos"), "cos": (1, "sin"), "e": (1, "e")}
+
+
+class Integral(Question):
+    """Find an antiderivative of a function of x.
+
+    Description:
+        A sum of terms: powers of x; sines, cosines and exponentials of multiples of x, and 1/x; what the chain rule
+        gives for a function of ``a*x^k + b``; products of powers with sines, cosines, exponentials and ln(x), to be
+        integrated by parts. It is no multiple of its own antiderivative.
+
+    Parameters:
+        terms (2 to 4): how many terms.
+        rule ("powers", "functions", "substitution", "parts"): the terms that may occur, each with all that stand before
+            it; one term at least is of this kind.
+        size (9 to 20): the largest absolute value of a coefficient.
+
+    Observation:
+        Text such as ``Find an antiderivative of f(x) = 3*x^2 - 5*sin(2*x) for x > 0. ...``
+
+    Actions:
+        Text with one expression, in plain mathematics or LaTeX, with or without ``+ C``, read as ``answer_format``
+        says.
+
+    Reward:
+        1 for an expression whose derivative equals the function, 0 otherwise. It may use x, numbers, + - * / ^, e, ln,
+        trigonometric and hyperbolic functions, and one of C, c, K and k as a constant; operators that stand for a
+        computation, such as ``Integral(...)``, are not read.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School calculus; generated here.
+    """
+
+    param_space = ParamSpace([IntAxis("terms", 2, 4), ChoiceAxis("rule", RULES), IntAxis("size", 9, 20)])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        count, size, last = params["terms"], params["size"], RULES.index(params["rule"])
+        while True:
+            draws = iter(rng.random(8 * count + 1).tolist())
+            hardest = int(next(draws) * count)
+            pairs = []
+            for i in range(count):
+                rule = RULES[last if i == hardest else int(next(draws) * (last + 1))]
+                pairs.append(_TERMS[rule](draws, size))
+            if len({function[1] for function, _ in pairs}) == count:
+                break
+        question = written(function for function, _ in pairs)
+        return Task(
+            f"Find an antiderivative of f(x) = {question} for x > 0. Answer with an expression in x, such as "
+            "2*x^3 - (1/2)*e^(2*x); a constant C may be added.",
+            question,
+            solution=written(term for _, antiderivative in pairs for term in antiderivative),
+            content=written(sorted(function for function, _ in pairs)),
+            data=pairs,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        functions = Functions(CONSTANTS)
+        try:
+            found = functions.derivative(functions.read(read_expression(answer)))
+            right = functions.equal(found, known(task.reference))
+        except Unreadable as error:
+            return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)
+        return Verdict(float(right), right, feedback="Correct." if right else "Its derivative is not the function.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """An antiderivative of each term."""
+        lines = [f"({written(terms)})' = {written([function])}" for function, terms in task.data]
+        return [*lines, self.oracle(task)]
+
+
+def _powers(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
+    c, n = signed(next(draws), size), 1 + int(next(draws) * 8)
+    return (c, power(n)), [(Fraction(c, n + 1), power(n + 1))]
+
+
+def _functions(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
+    c, a, name = signed(next(draws), size), 2 + int(next(draws) * 8), ("sin", "cos", "e", "ln")[int(next(draws) * 4)]
+    if name == "ln":
+        return (c, "/x"), [(c, "ln(x)")]
+    sign, other = _OUTER[name]
+    return (c, applied(name, inner(a))), [(Fraction(sign * c, a), applied(other, inner(a)))]
+
+
+def _substitution(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
+    """x^(k-1) times a function of a x^k + b."""
+    c, a, b, k = signed(next(draws), size), 2 + int(next(draws) * 4), 1 + int(next(draws) * 9), 2 + int(next(draws) * 2)
+    name, inside = ("sin", "cos", "e", "ln", "^")[int(next(draws) * 5)], inner(a, k, b)
+    share = Fraction(c, a * k)
+    if name == "^":
+        n = 2 + int(next(draws) * 4)
+        return (c, times(power(k - 1), f"({inside})^{n}")), [(share / (n + 1), f"({inside})^{n + 1}")]
+    if name == "ln":
+        return (c, f"{power(k - 1)}/({inside})"), [(share, f"ln({inside})")]
+    sign, other = _OUTER[name]
+    return (c, times(power(k - 1), applied(name, inside))), [(sign * share, applied(other, inside))]
+
+
+def _parts(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
+    """x^n times a function."""
+    c, a, n = signed(next(draws), size), 2 + int(next(draws) * 4), 1 + int(next(draws) * 3)
+    name = ("sin", "cos", "e", "ln")[int(next(draws) * 4)]
+    if name == "ln":
+        share = Fraction(c, n + 1)
+        return (c, times(power(n), "ln(x)")), [(share, times(power(n + 1), "ln(x)")), (-share / (n + 1), power(n + 1))]
+    function, terms = (c, times(power(n), applied(name, inner(a)))), list[Term]()
+    factor = Fraction(c)
+    # The power is differentiated away, the other factor integrated, the sign turned at each step.
+    while n >= 0:
+        sign, name = _OUTER[name]
+        factor *= Fraction(sign, a)
+        terms.append((factor, times(power(n), applied(name, inner(a)))))
+        factor *= -n
+        n -= 1
+    return function, terms
+
+
+_TERMS = {"powers": _powers, "functions": _functions, "substitution": _substitution, "parts": _parts}
+
+register("palaestra/Integral-v0", f"{__name__}:Integral")
