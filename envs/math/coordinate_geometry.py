@@ -1,0 +1,198 @@
+"""palaestra/CoordinateGeometry-v0: distances, midpoints, crossing lines, areas and centres of circles, all exact."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict, verify
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+Point = tuple[int, int]
+# The question, its answer as one number or two, and the steps to it.
+Posed = tuple[str, list[Fraction], list[str]]
+
+
+class CoordinateGeometry(Question):
+    """Answer a question on points with whole coordinates in the plane.
+
+    Description:
+        The square of a distance; a midpoint; the point where two lines meet; the area of a polygon without crossings
+        and with four to seven corners, given in order; the centre of the circle through three points. There is always
+        exactly one answer.
+
+    Parameters:
+        kind ("distance", "midpoint", "intersection", "area", "circle"): the question.
+        size (10 to 40): the largest absolute value of a coordinate.
+
+    Observation:
+        Text such as ``What is the square of the distance between (3, -4) and (10, 2)? Answer with an integer.``
+
+    Actions:
+        Text with one exact number (``85``, ``17/2``), or with a point (``(3/2, -4)``), read as ``answer_format`` says.
+
+    Reward:
+        1 for the exact answer, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        School geometry; generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            ChoiceAxis("kind", ("distance", "midpoint", "intersection", "area", "circle")),
+            IntAxis("size", 10, 40),
+        ]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        pose, size = _KINDS[params["kind"]], params["size"]
+        posed = None
+        while posed is None:
+            draws = iter(rng.random(16).tolist())
+            points = [(_coordinate(draws, size), _coordinate(draws, size)) for _ in range(7)]
+            posed = pose(points, draws) if len(set(points)) == 7 else None
+        question, values, steps = posed
+        numbers = list(map(str, values))
+        if len(values) == 2:
+            form, solution = "the point (x, y), exact", f"({', '.join(numbers)})"
+        else:
+            form, solution = "an exact number" if params["kind"] == "area" else "an integer", numbers[0]
+        return Task(f"{question} Answer with {form}.", numbers, solution=solution, content=question, data=steps)
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        if len(task.reference) == 1:
+            return verify("number", answer, task.reference[0])
+        return verify("list", answer, task.reference, element="number")
+
+    def solver_cost(self, episode: Task) -> float:
+        """The length of the question and of the solution written out."""
+        return float(len(episode.prompt) + sum(map(len, self.solution_steps(episode))))
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """The usual formula, one line an intermediate value."""
+        return [*task.data, self.oracle(task)]
+
+
+def _coordinate(draws: Iterator[float], size: int) -> int:
+    return int(next(draws) * (2 * size + 1)) - size
+
+
+def _distance(points: list[Point], draws: Iterator[float]) -> Posed | None:
+    (a, b), (c, d) = points[:2]
+    if a == c or b == d:
+        return None
+    square = (c - a) ** 2 + (d - b) ** 2
+    question = f"What is the square of the distance between {points[0]} and {points[1]}?"
+    return (
+        question,
+        [Fraction(square)],
+        [f"{abs(c - a)}^2 + {abs(d - b)}^2 = {(c - a) ** 2} + {(d - b) ** 2} = {square}"],
+    )
+
+
+def _midpoint(points: list[Point], draws: Iterator[float]) -> Posed | None:
+    (a, b), (c, d) = points[:2]
+    x, y = Fraction(a + c, 2), Fraction(b + d, 2)
+    question = f"What is the midpoint of the segment from {points[0]} to {points[1]}?"
+    return question, [x, y], [f"x = ({_sum(a, c)}) / 2 = {x}, y = ({_sum(b, d)}) / 2 = {y}"]
+
+
+def _intersection(points: list[Point], draws: Iterator[float]) -> Posed | None:
+    p, q, r, s = points[:4]
+    lines = [_line(p, q), _line(r, s)]
+    found = _meeting(*lines)
+    if found is None or found in [tuple(map(Fraction, point)) for point in points[:4]]:
+        return None
+    question = f"Where does the line through {p} and {q} meet the line through {r} and {s}?"
+    return question, list(found), [*map(_equation, lines), f"x = {found[0]}, y = {found[1]}"]
+
+
+def _circle(points: list[Point], draws: Iterator[float]) -> Posed | None:
+    p, q, r = points[:3]
+    lines = [_bisector(p, q), _bisector(p, r)]
+    found = _meeting(*lines)
+    if found is None:
+        return None
+    question = f"What is the centre of the circle through {p}, {q} and {r}?"
+    far = [f"(x - ({a}))^2 + (y - ({b}))^2" for a, b in (p, q, r)]
+    equal = [f"{far[0]} = {other}, so {_equation(line)}" for other, line in zip(far[1:], lines)]
+    return question, list(found), [*equal, f"x = {found[0]}, y = {found[1]}"]
+
+
+def _area(points: list[Point], draws: Iterator[float]) -> Posed | None:
+    corners = _around(points[: 4 + int(next(draws) * 4)])
+    if corners is None:
+        return None
+    pairs = list(zip(corners, [*corners[1:], corners[0]]))
+    terms = [a * d - b * c for (a, b), (c, d) in pairs]
+    question = f"What is the area of the polygon with the corners {', '.join(map(str, corners))}, in this order?"
+    steps = [f"({a})*({d}) - ({b})*({c}) = {term}" for ((a, b), (c, d)), term in zip(pairs, terms)]
+    area = Fraction(sum(terms), 2)
+    return question, [area], [*steps, f"{_sum(*terms)} = {sum(terms)}", f"{sum(terms)} / 2 = {area}"]
+
+
+def _around(points: list[Point]) -> list[Point] | None:
+    """The points as corners of a polygon without crossings, which goes once around their centre; None where two lie in
+    one direction from it, or on the two sides of it."""
+    n = len(points)
+    x, y = sum(p[0] for p in points), sum(p[1] for p in points)
+    arms = [(n * p[0] - x, n * p[1] - y) for p in points]
+    if any(a[0] * b[1] == a[1] * b[0] for i, a in enumerate(arms) for b in arms[:i]):
+        return None
+
+    def turn(a: Point, b: Point) -> int:
+        halves = (a < (0, 0)) - (b < (0, 0))
+        return halves or b[0] * a[1] - a[0] * b[1]
+
+    arms.sort(key=functools.cmp_to_key(turn))
+    return [((a + x) // n, (b + y) // n) for a, b in arms]
+
+
+# A line as (a, b, c) with a x + b y = c.
+Line = tuple[int, int, int]
+
+
+def _line(p: Point, q: Point) -> Line:
+    a, b = q[1] - p[1], p[0] - q[0]
+    return a, b, a * p[0] + b * p[1]
+
+
+def _bisector(p: Point, q: Point) -> Line:
+    """The points as far from ``p`` as from ``q``."""
+    a, b = 2 * (q[0] - p[0]), 2 * (q[1] - p[1])
+    return a, b, q[0] ** 2 + q[1] ** 2 - p[0] ** 2 - p[1] ** 2
+
+
+def _meeting(one: Line, other: Line) -> tuple[Fraction, Fraction] | None:
+    (a, b, c), (d, e, f) = one, other
+    below = a * e - b * d
+    return (Fraction(c * e - b * f, below), Fraction(a * f - c * d, below)) if below else None
+
+
+def _equation(line: Line) -> str:
+    return f"({line[0]})x + ({line[1]})y = {line[2]}"
+
+
+def _sum(*terms: int) -> str:
+    return str(terms[0]) + "".join(f" {'-' if term < 0 else '+'} {abs(term)}" for term in terms[1:])
+
+
+_KINDS = {
+    "distance": _distance,
+    "midpoint": _midpoint,
+    "intersection": _intersection,
+    "area": _area,
+    "circle": _circle,
+}
+
+register("palaestra/CoordinateGeometry-v0", f"{__name__}:CoordinateGeometry")
