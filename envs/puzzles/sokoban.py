@@ -1,0 +1,277 @@
+"""palaestra/Sokoban-v0: push all boxes onto goals."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..drawing import Cell, board
+from ..game import Game, Transition
+from ..param_space import IntAxis, ParamSpace
+from ..registration import register
+from .directions import DIRECTIONS, flood, read_directions, steps, way
+
+_BACK = {"U": "D", "D": "U", "L": "R", "R": "L"}
+_SYMBOLS = {"-": ("$", "@"), ".": ("*", "+")}
+_WALL, _FLOOR, _GOAL = b"#-."
+_MOST_MOVES = 100
+_MOST_PULLS = 40
+OFF_PLAN = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What does not change in a game: the room without boxes and player (see `directions` for places and strides),
+    where these stand at first, and a plan of pushes (box, direction)."""
+
+    room: str
+    stride: int
+    boxes: frozenset[int]
+    player: int
+    plan: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Warehouse:
+    """A level, where boxes and player stand, and how many pushes of its plan are done; `OFF_PLAN` after any other."""
+
+    level: Level
+    boxes: frozenset[int]
+    player: int
+    done: int = 0
+    begun: bool = False
+
+
+class Sokoban(Game):
+    """Push all boxes onto goals, in a room with inner walls.
+
+    Description:
+        The start is found by playing backwards from the end, pulling boxes off the goals, so it can always be solved,
+        in at most 40 pushes. How many pushes each box would need if it were alone, summed for the best choice of a goal
+        for each, is exactly ``boxes * pushes``; no solution has fewer. A position may become unsolvable; "restart"
+        leads back to the first one.
+
+    Parameters:
+        boxes (1 to 4): boxes, and as many goals.
+        pushes (2 to 5): the pushes that a box needs at least, on the average.
+        size (7 to 9): rows and columns inside the outer walls.
+
+    Observation:
+        Text: the rules first, then the room, in rows of characters separated by spaces: # wall, - floor, . goal, $ box,
+        * box on a goal, @ player, + player on a goal.
+
+    Actions:
+        Text with one or more moves, ``up up left`` or ``UUL``, or ``restart``, read as ``answer_format`` says. An
+        action with a move that is not possible does nothing.
+
+    Reward:
+        1 when all boxes stand on goals, 0 otherwise.
+
+    Termination:
+        When all boxes stand on goals. Truncated after 50 turns. ``info["progress"]`` is the share of boxes on goals.
+
+    Source:
+        Hiroyuki Imabayashi's game of 1981. Generation by reverse play as in Taylor & Parberry, "Procedural generation
+        of Sokoban levels", 2011.
+    """
+
+    param_space = ParamSpace([IntAxis("boxes", 1, 4), IntAxis("pushes", 2, 5), IntAxis("size", 7, 9)])
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Warehouse:
+        while True:
+            level = _make(rng.random(400).tolist(), params["size"], params["boxes"], params["pushes"] * params["boxes"])
+            if level is not None:
+                return Warehouse(level, level.boxes, level.player)
+
+    def content_of(self, episode: Warehouse) -> str:
+        return _text(episode)
+
+    def observe(self, state: Warehouse) -> str:
+        if state.begun:
+            return _text(state)
+        return (
+            f"Push all boxes onto goals. # is wall, - floor, . goal, $ box, * box on a goal, @ you, + you on a goal.\n"
+            f"{_text(state)}\n"
+            "You push a box by walking against it, never two at once, and cannot pull. Answer with one or more moves, "
+            'such as "up up left", or with "restart" to begin again. You have 50 turns.'
+        )
+
+    def act(self, state: Warehouse, action: str) -> Transition:
+        level = state.level
+        if action.lower() == "restart":
+            return _after(Warehouse(level, level.boxes, level.player, 0, True))
+        moves = read_directions(action)
+        if moves is None:
+            return _refused(state, 'The action must be moves, such as "up up left", or "restart".')
+        if len(moves) > _MOST_MOVES:
+            return _refused(state, f"These are {len(moves)} moves; at most {_MOST_MOVES} are made in one turn.")
+        room, step = level.room, steps(level.stride)
+        boxes, player, done = state.boxes, state.player, state.done
+        for count, move in enumerate(moves, start=1):
+            player += step[move]
+            if room[player] == "#":
+                return _refused(state, f"Move {count} ({DIRECTIONS[move]}) runs into a wall.")
+            if player in boxes:
+                beyond = player + step[move]
+                if room[beyond] == "#" or beyond in boxes:
+                    return _refused(state, f"Move {count} ({DIRECTIONS[move]}) pushes a box that cannot move.")
+                boxes = boxes - {player} | {beyond}
+                done = done + 1 if level.plan[done : done + 1] == ((player, move),) else OFF_PLAN
+                if all([room[box] == "." for box in boxes]):
+                    break
+        return _after(Warehouse(level, boxes, player, done, True))
+
+    def oracle(self, state: Warehouse) -> str:
+        """The walk to the next push of the plan, and that push; off the plan, "restart"."""
+        if state.done == OFF_PLAN:
+            return "restart"
+        return " ".join([DIRECTIONS[move] for move in _moves(state)])
+
+    def solver_cost(self, episode: Warehouse) -> float:
+        """Moves of the plan."""
+        moves = 0
+        while episode.done < len(episode.level.plan):
+            moves += len(_moves(episode))
+            episode = self.act(episode, self.oracle(episode)).state
+        return float(moves)
+
+    def draw(self, episode: Warehouse) -> np.ndarray:
+        looks = {
+            "#": Cell(fill="#4a4e69"),
+            "-": Cell(),
+            ".": Cell("x", ink="#e63946"),
+            "$": Cell("B", "#d4a373"),
+            "*": Cell("B", "#8ab17d"),
+            "@": Cell("@", "#8ecae6"),
+            "+": Cell("@", "#8ecae6", "#e63946"),
+        }
+        return board([[looks[character] for character in row.split()] for row in _text(episode).split("\n")])
+
+
+def _refused(state: Warehouse, error: str) -> Transition:
+    return Transition(state, progress=_progress(state), action_error=error)
+
+
+def _after(state: Warehouse) -> Transition:
+    progress = _progress(state)
+    return Transition(state, done=progress == 1.0, success=progress == 1.0, progress=progress)
+
+
+def _progress(state: Warehouse) -> float:
+    room = state.level.room
+    return sum([room[box] == "." for box in state.boxes]) / len(state.boxes)
+
+
+def _text(state: Warehouse) -> str:
+    characters = list(state.level.room)
+    for box in state.boxes:
+        characters[box] = _SYMBOLS[characters[box]][0]
+    characters[state.player] = _SYMBOLS[characters[state.player]][1]
+    return "".join(characters)
+
+
+def _moves(state: Warehouse) -> str:
+    """The moves up to the next push of the plan."""
+    level = state.level
+    box, move = level.plan[state.done]
+    behind = box - steps(level.stride)[move]
+    free = _free(level.room) & ~sum([1 << place for place in state.boxes])
+    return way(flood(free, level.stride, state.player, behind), level.stride, behind) + move
+
+
+def _free(room: str) -> int:
+    return sum([1 << place for place, character in enumerate(room) if character in "-."])
+
+
+@functools.lru_cache(maxsize=8)
+def _empty(size: int) -> tuple[bytes, list[int]]:
+    """A room without inner walls, and the places in it."""
+    wall, row = " ".join("#" * (size + 2)), " ".join("#" + "-" * size + "#")
+    room = "\n".join([wall, *[row] * size, wall]).encode()
+    return room, [place for place, character in enumerate(room) if character == _FLOOR]
+
+
+def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | None:
+    """A level in which the distances of the boxes sum to ``pushes``; None where these draws lead to none."""
+    empty, places = _empty(size)
+    stride = 2 * (size + 2)
+    directions = tuple(steps(stride).items())
+    room = bytearray(empty)
+    draw = iter(draws)
+    for _ in range(size):
+        room[places[int(next(draw) * len(places))]] = _WALL
+    # The goals lie together, so that a box that is pulled off one does not come near to another.
+    first = places[int(next(draw) * len(places))]
+    if room[first] == _WALL:
+        return None
+    near = [place for layer in flood(_free(room.decode()), stride, first) for place in places if layer >> place & 1]
+    if len(near) < len(places) // 2:
+        return None
+    # What cannot be reached is filled.
+    free = sum([1 << place for place in near])
+    for place in places:
+        if not free >> place & 1:
+            room[place] = _WALL
+    goals = [first] + [near.pop(1 + int(next(draw) * (3 * count - 1 - i))) for i in range(count - 1)]
+    far = [_pulls(free, directions, goal) for goal in goals]
+    if sum([max(places.values()) for places in far]) < pushes:
+        return None
+    # Backwards from the end: each box is pulled off its goal, away from it where possible.
+    boxes = list(goals)
+    outside = free & ~sum([1 << box for box in boxes])
+    player = next(place for place in reversed(near) if outside >> place & 1)
+    plan: list[tuple[int, str]] = []
+    total = 0
+    for u in draw:
+        region = 0
+        for layer in flood(outside, stride, player):
+            region |= layer
+        ahead, others = [], []
+        for i, box in enumerate(boxes):
+            for move, step in directions:
+                if region >> box + step & 1 and outside >> box + 2 * step & 1:
+                    gain = far[i][box + step] - far[i][box]
+                    (ahead if gain > 0 else others).append((i, move, step, gain))
+        choices = ahead if ahead and u < 0.85 else others or ahead
+        if not choices:
+            return None
+        i, move, step, gain = choices[int(next(draw, 0.0) * len(choices))]
+        outside ^= 1 << boxes[i] | 1 << boxes[i] + step
+        boxes[i] += step
+        player = boxes[i] + step
+        plan.append((boxes[i], _BACK[move]))
+        total += gain
+        if total >= pushes and _least(far, boxes) == pushes:
+            for goal in goals:
+                room[goal] = _GOAL
+            return Level(room.decode(), stride, frozenset(boxes), player, tuple(reversed(plan)))
+        if len(plan) >= _MOST_PULLS:
+            return None
+    return None
+
+
+def _pulls(free: int, directions: tuple[tuple[str, int], ...], goal: int) -> dict[int, int]:
+    """From how many pushes away a single box in the empty room can come to ``goal``, by its place."""
+    far, queue = {goal: 0}, [goal]
+    for box in queue:
+        for _, step in directions:
+            there = box + step
+            if there not in far and free >> there & 1 and free >> there + step & 1:
+                far[there] = far[box] + 1
+                queue.append(there)
+    return far
+
+
+def _least(far: list[dict[int, int]], boxes: list[int]) -> float:
+    """The least sum of distances over all assignments of boxes to goals."""
+    table = [[goal.get(box, float("inf")) for goal in far] for box in boxes]
+    return min(
+        sum([row[goal] for row, goal in zip(table, order)]) for order in itertools.permutations(range(len(boxes)))
+    )
+
+
+register("palaestra/Sokoban-v0", f"{__name__}:Sokoban")

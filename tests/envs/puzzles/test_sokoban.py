@@ -1,0 +1,176 @@
+"""Sokoban, against a search over pushes on the room that the prompt shows."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+import pytest
+from palaestra.envs.puzzles.sokoban import OFF_PLAN, Level, Sokoban, Warehouse
+
+FAMILY = Sokoban()
+Place = tuple[int, int]
+STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+# Player, box, floor, goal in a corridor, with a bay below the floor beside the player.
+CORRIDOR = "# # # # # #\n# - - - . #\n# - # # # #\n# # # # # #"
+SMALL = Warehouse(
+    Level(CORRIDOR, 12, frozenset({16}), 14, ((16, "R"), (18, "R"))),
+    frozenset({16}),
+    14,
+)
+
+
+def read(text: str) -> tuple[set[Place], set[Place], frozenset[Place], Place]:
+    """Walls, goals, boxes and player of a room in an observation."""
+    rows = [line.split(" ") for line in text.split("\n") if line.startswith("# ")]
+    rows = [row for row in rows if all(len(cell) == 1 for cell in row)]
+    at = {(y, x): cell for y, row in enumerate(rows) for x, cell in enumerate(row)}
+    (player,) = [place for place, cell in at.items() if cell in "@+"]
+    walls, goals, boxes = ({place for place, cell in at.items() if cell in kind} for kind in ("#", ".*+", "$*"))
+    return walls, goals, frozenset(boxes), player
+
+
+def fewest_pushes(text: str) -> int:
+    """By 0-1 breadth-first search over boxes and player; -1 where there is no solution."""
+    walls, goals, boxes, player = read(text)
+    found, queue = {(boxes, player)}, deque([(0, boxes, player)])
+    while queue:
+        pushes, boxes, (y, x) = queue.popleft()
+        if boxes == goals:
+            return pushes
+        for dy, dx in STEPS.values():
+            there, beyond = (y + dy, x + dx), (y + 2 * dy, x + 2 * dx)
+            after = boxes
+            if there in walls:
+                continue
+            if there in boxes:
+                if beyond in walls or beyond in boxes:
+                    continue
+                after = boxes - {there} | {beyond}
+            if (after, there) not in found:
+                if after is boxes:
+                    found.add((after, there))
+                    queue.appendleft((pushes, after, there))
+                else:
+                    queue.append((pushes + 1, after, there))
+                    found.add((after, there))
+    return -1
+
+
+def played(state: Warehouse, *actions: str) -> list[Any]:
+    record = []
+    for action in actions:
+        record.append(FAMILY.act(state, action))
+        state = record[-1].state
+    return record
+
+
+def starts(count: int, **params: int) -> list[Warehouse]:
+    rng = np.random.default_rng(count)
+    return [FAMILY.start(rng, params) for _ in range(count)]
+
+
+@pytest.mark.parametrize(("boxes", "pushes", "count"), [(1, 2, 40), (1, 5, 40), (2, 2, 8), (2, 3, 4)])
+def test_no_solution_has_fewer_pushes_than_promised(boxes: int, pushes: int, count: int):
+    for size in (7, 9):
+        for state in starts(count, boxes=boxes, pushes=pushes, size=size if boxes == 1 else 7):
+            fewest = fewest_pushes(FAMILY.observe(state))
+            assert boxes * pushes <= fewest <= len(state.level.plan) <= 40
+
+
+@pytest.mark.parametrize("boxes", [1, 2, 3, 4])
+def test_the_oracle_solves_each_level_by_the_rules(boxes: int):
+    for state in starts(15, boxes=boxes, pushes=4, size=7):
+        walls, goals, found, (y, x) = read(FAMILY.observe(state))
+        assert len(found) == len(goals) == boxes
+        assert found != goals
+        for _ in range(50):
+            action = FAMILY.oracle(state)
+            result = FAMILY.act(state, action)
+            for move in action.split():
+                dy, dx = STEPS[move]
+                y, x = y + dy, x + dx
+                assert (y, x) not in walls
+                if (y, x) in found:
+                    beyond = (y + dy, x + dx)
+                    assert beyond not in walls | found
+                    found = found - {(y, x)} | {beyond}
+            state = result.state
+            assert read(FAMILY.observe(state)) == (walls, goals, found, (y, x))
+            if result.done:
+                break
+        assert result.success
+        assert found == goals
+
+
+def test_off_its_plan_the_oracle_begins_again():
+    rng = np.random.default_rng(1)
+    for state in starts(10, boxes=2, pushes=3, size=8):
+        while state.done != OFF_PLAN:
+            state = FAMILY.act(state, list(STEPS)[int(rng.integers(4))]).state
+        assert FAMILY.oracle(state) == "restart"
+        for _ in range(41):
+            result = FAMILY.act(state, FAMILY.oracle(state))
+            state = result.state
+            if result.done:
+                break
+        assert result.success
+
+
+def test_worked_example():
+    assert FAMILY.observe(SMALL).split("\n")[2] == "# @ $ - . #"
+    pushed, won = played(SMALL, "right", "Right")
+    assert FAMILY.observe(pushed.state).split("\n")[1] == "# - @ $ . #"
+    assert (pushed.done, pushed.progress) == (False, 0.0)
+    assert FAMILY.observe(won.state).split("\n")[1] == "# - - @ * #"
+    assert (won.done, won.success, won.progress) == (True, True, 1.0)
+    for action in ("right right", "RR", "r, r", "down up rr", "right right left"):
+        assert played(SMALL, action)[0].success, action
+
+
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        ("left", "Move 1 (left) runs into a wall"),
+        ("down down", "Move 2 (down) runs into a wall"),
+        ("push right", "must be moves"),
+        ("restart right", "must be moves"),
+        ("R" * 101, "at most 100"),
+        ("\u0130", "must be moves"),
+    ],
+)
+def test_an_action_with_anything_impossible_does_nothing(action: str, why: str):
+    (result,) = played(SMALL, action)
+    assert result.state is SMALL
+    assert why in (result.action_error or "")
+    assert not result.done
+
+
+def test_boxes_cannot_be_pushed_into_walls_or_other_boxes():
+    room = "# # # # # #\n# - - . . #\n# # # # # #"
+    row = Warehouse(Level(room, 12, frozenset({16, 18}), 14, ()), frozenset({16, 18}), 14)
+    assert "Move 1 (right) pushes a box that cannot move" in (played(row, "right")[0].action_error or "")
+    stuck = Warehouse(SMALL.level, frozenset({20}), 18)
+    assert "Move 1 (right) pushes a box that cannot move" in (played(stuck, "right")[0].action_error or "")
+
+
+def test_restart_leads_back_to_the_first_room():
+    moved, again = played(SMALL, "right", "restart")
+    assert FAMILY.observe(again.state).split("\n")[1] == "# @ $ - . #"
+    assert again.state.boxes == SMALL.boxes != moved.state.boxes
+    assert again.state.begun
+
+
+def test_a_player_and_a_box_on_goals_have_their_own_signs():
+    on_goal = Warehouse(SMALL.level, frozenset({16}), 20, begun=True)
+    assert FAMILY.observe(on_goal).split("\n")[1] == "# - $ - + #"
+
+
+def test_solver_cost_is_the_length_of_the_plan_in_moves():
+    assert FAMILY.solver_cost(SMALL) == 2.0
+
+
+def test_pictures_have_a_square_per_place():
+    pytest.importorskip("PIL")
+    assert FAMILY.draw(SMALL).shape == (4 * 40 + 1, 6 * 40 + 1, 3)
