@@ -134,18 +134,15 @@ def _sides(match: Match, helpers: Sequence[Peer], config: Config) -> list[Rates]
     """Ours and each peer's rates; measured in turns, so that a busy machine slows all alike."""
     ours = Rates("palaestra")
     theirs = [
-        (Rates(peer), helper, peer, name, options)
-        for peer, name, options in match.peers
-        for helper in helpers
-        if peer in helper.versions
+        (Rates(task.peer), helper, task) for task in match.peers for helper in helpers if task.peer in helper.versions
     ]
     for turn in range(config.rounds):
         ours.add(peers.measure(source(match, turn), config.seconds))
-        for position, (rates, helper, peer, name, options) in enumerate(theirs):
-            request = {"peer": peer, "name": name, "config": options, "first": 10_000 * turn}
+        for position, (rates, helper, task) in enumerate(theirs):
+            request = {"peer": task.peer, "name": task.name, "config": dict(task.config), "first": 10_000 * turn}
             answer = helper.ask(seconds=config.seconds, **request)
             if "error" in answer:
-                theirs[position] = (Rates(peer, error=answer["error"]), *theirs[position][1:])
+                theirs[position] = (Rates(task.peer, error=answer["error"]), helper, task)
             else:
                 rates.add(answer)
     return [ours, *(rates for rates, *_ in theirs)]
@@ -217,7 +214,7 @@ def _print(rows: Sequence[tuple[Match, list[Rates]]], games: dict[str, float], v
             grid.add_row("", side.side, _rate(side.made), made, _rate(side.checked), checked)
     console.print(grid)
     for match, sides in rows:
-        promises = {"palaestra": match.promise, **dict(match.promises)}
+        promises = {"palaestra": match.promise, **{task.peer: task.promise for task in match.peers}}
         said = "; ".join(f"{side.side}: {promises.get(side.side, '')}" for side in sides)
         console.print(f"{match.name} guarantees {said}", highlight=False)
         for side in sides:

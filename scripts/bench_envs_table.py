@@ -6,50 +6,193 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-GAMES = ("palaestra/GuessNumber-v0",)
+GAMES = (
+    "palaestra/GuessNumber-v0",
+    "palaestra/Mastermind-v0",
+    "palaestra/Hangman-v0",
+    "palaestra/TwentyQuestions-v0",
+    "palaestra/Bandit-v0",
+    "palaestra/2048-v0",
+)
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A peer's task: its name there, its configuration, and what the peer guarantees of it."""
+
+    peer: str
+    name: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    promise: str = ""
 
 
 @dataclass(frozen=True)
 class Match:
-    """One kind of task at one size.
-
-    Attributes:
-        name: of the line.
-        env_id, options: ours, for ``gymnasium.make``.
-        promise: what our generator guarantees.
-        peers: (peer, its name of the task, its configuration) each.
-        promises: (peer, what it guarantees).
-    """
+    """One kind of task at one size: ours as for ``gymnasium.make``, what our generator guarantees, and the peers'."""
 
     name: str
     env_id: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    promise: str = ""
-    peers: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
-    promises: tuple[tuple[str, str], ...] = ()
+    options: Mapping[str, Any]
+    promise: str
+    peers: tuple[Theirs, ...]
+
+
+def _beside(name: str, promise: str, **config: Any) -> Theirs:
+    return Theirs("reasoning-gym", name, config, promise)
 
 
 MATCHES = (
+    Match(
+        "sudoku",
+        "palaestra/Sudoku-v0",
+        {"size": 9, "shown": 0.3},
+        "one solution; moved by symmetries from a table of minimal puzzles",
+        (
+            _beside("sudoku", "one solution", min_empty=40, max_empty=40),
+            Theirs("gem", "game:Sudoku-v0-hard", {}, "one solution"),
+        ),
+    ),
+    Match(
+        "sudoku-4",
+        "palaestra/Sudoku-v0",
+        {"size": 4, "shown": 0.0},
+        "one solution",
+        (_beside("mini_sudoku", "one solution", min_empty=10, max_empty=12),),
+    ),
+    Match(
+        "zebra",
+        "palaestra/Zebra-v0",
+        {"houses": 4, "attributes": 4, "clues": "varied", "spare": 0},
+        "one solution, no clue too many",
+        (_beside("zebra_puzzles", "one solution", num_people=4, num_characteristics=4),),
+    ),
+    Match(
+        "sokoban",
+        "palaestra/Sokoban-v0",
+        {"boxes": 3, "pushes": 5, "size": 9},
+        "solvable, solved by its own search",
+        (
+            _beside("sokoban", "solvable", min_w=9, max_w=9, min_h=9, max_h=9, min_boxes=3, max_boxes=3),
+            Theirs("gem", "game:Sokoban-v0-easy", {}, "solvable"),
+        ),
+    ),
     Match(
         "countdown",
         "palaestra/Countdown-v0",
         {"count": 6, "largest": 100},
         "solvable, target up to 1,000",
-        (("reasoning-gym", "countdown", {"min_numbers": 6, "max_numbers": 6}),),
-        (("reasoning-gym", "solvable, target 100 to 999"),),
+        (_beside("countdown", "solvable, target 100 to 999", min_numbers=6, max_numbers=6),),
+    ),
+    Match(
+        "twenty-four",
+        "palaestra/TwentyFour-v0",
+        {"largest": 10, "target": 24},
+        "solvable, every number used once",
+        (_beside("puzzle24", "solvable; the answer's numbers are not compared with those given"),),
+    ),
+    Match(
+        "polynomial product",
+        "palaestra/PolynomialExpand-v0",
+        {"factors": 2, "terms": 3, "variables": 1},
+        "exact",
+        (_beside("polynomial_multiplication", "exact", max_polynomials=2, min_terms=3, max_terms=3, variables=["x"]),),
+    ),
+    Match(
+        "polynomial roots",
+        "palaestra/PolynomialRoots-v0",
+        {"roots": 2, "kind": "integers"},
+        "all roots rational",
+        (_beside("polynomial_equations", "real roots, to three decimals", min_degree=2, max_degree=2),),
+    ),
+    Match(
+        "maze",
+        "palaestra/Maze-v0",
+        {"size": 5, "loops": 0.0},
+        "solvable; the way is checked",
+        (_beside("maze", "solvable; the length of the way is asked", min_grid_size=11, max_grid_size=11),),
+    ),
+    Match(
+        "knights and knaves",
+        "palaestra/KnightsKnaves-v0",
+        {"people": 4},
+        "one solution",
+        (_beside("knights_knaves", "one solution", n_people=4),),
+    ),
+    Match(
+        "queens",
+        "palaestra/NQueens-v0",
+        {"size": 8, "given": 4},
+        "solvable, any completion is right",
+        (_beside("n_queens", "solvable, any completion is right", n=8, min_remove=4, max_remove=4),),
+    ),
+    Match(
+        "graph colouring",
+        "palaestra/GraphColouring-v0",
+        {"vertices": 10, "colours": 3},
+        "solvable, any colouring is right",
+        (_beside("graph_color", "solvable, any colouring is right", min_num_vertices=10, max_num_vertices=10),),
+    ),
+    Match(
+        "hanoi",
+        "palaestra/TowerOfHanoi-v0",
+        {"disks": 5},
+        "any two arrangements, at most the fewest moves and the slack",
+        (_beside("tower_of_hanoi", "from tower to tower", min_disks=5, max_disks=5, max_pegs=3),),
     ),
     Match(
         "arithmetic",
         "palaestra/Arithmetic-v0",
-        {"terms": 4, "digits": 3, "operations": "+-*"},
+        {"terms": 4, "digits": 3, "operations": "+-"},
         "exact",
-        (
-            (
-                "reasoning-gym",
-                "chain_sum",
-                {"min_terms": 4, "max_terms": 4, "min_digits": 3, "max_digits": 3},
-            ),
-        ),
-        (("reasoning-gym", "exact, + and - only"),),
+        (_beside("chain_sum", "exact", min_terms=4, max_terms=4, min_digits=3, max_digits=3),),
+    ),
+    Match(
+        "decimals",
+        "palaestra/DecimalArithmetic-v0",
+        {"terms": 4, "places": 3},
+        "exact",
+        (_beside("decimal_arithmetic", "to 12 digits", min_terms=4, max_terms=4),),
+    ),
+    Match(
+        "linear equation",
+        "palaestra/LinearEquation-v0",
+        {},
+        "one solution",
+        (_beside("simple_equations", "one solution"),),
+    ),
+    Match(
+        "gcd",
+        "palaestra/GcdLcm-v0",
+        {"count": 2, "ask": "gcd", "largest": 1000},
+        "exact, never one of the numbers",
+        (_beside("gcd", "exact"),),
+    ),
+    Match(
+        "bases",
+        "palaestra/BaseConversion-v0",
+        {"largest": 1000, "direction": "between"},
+        "exact",
+        (_beside("base_conversion", "exact"),),
+    ),
+    Match(
+        "prime factors",
+        "palaestra/PrimeFactors-v0",
+        {"factors": 3, "prime": 47},
+        "all prime, in any order",
+        (_beside("prime_factorization", "all prime, in ascending order", min_value=100, max_value=100_000),),
+    ),
+    Match(
+        "number sequence",
+        "palaestra/Sequences-v0",
+        {"rules": "growing", "ahead": 1},
+        "the stated rules leave one continuation",
+        (_beside("number_sequence", "none: other rules may fit"),),
+    ),
+    Match(
+        "integral",
+        "palaestra/Integral-v0",
+        {"terms": 3, "rule": "powers"},
+        "exact, any constant, no unevaluated integral",
+        (_beside("simple_integration", "exact; an unevaluated integral is accepted", min_terms=3, max_terms=3),),
     ),
 )

@@ -10,8 +10,10 @@ import gymnasium as gym
 import palaestra
 import pytest
 from palaestra.scripts import bench_envs, bench_envs_peers
-from palaestra.scripts.bench_envs_table import GAMES, MATCHES, Match
+from palaestra.scripts.bench_envs_table import GAMES, MATCHES, Match, Theirs
 from palaestra.scripts.cli import main
+
+COUNTDOWN = next(match for match in MATCHES if match.name == "countdown")
 
 
 @pytest.mark.parametrize("match", MATCHES, ids=[match.name for match in MATCHES])
@@ -21,7 +23,8 @@ def test_every_line_makes_and_checks_its_task_and_says_what_is_promised(match: M
     assert repr(first) != repr(second)
     assert check(first) >= 1
     assert match.promise
-    assert {peer for peer, _, _ in match.peers} == {peer for peer, _ in match.promises}
+    assert match.peers
+    assert all(task.promise and task.peer in bench_envs_peers.PEERS for task in match.peers)
 
 
 def test_lines_have_different_names_and_games_are_registered():
@@ -29,11 +32,11 @@ def test_lines_have_different_names_and_games_are_registered():
     assert set(GAMES) <= set(palaestra.envs.ids())
 
 
-@pytest.mark.parametrize("match", [m for m in MATCHES if m.peers], ids=[m.name for m in MATCHES if m.peers])
+@pytest.mark.parametrize("match", MATCHES, ids=[match.name for match in MATCHES])
 def test_reasoning_gym_makes_every_task_that_it_is_compared_in(match: Match):
-    for peer, name, config in match.peers:
-        if peer == "reasoning-gym":
-            stream, _ = bench_envs_peers.reasoning_gym(name, dict(config), 0)
+    for task in match.peers:
+        if task.peer == "reasoning-gym":
+            stream, _ = bench_envs_peers.reasoning_gym(task.name, dict(task.config), 0)
             assert next(stream)["question"]
 
 
@@ -66,12 +69,12 @@ def test_steps_are_those_of_the_solver(monkeypatch):
 
 def test_the_command_writes_its_figures_and_a_failing_peer_is_said_to_fail(tmp_path: Path, capsys, monkeypatch):
     out = tmp_path / "envs.json"
-    match = Match("odd", "palaestra/Countdown-v0", {"count": 2}, "ours", (("reasoning-gym", "no such", {}),), ())
-    monkeypatch.setattr(bench_envs, "MATCHES", (MATCHES[0], match))
+    match = Match("odd", "palaestra/Countdown-v0", {"count": 2}, "ours", (Theirs("reasoning-gym", "no such"),))
+    monkeypatch.setattr(bench_envs, "MATCHES", (COUNTDOWN, match))
     code = main(["bench", "envs", "--rounds", "1", "--seconds", "0.01", "--no-games", "--json", str(out)])
     assert code == 0
     figures = json.loads(out.read_text())
-    assert [line["name"] for line in figures["tasks"]] == [MATCHES[0].name, "odd"]
+    assert [line["name"] for line in figures["tasks"]] == ["countdown", "odd"]
     ours, theirs = figures["tasks"][0]["sides"]
     assert ours["side"] == "palaestra"
     assert ours["made"][0] > 0 < theirs["made"][0]
