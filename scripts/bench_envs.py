@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stack.callback(helper.close)
         matches = [known[name] for name in config.only] if config.only else list(MATCHES)
         rows = [(match, _sides(match, helpers, config)) for match in _progress(matches)]
-        versions = {name: version for helper in helpers for name, version in helper.versions.items()}
+        versions = {name: version for helper in reversed(helpers) for name, version in helper.versions.items()}
     games = {env_id: steps_per_second(env_id, config.seconds) for env_id in GAMES} if config.games else {}
     _print(rows, games, versions)
     if config.json is not None:
@@ -133,9 +133,9 @@ def _progress(matches: Sequence[Match]) -> Iterator[Match]:
 def _sides(match: Match, helpers: Sequence[Peer], config: Config) -> list[Rates]:
     """Ours and each peer's rates; measured in turns, so that a busy machine slows all alike."""
     ours = Rates("palaestra")
-    theirs = [
-        (Rates(task.peer), helper, task) for task in match.peers for helper in helpers if task.peer in helper.versions
-    ]
+    # Of several Pythons with the same peer, the first one named counts.
+    first = {peer: helper for helper in reversed(helpers) for peer in helper.versions}
+    theirs = [(Rates(task.peer), first[task.peer], task) for task in match.peers if task.peer in first]
     for turn in range(config.rounds):
         ours.add(peers.measure(source(match, turn), config.seconds))
         for position, (rates, helper, task) in enumerate(theirs):
