@@ -1,0 +1,119 @@
+"""palaestra/Cloze-v0: any question with its worked solution, in which one number is missing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.number import parse_number
+from ..axes import ChoiceAxis
+from ..question import Task
+from ..registration import register
+from .statements import BLANK, NUMBER, holds
+from .transform import MAX_DRAWS, Transform
+
+# Smaller numbers are guessed.
+SMALLEST = 3
+
+
+class Cloze(Transform):
+    """Find the number that is missing in a worked solution.
+
+    Description:
+        A question of the inner family ``of`` and its ``solution_steps``, among them at least one equation of plain
+        numbers, such as ``12 + 30 = 42``. One number of such a line, 3 or more, is masked. Whatever makes every line
+        with a mask true is right; the numbers next to the masked one never do.
+
+    Parameters:
+        masked ("once", "everywhere"): whether the number is masked at one place, or wherever it stands in the solution,
+            the answer included.
+        The axes of the inner family; by default those of palaestra/WordProblem-v0: steps (2 to 8), distractors (0 to
+        3), size (20 to 100).
+
+    Observation:
+        The inner question, ``A solution, where each # is the same number:``, its lines, and what to answer.
+
+    Actions:
+        Text with one number, read as ``answer_format`` says.
+
+    Reward:
+        1 for a number that makes every masked line true, 0 otherwise. A constant such as 10 is right by chance in at
+        most 0.1 of the easiest tasks.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The fill-in format of Cog-DRIFT (arXiv 2604.04767).
+    """
+
+    own_axes = (ChoiceAxis("masked", ("once", "everywhere")),)
+    chance = 0.1
+
+    def __init__(self, *, of: str = "palaestra/WordProblem-v0", **kwargs: Any):
+        super().__init__(of=of, **kwargs)
+        self.require_steps()
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        everywhere, inner = params["masked"] == "everywhere", self.inner_params(params)
+        for _ in range(MAX_DRAWS):
+            task = self.inner.generate(rng, inner)
+            steps = self.inner.solution_steps(task)
+            order, pick = rng.random(2).tolist()
+            lines = [place for place, line in enumerate(steps[:-1]) if holds(line)]
+            if not lines:
+                continue
+            place = lines[int(order * len(lines))]
+            spots = [spot for spot in NUMBER.finditer(steps[place]) if Fraction(spot[0]) >= SMALLEST]
+            if not spots:
+                continue
+            spot = spots[int(pick * len(spots))]
+            if everywhere:
+                filled = [_masked(line, spot[0]) for line in steps]
+            else:
+                line = steps[place]
+                filled = [*steps]
+                filled[place] = f"{line[: spot.start()]}{BLANK}{line[spot.end() :]}"
+            statements = [line for line in filled if BLANK in line and "=" in line]
+            if any(BLANK in line for line in steps) or not _determined(statements, Fraction(spot[0])):
+                continue
+            prompt = (
+                f"{task.prompt}\nA solution, where each {BLANK} is the same number:\n"
+                + "\n".join(filled)
+                + f"\nWhich number is {BLANK}? Answer with that number alone."
+            )
+            return Task(prompt, {"number": spot[0], "lines": statements}, data=task)
+        raise self.unsuited("its solutions hold no lines of plain numbers such as 12 + 30 = 42")
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        value = parse_number(answer)
+        if value is None:
+            return Verdict(0.0, False, feedback="The answer must be one number, such as 12 or 3/4.", malformed=True)
+        if all(holds(line, value) for line in task.reference["lines"]):
+            return Verdict(1.0, True, feedback="Correct.")
+        return Verdict(0.0, False, feedback="With this number a line of the solution is not true.")
+
+    def oracle(self, task: Task) -> str:
+        return task.reference["number"]
+
+    def solution_steps(self, task: Task) -> list[str]:
+        number = task.reference["number"]
+        return [*(line.replace(BLANK, number) for line in task.reference["lines"]), number]
+
+
+def _masked(line: str, number: str) -> str:
+    return NUMBER.sub(lambda spot: BLANK if spot[0] == number else spot[0], line)
+
+
+def _determined(lines: list[str], value: Fraction) -> bool:
+    """Whether ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
+    others = [value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1), value + Fraction(1, 7)]
+    return all(holds(line, value) for line in lines) and not any(
+        all(holds(line, other) for line in lines) for other in others
+    )
+
+
+register("palaestra/Cloze-v0", f"{__name__}:Cloze")

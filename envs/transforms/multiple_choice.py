@@ -1,0 +1,140 @@
+"""palaestra/MultipleChoice-v0: any question with the right answer among wrong ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict, verify
+from ..axes import IntAxis
+from ..question import Task
+from ..registration import register
+from .transform import MAX_DRAWS, Transform
+
+LETTERS = "ABCDEFGHIJ"
+MAX_OPTION = 700
+_NUMBER = re.compile(r"(?<![\w.])[0-9]{1,15}(?![0-9.])")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_OPERATOR = re.compile(r" ([-+*/]) ")
+
+
+class MultipleChoice(Transform):
+    """Choose the right answer to a question among several.
+
+    Description:
+        A question of the inner family ``of``, and options of which exactly one is right by the inner family's own
+        verifier. Options come in pairs, an answer and a near miss of it: one pair holds the right answer, the others
+        hold answers to other tasks with the same parameters, so that neither the odd one out nor the middle one is
+        more often right than chance has it. Every letter is right equally often.
+
+    Parameters:
+        options (4 to 10): how many options there are.
+        The axes of the inner family; by default those of palaestra/LinearEquation-v0: size (5 to 50), sides ("one",
+        "both"), solution ("integer", "fraction").
+
+    Observation:
+        The inner question, one line such as ``B) 5`` for each option, and what to answer.
+
+    Actions:
+        Text with one letter, ``B``, or with the text of the option, read as ``answer_format`` says.
+
+    Reward:
+        1 for the right option, 0 otherwise. With 4 options any letter is right by chance in a quarter (0.25) of the
+        tasks.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The easiest formats of Cog-DRIFT (arXiv 2604.04767).
+    """
+
+    own_axes = (IntAxis("options", 4, 10),)
+    chance = 0.25
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        count, inner = params["options"], self.inner_params(params)
+        for _ in range(MAX_DRAWS):
+            task = self.inner.generate(rng, inner)
+            right = self.inner.oracle(task)
+            wrong = self._wrong(rng, inner, task, right, count) if _fits(right) else []
+            if len(wrong) == count - 1:
+                break
+        else:
+            raise self.unsuited(f"with {inner} there are not {count - 1} short wrong answers to a task")
+        order = rng.permutation(count).tolist()
+        texts = [right, *wrong]
+        options = [texts[i] for i in order]
+        listed = "\n".join(f"{letter}) {text}" for letter, text in zip(LETTERS, options))
+        prompt = f"{task.prompt}\nOne of these answers is right:\n{listed}\nAnswer with its letter alone."
+        return Task(prompt, {"letter": LETTERS[order.index(0)], "options": options}, data=task)
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        return verify("choice", answer, task.reference["letter"], options=task.reference["options"])
+
+    def oracle(self, task: Task) -> str:
+        return task.reference["letter"]
+
+    def solution_steps(self, task: Task) -> list[str]:
+        return [*self.inner.solution_steps(task.data), task.reference["letter"]]
+
+    def _wrong(self, rng: np.random.Generator, inner: dict[str, Any], task: Task, right: str, count: int) -> list[str]:
+        """``count - 1`` wrong answers, or fewer where so many were not found."""
+        found: list[str] = []
+        misshapen: list[str] = []
+
+        def take(texts: Iterator[str]) -> None:
+            for text in texts:
+                if text == right or text in found or text in misshapen or not _fits(text):
+                    continue
+                verdict = self.inner.verify(task, text)
+                if verdict.success or not verdict.valid:
+                    continue
+                (misshapen if verdict.malformed else found).append(text)
+                if not verdict.malformed:
+                    return
+
+        # With an odd number of options one of them stands alone, the right one as often as any other.
+        if count % 2 == 0 or rng.random() * count >= 1.0:
+            take(near_misses(right, rng.random(24).tolist()))
+        for _ in range(3 * count):
+            if len(found) >= count - 1:
+                break
+            other = self.inner.oracle(self.inner.generate(rng, inner))
+            take(iter((other,)))
+            if len(found) < count - 1 and _fits(other):
+                take(near_misses(other, rng.random(24).tolist()))
+        return (found + misshapen)[: count - 1]
+
+
+def near_misses(answer: str, draws: Sequence[float]) -> Iterator[str]:
+    """Texts that differ from ``answer`` in one number, two words that change places, an operator or the sign; one or
+    none for each two of ``draws``, numbers in [0, 1)."""
+    numbers, words, operators = ([*p.finditer(answer)] for p in (_NUMBER, _WORD, _OPERATOR))
+    for kind, u in zip(draws[::2], draws[1::2]):
+        if kind < 0.6 and numbers:
+            spot = numbers[int(u * len(numbers))]
+            gap = (-10, -2, -1, -1, 1, 1, 2, 10)[int(kind / 0.6 * 8)]
+            value = int(spot[0]) + gap
+            if value > 0:
+                yield f"{answer[: spot.start()]}{value}{answer[spot.end() :]}"
+        elif kind < 0.75 and operators:
+            spot = operators[int(u * len(operators))]
+            other = {"+": "-", "-": "+", "*": "+", "/": "*"}[spot[1]]
+            yield f"{answer[: spot.start()]} {other} {answer[spot.end() :]}"
+        elif kind < 0.9 and len(words) > 1:
+            i = int(u * (len(words) - 1))
+            one, two = words[i : i + 2]
+            yield answer[: one.start()] + two[0] + answer[one.end() : two.start()] + one[0] + answer[two.end() :]
+        elif len(numbers) == 1 and answer not in ("0", "-0"):
+            yield answer[1:] if answer.startswith("-") else f"-{answer}"
+
+
+def _fits(text: str) -> bool:
+    return 0 < len(text) <= MAX_OPTION and text.isprintable()
+
+
+register("palaestra/MultipleChoice-v0", f"{__name__}:MultipleChoice")

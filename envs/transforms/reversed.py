@@ -1,0 +1,121 @@
+"""palaestra/Reversed-v0: given the answer, find a number of the question."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.number import parse_number
+from ..question import Task
+from ..registration import register
+from .statements import BLANK, NUMBER, holds
+from .transform import MAX_DRAWS, Transform
+
+# Smaller numbers are guessed.
+SMALLEST = 3
+_VALUE = re.compile(r"([^=?\n]+) = \?")
+_EQUATION = re.compile(r"Solve ([^=?\n]+ = [^=?\n]+?)\. ")
+
+
+class Reversed(Transform):
+    """Find a number that is missing in a question, given the answer to it.
+
+    Description:
+        The inner family ``of`` must ask for the value of an expression (``3 + 90 + 62 = ?``) or for the solution of an
+        equation in x (``Solve 3x + 4 = 19.``). One number of it, 3 or more, is hidden, and the answer is told; the
+        number that was hidden is the only one that leads to this answer.
+
+    Parameters:
+        The axes of the inner family; by default those of palaestra/Arithmetic-v0: terms (2 to 6), digits (1 to 6),
+        operations ("+", "+-", "+-*").
+
+    Observation:
+        Text such as ``3 + # + 62 = 155. Which number is #? Answer with that number alone.``, or ``#x + 4 = 19 has the
+        solution x = 5. Which number is #? Answer with that number alone.``
+
+    Actions:
+        Text with one number, read as ``answer_format`` says.
+
+    Reward:
+        1 for a number that, put in, gives the answer that was told; 0 otherwise. On the easiest tasks, whose numbers
+        have one digit, a constant from 3 to 9 is right by chance in a seventh of them, or 0.15.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Backward questions as in MetaMath (arXiv 2309.12284); generated here.
+    """
+
+    chance = 0.15
+
+    def __init__(self, *, of: str = "palaestra/Arithmetic-v0", **kwargs: Any):
+        super().__init__(of=of, **kwargs)
+        # A family that can never be reversed is refused here and not at the first reset.
+        self.generate(np.random.default_rng(0), self.param_space.at(0.0))
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        inner = self.inner_params(params)
+        for _ in range(MAX_DRAWS):
+            task = self.inner.generate(rng, inner)
+            pick = rng.random()
+            answer = parse_number(self.inner.oracle(task))
+            statement, x = _statement(task.prompt, answer)
+            spots = [spot for spot in NUMBER.finditer(statement) if Fraction(spot[0]) >= SMALLEST]
+            if not spots:
+                continue
+            spot = spots[int(pick * len(spots))]
+            line = f"{statement[: spot.start()]}{BLANK}{statement[spot.end() :]}"
+            if x is None:
+                line += f" = {answer}"
+            if not _determined(line, Fraction(spot[0]), x):
+                continue
+            told = line if x is None else f"{line} has the solution x = {x}"
+            prompt = f"{told}. Which number is {BLANK}? Answer with that number alone."
+            return Task(prompt, {"number": spot[0], "line": line, "x": x}, data=task)
+        raise self.unsuited("its questions are neither like 3 + 4 = ? nor like Solve 3x + 4 = 19.")
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        value = parse_number(answer)
+        if value is None:
+            return Verdict(0.0, False, feedback="The answer must be one number, such as 12 or 3/4.", malformed=True)
+        if _fits(task.reference["line"], value, task.reference["x"]):
+            return Verdict(1.0, True, feedback="Correct.")
+        return Verdict(0.0, False, feedback="This number does not lead to the answer that was told.")
+
+    def oracle(self, task: Task) -> str:
+        return task.reference["number"]
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """The statement with the number put in, and the number."""
+        number = task.reference["number"]
+        return [task.reference["line"].replace(BLANK, number), number]
+
+
+def _statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction | None]:
+    """The expression or equation that a prompt asks about, and the x that solves the equation; "" where there is
+    neither or the answer is no number."""
+    if answer is None:
+        return "", None
+    value, equation = _VALUE.match(prompt), _EQUATION.match(prompt)
+    if value:
+        return value[1], None
+    return (equation[1], answer) if equation else ("", None)
+
+
+def _fits(line: str, value: Fraction, x: Fraction | None) -> bool:
+    """Whether ``value`` in the gap makes ``line`` true, for no other x than the one that is told."""
+    return holds(line, value, x) is True and (x is None or holds(line, value, x + 1) is False)
+
+
+def _determined(line: str, value: Fraction, x: Fraction | None) -> bool:
+    """Whether ``value`` fits and other numbers near it do not."""
+    others = (value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1))
+    return _fits(line, value, x) and not any(_fits(line, other, x) for other in others)
+
+
+register("palaestra/Reversed-v0", f"{__name__}:Reversed")

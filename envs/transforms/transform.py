@@ -1,0 +1,116 @@
+"""`Transform`: any question in another form, with the same tasks, splits and axes and some axes of its own.
+
+env = gym.make("palaestra/MultipleChoice-v0", of="palaestra/Sudoku-v0", of_kwargs={"size": 4}, options=4)
+env = gym.make("palaestra/HintPrefix-v0", of="palaestra/WordProblem-v0", split="test", hint=0.5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium as gym
+
+from ...errors import InputError
+from ...rewards import Verdict
+from ...rewards.answers import REQUESTS
+from ..axes import Axis
+from ..param_space import ParamSpace
+from ..question import Question, Task
+from ..unicode import Unicode
+
+# Draws of a task before an inner family is said not to suit a transform.
+MAX_DRAWS = 200
+
+
+class Transform(Question):
+    """Base of questions made of other questions.
+
+    A subclass sets ``own_axes``, implements ``generate``, and keeps the inner task as ``Task.data``. Unless it says
+    otherwise an answer is judged, found and worked out as the inner family does. The split of a task is that of the
+    inner task, so that no form of a test task is met in training; forms of one task have one ``task_id``, as long as
+    their parameters are equal.
+
+    Attributes:
+        inner: the question that is transformed.
+
+    Args:
+        of: the id of a `Question`.
+        of_kwargs: arguments for it; axes by name, or ``axes``. Everything else is an argument of the transform.
+        **kwargs: as for every environment; axes are the own ones and those of the inner family.
+
+    Raises:
+        InputError: ``of`` is not the id of a Question, an axis of it has the name of an own one, or it does not suit.
+    """
+
+    own_axes: ClassVar[tuple[Axis, ...]] = ()
+    # Characters that the form adds to the inner prompt, at most.
+    added: ClassVar[int] = 8_192
+
+    def __init__(
+        self,
+        *,
+        of: str = "palaestra/LinearEquation-v0",
+        of_kwargs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ):
+        self.inner = _question(of, {} if of_kwargs is None else of_kwargs)
+        self.param_space = ParamSpace([*self.own_axes, *self.inner.param_space.axes])
+        self.of = of
+        super().__init__(**kwargs)
+        self.observation_space = Unicode(self.inner.max_observation + self.added)
+        self.action_space = Unicode(self.inner.max_action)
+
+    def adopt_answer_format(self) -> None:
+        """Read answers as the inner family does, where an answer is one of its own."""
+        self.answer_format = self.inner.answer_format
+        self._request = REQUESTS[self.answer_format]
+
+    def inner_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The part of ``params`` that the inner family knows."""
+        return {name: params[name] for name in self.inner.param_space.names}
+
+    def unsuited(self, why: str) -> InputError:
+        """The error for an inner family that cannot take this form."""
+        return InputError(f"{type(self).__name__} cannot be made of {self.of}: {why}; choose another id for `of`.")
+
+    def require_steps(self) -> None:
+        """Raise InputError if the inner family shows no way to its answers."""
+        if type(self.inner).solution_steps is Question.solution_steps:
+            raise self.unsuited("it shows no steps of a solution")
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        return self.inner.verify(task.data, answer)
+
+    def oracle(self, task: Task) -> str:
+        return self.inner.oracle(task.data)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        return self.inner.solution_steps(task.data)
+
+    def solver_cost(self, episode: Task) -> float | None:
+        return self.inner.solver_cost(episode.data)
+
+    def content_of(self, episode: Task) -> str:
+        return self.inner.content_of(episode.data)
+
+    def get_state(self) -> dict[str, Any]:
+        return {**super().get_state(), "of": self.of}
+
+    def set_state(self, state: Any) -> None:
+        if isinstance(state, Mapping) and state.get("of", self.of) != self.of:
+            raise InputError(f"set_state needs a snapshot by get_state of a transform of {self.of}, not {state['of']}.")
+        super().set_state(state)
+
+
+def _question(of: str, of_kwargs: Mapping[str, Any]) -> Question:
+    taken = sorted({"difficulty", "split", "answer_format", "render_mode"} & set(of_kwargs))
+    if taken:
+        raise InputError(f"{', '.join(taken)} in of_kwargs must be given to the transform itself, not to {of}.")
+    try:
+        env = gym.make(of, disable_env_checker=True, **of_kwargs).unwrapped
+    except (gym.error.Error, AttributeError, TypeError) as error:
+        raise InputError(f"`of` must be the id of a registered question, not {of!r} ({error}).") from None
+    if not isinstance(env, Question):
+        raise InputError(f"`of` must be the id of a question with one answer; {of} is a {type(env).__name__}.")
+    return env
