@@ -1,0 +1,274 @@
+"""palaestra/Minesweeper-v0: open every cell without a mine; each board can be solved without guessing."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..drawing import INK, Cell, board
+from ..game import Game, Transition
+from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
+from ..registration import register
+
+_CELL = re.compile(r"\s*([0-9]{1,2})\s+([0-9]{1,2})\s*")
+_INKS = (INK, "#0000c8", "#007a00", "#c80000", "#000078", "#780000", "#007878", "#000000", "#606060")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The board's side; mines and open cells as bit sets (bit row * size + column); the cells open at the start; how
+    much work solving is; and the mine that was opened, or -1."""
+
+    size: int
+    mines: int
+    opened: int
+    given: int
+    work: int = 0
+    exploded: int = -1
+
+
+class Minesweeper(Game):
+    """Open every cell without a mine.
+
+    Description:
+        A square board hides mines. One cell without mines around it is opened at the start; opening a cell without
+        mines around it opens its neighbours too. At least ``size`` cells must be named until all is open. Every board
+        can be solved without guessing, by these rules alone: a number whose mines are all found has no more around it;
+        a number with as many closed cells as mines missing has mines in all of them; and the same for all closed cells
+        and all mines. Boards of "pairs" need a further one: where two numbers (or a number and the whole board) share
+        cells, and one misses as many mines more than the other as it has cells of its own, then those are mines, and
+        the other's own cells are free.
+
+    Parameters:
+        size (5 to 9): rows and columns.
+        density (0.12 to 0.2): share of cells with mines.
+        rules ("single", "pairs"): what solving takes.
+
+    Observation:
+        Text: the rules first, and the board with numbered rows and columns: # closed, . no mine around, else how many.
+
+    Actions:
+        Text with cells to open as "row column", several separated by commas: ``3 5, 4 1``; read as ``answer_format``
+        says.
+
+    Reward:
+        1 when all cells without mines are open, 0 otherwise.
+
+    Termination:
+        When that is so, or when a mine is opened. Truncated after as many turns as cells without mines were closed at
+        the start; a turn that opens nothing counts. ``info["progress"]`` is the share of those that are open.
+
+    Source:
+        The classic computer game; boards generated here.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("size", 5, 9), FloatAxis("density", 0.12, 0.2), ChoiceAxis("rules", ("single", "pairs"))]
+    )
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Field:
+        size, pairs = params["size"], params["rules"] == "pairs"
+        count = round(params["density"] * size**2)
+        around = neighbours(size)
+        while True:
+            # A random order of the cells: the first is opened, the next ones away from it have mines.
+            first, *order = np.argsort(rng.random(size**2)).tolist()
+            mines = sum([1 << cell for cell in [c for c in order if not around[first] >> c & 1][:count]])
+            opened = opening(size, mines, 0, first)
+            if clicks(size, mines, opened) < size:
+                continue
+            work = work_to_solve(size, mines, opened, pairs)
+            if work and not (pairs and work_to_solve(size, mines, opened, False)):
+                return Field(size, mines, opened, opened, work)
+
+    def content_of(self, episode: Field) -> str:
+        return f"{episode.size} {episode.mines:x} {episode.given:x}"
+
+    def turn_limit(self, state: Field) -> int:
+        return _closed(state, state.given)
+
+    def solver_cost(self, episode: Field) -> float:
+        """Numbers that the rules look at until all is open."""
+        return episode.work
+
+    def observe(self, state: Field) -> str:
+        size = state.size
+        rows = [f"{y + 1} " + " ".join([_sign(state, y * size + x) for x in range(size)]) for y in range(size)]
+        table = "\n".join(["  " + " ".join(map(str, range(1, size + 1))), *rows])
+        if state.opened != state.given or state.exploded >= 0:
+            return table
+        return (
+            f"Minesweeper, {size} rows and {size} columns, {state.mines.bit_count()} mines. # is a closed cell; a "
+            "digit says how many of the up to 8 cells around have mines, and . that none has. Open all cells without "
+            "mines; opening a mine loses. No guessing is needed. Answer with cells to open as row and column, one or "
+            f"several separated by commas: 3 5, 4 1.\n{table}"
+        )
+
+    def act(self, state: Field, action: str) -> Transition:
+        cells = _cells(action, state.size)
+        if cells is None:
+            error = f"Answer with cells as row and column, each from 1 to {state.size}, such as 3 5, 4 1."
+            return Transition(state, progress=_progress(state), action_error=error)
+        opened = state.opened
+        for cell in cells:
+            if state.mines >> cell & 1:
+                after = Field(state.size, state.mines, opened, state.given, state.work, cell)
+                return Transition(after, done=True, progress=_progress(after))
+            opened = opening(state.size, state.mines, opened, cell)
+        if opened == state.opened:
+            error = "What you name is open already; name a closed cell."
+            return Transition(state, progress=_progress(state), action_error=error)
+        after = Field(state.size, state.mines, opened, state.given, state.work)
+        won = not _closed(after, opened)
+        return Transition(after, done=won, success=won, progress=_progress(after))
+
+    def oracle(self, state: Field) -> str:
+        """Opens all cells that follow from what is seen, or, where nothing does, one that is free as it happens."""
+        safe = free_cells(state.size, state.mines, state.opened, True)[0]
+        if not safe:
+            unknown = ((1 << state.size**2) - 1) & ~state.opened & ~state.mines
+            safe = unknown & -unknown
+        return ", ".join(f"{cell // state.size + 1} {cell % state.size + 1}" for cell in _bits(safe))
+
+    def draw(self, episode: Field) -> np.ndarray:
+        size = episode.size
+        return board([[_drawn(episode, y * size + x) for x in range(size)] for y in range(size)], side=32)
+
+
+@functools.cache
+def neighbours(size: int) -> tuple[int, ...]:
+    """For each cell the up to eight around it, as a bit set."""
+    sets = []
+    for place in range(size * size):
+        y, x = divmod(place, size)
+        block = [(v, u) for v in (y - 1, y, y + 1) for u in (x - 1, x, x + 1) if 0 <= v < size and 0 <= u < size]
+        sets.append(sum(1 << (v * size + u) for v, u in block if (v, u) != (y, x)))
+    return tuple(sets)
+
+
+def opening(size: int, mines: int, opened: int, cell: int) -> int:
+    """The open cells after ``cell``, which has no mine, is opened too."""
+    around, todo = neighbours(size), 1 << cell
+    while todo := todo & ~opened:
+        opened |= todo
+        spread = 0
+        for place in _bits(todo):
+            if not around[place] & mines:
+                spread |= around[place]
+        todo = spread
+    return opened
+
+
+def clicks(size: int, mines: int, opened: int) -> int:
+    """The fewest cells to name until all without mines are open."""
+    around, count = neighbours(size), 0
+    for cell in _bits(((1 << size**2) - 1) & ~mines):
+        if not around[cell] & mines and not opened >> cell & 1:
+            opened, count = opening(size, mines, opened, cell), count + 1
+    return count + size**2 - (opened | mines).bit_count()
+
+
+def free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[int, int]:
+    """(free, work): closed cells that the rules show to be free, where there are any, and the numbers looked at. It
+    stops at the first ones found, and asks the rule of pairs only where the others show none."""
+    around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
+    numbers = [(around[c], (around[c] & mines).bit_count()) for c in _bits(opened) if around[c] & closed]
+    numbers.append((closed, mines.bit_count()))
+    found = free = work = 0
+    while True:
+        before, groups = found, []
+        for cells, count in numbers:
+            unknown = cells & closed & ~found & ~free
+            missing = count - (cells & found).bit_count()
+            work += 1
+            if not unknown:
+                continue
+            if not missing:
+                free |= unknown
+            elif missing == unknown.bit_count():
+                found |= unknown
+            else:
+                groups.append((unknown, missing))
+        if free:
+            return free, work
+        if found != before:
+            continue
+        if not pairs:
+            return 0, work
+        for a, m in groups:
+            for b, n in groups:
+                if a & b:
+                    work += 1
+                    if n - m == (b & ~a).bit_count():
+                        found |= b & ~a
+                        free |= a & ~b
+        if free:
+            return free, work
+        if found == before:
+            return 0, work
+
+
+def work_to_solve(size: int, mines: int, opened: int, pairs: bool) -> int:
+    """The numbers that the rules look at until all is open; 0 where they get stuck."""
+    everything, total = (1 << size**2) - 1, 0
+    while opened | mines != everything:
+        free, work = free_cells(size, mines, opened, pairs)
+        if not free:
+            return 0
+        total += work
+        for cell in _bits(free):
+            opened = opening(size, mines, opened, cell)
+    return total
+
+
+def _bits(cells: int) -> list[int]:
+    places = []
+    while cells:
+        low = cells & -cells
+        places.append(low.bit_length() - 1)
+        cells ^= low
+    return places
+
+
+def _cells(action: str, size: int) -> list[int] | None:
+    """The cells that an action names, or None where it is not a list of cells of the board."""
+    if len(action) > 12 * size**2:
+        return None
+    cells = []
+    for part in action.split(","):
+        match = _CELL.fullmatch(part)
+        y, x = (int(match[1]), int(match[2])) if match else (0, 0)
+        if not (1 <= y <= size and 1 <= x <= size):
+            return None
+        cells.append((y - 1) * size + x - 1)
+    return cells
+
+
+def _closed(state: Field, opened: int) -> int:
+    return state.size**2 - (opened | state.mines).bit_count()
+
+
+def _progress(state: Field) -> float:
+    return 1.0 - _closed(state, state.opened) / _closed(state, state.given)
+
+
+def _sign(state: Field, cell: int) -> str:
+    if state.exploded == cell:
+        return "*"
+    if not state.opened >> cell & 1:
+        return "#"
+    return str((neighbours(state.size)[cell] & state.mines).bit_count() or ".")
+
+
+def _drawn(state: Field, cell: int) -> Cell:
+    sign = _sign(state, cell)
+    if sign in "#*":
+        return Cell(sign.strip("#"), "#d1495b" if sign == "*" else "#a9a18f")
+    return Cell(sign.strip("."), ink=_INKS[int(sign.replace(".", "0"))])
+
+
+register("palaestra/Minesweeper-v0", f"{__name__}:Minesweeper")
