@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.twenty_four import TwentyFour, last_steps
+from palaestra.envs.puzzles.twenty_four import TwentyFour, _expression, last_steps
 from palaestra.envs.question import Task
 
 
@@ -65,7 +65,7 @@ def test_566_of_the_715_hands_up_to_ten_make_24():
 def test_the_oracle_uses_the_given_numbers_and_hits_the_target():
     for difficulty in (0.0, 0.5, 1.0):
         env = TwentyFour(difficulty=difficulty)
-        for seed in range(12):
+        for seed in range(100):
             prompt, info = env.reset(seed=seed)
             target, given = re.match(r"Make (\d+) from the numbers ([\d, ]+)\.", prompt).groups()  # type: ignore[union-attr]
             cards = sorted(map(int, given.split(", ")))
@@ -121,11 +121,20 @@ def test_wrong_answers_earn_nothing(cards: tuple[int, ...], answer: str):
     assert verdict.feedback
 
 
+def test_every_way_is_written_with_the_parentheses_that_it_needs():
+    env = TwentyFour()
+    for cards in [(2, 3, 4, 5), (1, 2, 8, 10), (1, 5, 5, 5), (3, 3, 8, 8), (4, 6, 7, 9)]:
+        for join in last_steps(cards, (24, 1)):
+            text, _ = _expression(join)
+            assert env.verify(hand(*cards), text).success, text
+
+
 def test_nought_may_occur_on_the_way():
     (step,) = last_steps((5, 5), (0, 1))
     assert step[:3] == ((5, 1), "-", (5, 1))
     assert last_steps((3, 4), (0, 1)) == []
-    assert all(step[1] != "/" or step[2][0] for step in last_steps((1, 1, 11, 13), (24, 1)))
+    # 5 * (4 - 4) and (4 - 4) / 5, but not 5 / (4 - 4).
+    assert {step[:3] for step in last_steps((4, 4, 5), (0, 1))} == {((5, 1), "*", (0, 1)), ((0, 1), "/", (5, 1))}
 
 
 def test_each_step_is_a_true_equation_over_numbers_at_hand():
