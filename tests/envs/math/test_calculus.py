@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 import re
+from fractions import Fraction
 from itertools import combinations
 
 import pytest
@@ -148,6 +149,13 @@ def test_forms_have_the_values_of_their_formulas_and_derivatives_those_of_differ
         for x in (0.37, 1.3, 2.9):
             assert near(at(form, x), value(formula, x), 1e-3), formula
             assert near(at(derived, x), slope(formula, x), 1e-3), formula
+
+
+def test_the_inverse_of_i_is_minus_i():
+    one, i, minus_i = ({(b, 0, (), ()): Fraction(c)} for b, c in [(0, 1), (1, 1), (1, -1)])
+    functions = Functions()
+    assert functions.equal(functions._inverse(Form(i, one)), Form(minus_i, one))
+    assert functions.equal(functions._product(Form(i, one), Form(minus_i, one)), Form(one, one))
 
 
 @pytest.mark.parametrize(
