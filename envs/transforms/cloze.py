@@ -67,7 +67,9 @@ class Cloze(Transform):
             if not lines:
                 continue
             place = lines[int(order * len(lines))]
-            spots = [spot for spot in NUMBER.finditer(steps[place]) if Fraction(spot[0]) >= SMALLEST]
+            # Masked once, a number of the answer would be copied from the last line.
+            copied = set() if everywhere else set(NUMBER.findall(steps[-1]))
+            spots = [s for s in NUMBER.finditer(steps[place]) if Fraction(s[0]) >= SMALLEST and s[0] not in copied]
             if not spots:
                 continue
             spot = spots[int(pick * len(spots))]

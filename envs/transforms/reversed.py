@@ -55,8 +55,9 @@ class Reversed(Transform):
 
     def __init__(self, *, of: str = "palaestra/Arithmetic-v0", **kwargs: Any):
         super().__init__(of=of, **kwargs)
-        # A family that can never be reversed is refused here and not at the first reset.
-        self.generate(np.random.default_rng(0), self.param_space.at(0.0))
+        # A family that cannot be reversed is refused here and not at a reset.
+        for difficulty in (0.0, 1.0):
+            self.generate(np.random.default_rng(0), self.param_space.at(difficulty))
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         inner = self.inner_params(params)
