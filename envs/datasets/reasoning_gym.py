@@ -1,0 +1,170 @@
+"""palaestra/ReasoningGym-v0: any data set of Reasoning Gym, with its known loopholes closed."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError, MissingExtra, unknown_name
+from ...rewards import Verdict
+from ...rewards.verifiers.countdown import ExpressionError, evaluate
+from ...rewards.verifiers.number import parse_number
+from ...rewards.verifiers.workers import WorkerFailure, WorkerPool
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+POOL = WorkerPool(f"{__package__}.reasoning_gym_worker:answer", workers=1, recycle=1_000_000, start_seconds=120.0)
+# Seconds for the import of the library, for making one task, and for scoring one answer.
+STARTING, MAKING, SCORING = 120.0, 60.0, 10.0
+
+_CORRECT = Verdict(1.0, True, feedback="Correct.")
+_WRONG = Verdict(0.0, False, feedback="The answer is not correct.")
+# What an answer may hold where the scorer hands it to `eval`: nothing that can be called or looked up.
+_LITERAL = re.compile(r"[0-9A-Za-z_\s,'\"\[\]-]*")
+_FORMULA = re.compile(r"[0-9A-Za-z_\s.,+*/^()-]*")
+_NAMES = {"sin", "cos", "tan", "exp", "log", "sqrt", "pi", "asin", "acos", "atan", "sinh", "cosh", "tanh"}
+_LITERALS = {"string_insertion", "spiral_matrix", "binary_matrix", "n_queens", "number_sorting"}
+_FORMULAS = {"simple_integration", "intermediate_integration", "polynomial_multiplication"}
+
+
+class ReasoningGym(Question):
+    """Answer a question of one of Reasoning Gym's data sets.
+
+    Description:
+        Tasks of the data set named ``dataset``, made and scored by the library reasoning-gym in a process of its own
+        with limits of time and memory. Each task has a seed drawn at random, so that neighbouring seeds share nothing.
+        Answers that a scorer would evaluate pass a grammar first; countdown and puzzle24 are judged by exact
+        arithmetic here; two numbers are the same only if they are exactly equal.
+
+    Parameters:
+        level (0 to 35): the level of the data set's curriculum; the upper end is that of the data set, here of the
+            default "leg_counting". A data set without a curriculum has no parameters.
+
+    Observation:
+        The data set's question.
+
+    Actions:
+        Text with the answer, read as ``answer_format`` says; by default in ``<answer></answer>``, as answers of some
+        data sets have several lines.
+
+    Reward:
+        1 if the data set's own scorer gives full marks, 0 otherwise; its partial credit, which it also gives for texts
+        that hold the answer, does not count.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Reasoning Gym (arXiv 2505.24760), package reasoning-gym; needs the extra [reasoning-gym].
+
+    Args:
+        dataset: the data set's name, such as "leg_counting".
+        config: fields of the data set's configuration, which hold at every level.
+        **kwargs: as for every environment.
+
+    Raises:
+        MissingExtra: reasoning-gym is not installed.
+        InputError: an unknown data set, or a configuration that it refuses.
+    """
+
+    default_answer_format = "tag"
+    max_observation = 32_768
+
+    def __init__(self, *, dataset: str = "leg_counting", config: Mapping[str, Any] | None = None, **kwargs: Any):
+        if importlib.util.find_spec("reasoning_gym") is None:
+            raise MissingExtra("palaestra/ReasoningGym-v0", "reasoning-gym")
+        names = POOL.run({"do": "names"}, STARTING)
+        if dataset not in names:
+            raise unknown_name("Reasoning Gym data set", str(dataset), names)
+        taken = {"seed", "size"} & set(config or {})
+        if taken:
+            raise InputError(f"{', '.join(sorted(taken))} of a Reasoning Gym data set cannot be set: seed the reset.")
+        top = _ask({"do": "levels", "name": dataset}, MAKING)
+        self.param_space = ParamSpace([] if top is None else [IntAxis("level", 0, top)])
+        self.dataset, self.config = dataset, dict(config or {})
+        super().__init__(**kwargs)
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        made = {
+            "name": self.dataset,
+            "config": self.config,
+            "level": params.get("level"),
+            "seed": int(rng.integers(2**31)),
+        }
+        try:
+            item = _ask({**made, "do": "task"}, MAKING)
+        except WorkerFailure as failure:
+            raise InputError(
+                f"Reasoning Gym's {self.dataset} makes no task with {self.config} and {params}: {failure}."
+            ) from None
+        if item["answer"] is None:
+            raise InputError(f"Reasoning Gym's {self.dataset} tells no right answer to its tasks; choose another.")
+        return Task(item["question"], item["answer"], content=item["question"], data={**item, "made": made})
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        gold, item = task.reference, task.data
+        if answer == gold.strip():
+            return _CORRECT
+        if item["numbers"] is not None:
+            return _judged_expression(answer, item["numbers"], item["target"])
+        value, right = parse_number(answer), parse_number(gold)
+        if value is not None and right is not None:
+            return _CORRECT if value == right else _WRONG
+        fault = _fault(self.dataset, answer)
+        if fault:
+            return Verdict(0.0, False, feedback=fault, malformed=True)
+        if item["by_text"]:
+            return _WRONG
+        try:
+            score = _ask({**item["made"], "do": "score", "answer": answer}, SCORING)
+        except WorkerFailure as failure:
+            return self._unjudged(failure)
+        return _CORRECT if score >= 1.0 else _WRONG
+
+    def oracle(self, task: Task) -> str:
+        return task.reference.strip()
+
+    def _unjudged(self, failure: WorkerFailure) -> Verdict:
+        if failure.reason == "failed" or (self.dataset in _FORMULAS and failure.reason in ("deadline", "memory")):
+            return Verdict(0.0, False, feedback="The answer cannot be read, or is far too large.", malformed=True)
+        return Verdict(0.0, False, valid=False, feedback="The answer could not be judged.")
+
+
+def _ask(job: dict[str, Any], seconds: float) -> Any:
+    # A fresh worker imports the library first, which must not be charged to the job.
+    POOL.run({"do": "names"}, STARTING)
+    return POOL.run(job, seconds)
+
+
+def _judged_expression(answer: str, numbers: list[int], target: int) -> Verdict:
+    """Whether ``answer`` is an expression over all ``numbers``, each used once, that equals ``target`` exactly."""
+    try:
+        value = evaluate(answer, numbers)
+    except ExpressionError as error:
+        return Verdict(0.0, False, feedback=str(error), malformed=True)
+    if Counter(map(int, re.findall(r"[0-9]+", answer))) != Counter(numbers):
+        return Verdict(0.0, False, feedback="Not all the given numbers are used.")
+    return _CORRECT if value == target else _WRONG
+
+
+def _fault(dataset: str, answer: str) -> str:
+    """What keeps ``answer`` from a scorer that evaluates it; "" where nothing does."""
+    if dataset in _LITERALS and not _LITERAL.fullmatch(answer):
+        return "The answer may hold only letters, digits, quotation marks, commas and brackets."
+    if dataset not in _FORMULAS:
+        return ""
+    names = {name for name in re.findall(r"[A-Za-z_]+", answer) if len(name) > 1}
+    if len(answer) > 1_000 or not _FORMULA.fullmatch(answer) or names - _NAMES:
+        return "The answer must be a formula of numbers, single letters and elementary functions."
+    if re.search(r"[0-9]{16}|(?:\*\*|\^)\s*[(-]*\s*[0-9]{4}|(?:\*\*|\^)[^+*/]*(?:\*\*|\^)", answer):
+        return "A number or power in the answer is far too large."
+    return ""
+
+
+register("palaestra/ReasoningGym-v0", f"{__name__}:ReasoningGym")

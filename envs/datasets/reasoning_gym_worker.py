@@ -1,0 +1,91 @@
+"""Reasoning Gym's side of palaestra/ReasoningGym-v0, run in a worker process: it makes tasks and scores answers there.
+
+Its scorers evaluate text and its generators may use global generators and the order of sets; a process with limits and
+a fixed hash seed makes both harmless and every task the same everywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import random
+from typing import Any
+
+# Data sets whose scorer accepts whatever is not empty, and which have one answer: the text decides.
+BY_TEXT = ("game_of_life_halting",)
+# Where data sets without one gold answer keep an example of a right one.
+EXAMPLES = ("example_correct_answer", "example_answer", "possible_answer")
+# The last data set and the task made from it, by what they were made from.
+_LAST: dict[str, tuple[Any, Any]] = {}
+
+
+def answer(job: dict[str, Any]) -> Any:
+    """What a job asks for.
+
+    Args:
+        job: ``do`` is "names" (all data sets), "levels" (the highest level of ``name``'s curriculum, None without one),
+            "task" (question and gold answer for ``name``, ``config``, ``level``, ``seed``) or "score" (of ``answer`` to
+            that same task).
+    """
+    from reasoning_gym.factory import DATASETS, create_curriculum, has_curriculum
+
+    # Only this fills the list of data sets.
+    importlib.import_module("reasoning_gym")
+    if job["do"] == "names":
+        return sorted(DATASETS)
+    if job["do"] == "levels":
+        if not has_curriculum(job["name"]):
+            return None
+        attributes = create_curriculum(job["name"]).attributes.values()
+        return max((len(attribute.levels) - 1 for attribute in attributes), default=0)
+    dataset, entry = _made(job)
+    if job["do"] == "score":
+        return float(dataset.score_answer(job["answer"], entry))
+    from reasoning_gym.dataset import ProceduralDataset
+
+    metadata = entry["metadata"]
+    by_text = type(dataset).score_answer is ProceduralDataset.score_answer or job["name"] in BY_TEXT
+    return {
+        "question": entry["question"],
+        "answer": str(entry["answer"]) if by_text else _gold(dataset, entry),
+        "by_text": by_text,
+        "numbers": metadata.get("numbers") if job["name"] in ("countdown", "puzzle24") else None,
+        "target": metadata.get("target", 24),
+    }
+
+
+def _gold(dataset: Any, entry: Any) -> str | None:
+    """An answer to which the data set's own scorer gives full marks; None where the entry holds none."""
+    for holder, key in ((entry, "answer"), *((entry["metadata"], key) for key in EXAMPLES)):
+        example = holder.get(key)
+        if example is None:
+            continue
+        text = example if isinstance(example, str) else json.dumps(example)
+        if dataset.score_answer(text, entry) >= 1.0:
+            return text
+    return None
+
+
+def _made(job: dict[str, Any]) -> tuple[Any, Any]:
+    import numpy as np
+    from reasoning_gym.factory import DATASETS, create_curriculum
+
+    key = repr([job[part] for part in ("name", "config", "level", "seed")])
+    if key not in _LAST:
+        config_class = DATASETS[job["name"]][1]
+        # Every draw of a task comes from its own seed, whichever generator a data set uses.
+        random.seed(job["seed"])
+        np.random.seed(job["seed"] % 2**32)  # noqa: NPY002
+        if job["level"] is None:
+            config = config_class(**job["config"])
+        else:
+            curriculum = create_curriculum(job["name"])
+            curriculum.set_global_level(job["level"])
+            config = dataclasses.replace(curriculum.generate_configuration(), **job["config"])
+        fields = {field.name for field in dataclasses.fields(config)}
+        config = dataclasses.replace(config, **{k: v for k, v in (("seed", job["seed"]), ("size", 1)) if k in fields})
+        dataset = DATASETS[job["name"]][0](config)
+        _LAST.clear()
+        _LAST[key] = (dataset, dataset[0])
+    return _LAST[key]
