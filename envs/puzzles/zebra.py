@@ -16,7 +16,7 @@ from .zebra_clues import KINDS, RELATIONS, Clue, apply, draw_clues, narrow, plac
 # Attribute, how a clue speaks of the person with one of its values, and values to choose from.
 ATTRIBUTES = (
     ("name", "{}", "Anna Boris Clara David Elena Felix Greta Hugo"),
-    ("hat", "the one with the {} hat", "red green blue white yellow black orange purple"),
+    ("colour", "the {} fan", "red green blue white yellow black orange purple"),
     ("pet", "the {} owner", "cat dog horse zebra parrot rabbit turtle snake"),
     ("drink", "the {} drinker", "tea coffee milk water juice cocoa beer lemonade"),
     ("job", "the {}", "baker doctor pilot farmer painter singer lawyer smith"),
@@ -38,7 +38,7 @@ class Zebra(Question):
         attributes (2 to 5): attributes of each house.
         clues ("direct", "varied"): direct ones give a place, two values of one house, or neighbours with their order;
             varied ones also neighbours without, order alone, two houses away, and what is not so.
-        spare (0 to 4): clues beyond those that are needed; fewer are harder.
+        spare (0 to 3): clues beyond those that are needed; fewer are harder.
 
     Observation:
         The values of each attribute, numbered clues, and the form of the answer.
@@ -62,7 +62,7 @@ class Zebra(Question):
             IntAxis("houses", 3, 5),
             IntAxis("attributes", 2, 5),
             ChoiceAxis("clues", ("direct", "varied")),
-            IntAxis("spare", 0, 4, harder="down"),
+            IntAxis("spare", 0, 3, harder="down"),
         ]
     )
 
@@ -87,10 +87,9 @@ class Zebra(Question):
         solution = ", ".join(" ".join(column) for column in zip(*values))
         numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(told, 1))
         return Task(
-            f"{houses} people live in a row of houses, numbered 1 to {houses} from left to right, one in each. They "
-            f"differ in everything:\n{listed}\n{numbered}\nThere is exactly one solution. Answer with the {attributes} "
-            "words for house 1, then those for house 2 and so on: words separated by spaces, houses separated by "
-            "commas.",
+            f"{houses} people live in a row of houses, numbered 1 to {houses} from left to right. They differ in:\n"
+            f"{listed}\n{numbered}\nThere is exactly one solution. Answer with the {attributes} words for each house in "
+            "turn: words separated by spaces, houses by commas.",
             solution,
             content=f"{listed}\n{numbered}",
             data=(values, phrases, clues),

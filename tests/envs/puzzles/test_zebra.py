@@ -96,7 +96,7 @@ def test_without_spare_clues_none_can_be_left_out(houses: int, attributes: int, 
 
 
 def test_spare_clues_can_be_left_out():
-    for spare in (1, 4):
+    for spare in (1, 3):
         env = Zebra(houses=3, attributes=3, spare=spare)
         for seed in range(8):
             values, clues = read(env.reset(seed=seed)[0])
@@ -106,7 +106,7 @@ def test_spare_clues_can_be_left_out():
 
 def test_the_hardest_puzzles_stay_short_and_have_one_solution():
     env = Zebra(difficulty=1.0)
-    assert max(len(Zebra(houses=5, attributes=5, clues="varied", spare=4).reset(seed=s)[0]) for s in range(40)) <= 2000
+    assert max(len(Zebra(houses=5, attributes=5, clues="varied", spare=3).reset(seed=s)[0]) for s in range(40)) <= 2000
     values, clues = read(env.reset(seed=2)[0])
     assert len(values) == len(values[0]) == 5
     (solution,) = solutions(values, clues)
