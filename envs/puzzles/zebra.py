@@ -87,9 +87,9 @@ class Zebra(Question):
         solution = ", ".join(" ".join(column) for column in zip(*values))
         numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(told, 1))
         return Task(
-            f"{houses} people live in a row of houses, numbered 1 to {houses} from left to right. They differ in:\n"
-            f"{listed}\n{numbered}\nThere is exactly one solution. Answer with the {attributes} words for each house in "
-            "turn: words separated by spaces, houses by commas.",
+            f"{houses} people live in a row of houses, numbered 1 to {houses} from left to right. They differ in\n"
+            f"{listed}\n{numbered}\nThere is exactly one solution. Answer with the {attributes} words for each house "
+            "in turn: words separated by spaces, houses by commas.",
             solution,
             content=f"{listed}\n{numbered}",
             data=(values, phrases, clues),
