@@ -1,9 +1,9 @@
 """Gaussian mixtures with full covariances, fitted by expectation-maximisation to a few hundred points.
 
 A teacher refits nine mixtures (2 to 10 components) every few hundred episodes, so all of them run through one EM loop:
-their components are stacked into one array (on its last axis, where small matrices cost least), and because a
-Gaussian's log-density is linear in the monomials of degree <= 2, each E-step and each M-step is a single matrix
-product. Conventions (k-means start, tolerance, regularisation,
+their components are stacked into one array. With h = (1, x), a component's moments M = E[h h'] hold its mean and
+covariance S, and h' M^-1 h = 1 + (x - mean)' S^-1 (x - mean), det M = det S: each M-step is one product of matrices and
+gives M, each E-step one more with the entries of M^-1. Conventions (k-means start, tolerance, regularisation,
 what counts as an iteration) are scikit-learn's, so that the same start gives the same mixture.
 """
 
@@ -121,8 +121,7 @@ def fit(points: np.ndarray, components: Sequence[int], rng: np.random.Generator)
     centre = points.mean(0)
     centred = points - centre
     nearest = _assign(centred, _lloyd(centred, _plus_plus(centred, sizes, rng), sizes), _Stack(sizes))
-    start = _maximise(nearest, _monomials(centred), points.shape[1])
-    mixtures = _converge(centred, *start, sizes)
+    mixtures = _converge(centred, *_maximise(nearest, _monomials(centred), points.shape[1]), sizes)
     return [GaussianMixture(m.weights, m.means + centre, m.covariances) for m in mixtures]
 
 
@@ -139,7 +138,12 @@ def expectation_maximisation(
     Returns:
         M mixtures, each after the iteration whose mean log-likelihood rose by less than `TOLERANCE` (or the last).
     """
-    return _converge(points, weights, means.T, covariances.transpose(1, 2, 0), sizes)
+    pairs = _pairs(points.shape[1])
+    homogeneous = np.concatenate([np.ones((len(means), 1)), means], axis=1)
+    moments = homogeneous[:, pairs.rows] * homogeneous[:, pairs.columns]
+    inner = pairs.rows > 0
+    moments[:, inner] += covariances[:, pairs.rows[inner] - 1, pairs.columns[inner] - 1]
+    return _converge(points, weights, moments, sizes)
 
 
 class _Stack:
@@ -162,79 +166,95 @@ class _Stack:
         self.padded = starts[:, None] + np.where(step < sizes[:, None], step, 0)
 
 
-def _converge(
-    points: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, sizes: np.ndarray
-) -> list[GaussianMixture]:
-    """`expectation_maximisation` with components on the last axis: [C], [D, C], [D, D, C]."""
-    monomials = _monomials(points)
+def _converge(points: np.ndarray, weights: np.ndarray, moments: np.ndarray, sizes: np.ndarray) -> list[GaussianMixture]:
+    """`expectation_maximisation` from weights [C] and moments [C, P]."""
+    monomials, (n, d) = _monomials(points), points.shape
     active, stack = np.arange(len(sizes)), _Stack(sizes)
     previous = np.full(len(sizes), -np.inf)
     done: dict[int, GaussianMixture] = {}
     for iteration in range(MAX_ITERATIONS):
-        joint = _coefficients(weights, means, covariances).T @ monomials
+        joint = _coefficients(weights, moments, d) @ monomials
         top = joint.take(stack.padded, axis=0).max(1)
         joint -= top.take(stack.model, axis=0)
         density = np.exp(joint, out=joint)
         total = stack.members @ density
-        likelihood = (top + np.log(total)).mean(1)
         density /= total.take(stack.model, axis=0)
-        weights, means, covariances = _maximise(density, monomials, points.shape[1])
+        weights, moments = _maximise(density, monomials, d)
+        likelihood = (top + np.log(total)).sum(1) / n
         stop = np.abs(likelihood - previous) < TOLERANCE
-        stop |= iteration == MAX_ITERATIONS - 1
+        if iteration == MAX_ITERATIONS - 1:
+            stop[:] = True
         if stop.any():
             for i in np.flatnonzero(stop):
                 own = stack.own[i]
-                parts = (weights[own], means[:, own].T, covariances[:, :, own].transpose(2, 0, 1))
-                done[int(active[i])] = GaussianMixture(*map(np.ascontiguousarray, parts))
+                done[int(active[i])] = _mixture(weights[own], moments[own], d)
             if len(done) == len(sizes):
                 break
             kept = ~stop[stack.model]
-            weights, means, covariances = weights[kept], means[:, kept], covariances[:, :, kept]
+            weights, moments = weights[kept], moments[kept]
             active, likelihood = active[~stop], likelihood[~stop]
             stack = _Stack(sizes[active])
         previous = likelihood
     return [done[i] for i in range(len(sizes))]
 
 
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The products of the coordinates of h = (1, x), with P = (d + 1) (d + 2) / 2.
+
+    Attributes:
+        rows, columns: int[P], which two coordinates each is of; 1 itself first, then x.
+        of: int[d + 1, d + 1], the product of any two coordinates.
+        factor: float64[P], what an entry of M^-1 counts in the log-density: -1/2, or -1 where it stands for two.
+        ridge: float64[P], what is added to the moments, so that no covariance is singular.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    of: np.ndarray
+    factor: np.ndarray
+    ridge: np.ndarray
+
+
 @cache
-def _pairs(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The coordinates i <= j of each pair, int[T] each with T = d (d + 1) / 2; the pair of any two, int[d, d]; and
-    float64[T, 1], 1 where i = j."""
-    rows, columns = np.triu_indices(d)
-    pair = np.empty((d, d), dtype=np.intp)
-    pair[rows, columns] = pair[columns, rows] = np.arange(len(rows))
-    return rows, columns, pair, (rows == columns)[:, None] * 1.0
+def _pairs(d: int) -> _Pairs:
+    rows, columns = np.triu_indices(d + 1)
+    of = np.empty((d + 1, d + 1), dtype=np.intp)
+    of[rows, columns] = of[columns, rows] = np.arange(len(rows))
+    equal = rows == columns
+    return _Pairs(rows, columns, of, np.where(equal, -0.5, -1.0), np.where(equal & (rows > 0), REGULARISATION, 0.0))
 
 
 def _monomials(points: np.ndarray) -> np.ndarray:
     """float64[P, n]: 1, each coordinate, each product x_i x_j with i <= j."""
-    rows, columns, _, _ = _pairs(points.shape[1])
-    x = points.T
-    return np.concatenate([np.ones((1, len(points))), x, x[rows] * x[columns]])
+    pairs = _pairs(points.shape[1])
+    homogeneous = np.concatenate([np.ones((1, len(points))), points.T])
+    return homogeneous[pairs.rows] * homogeneous[pairs.columns]
 
 
-def _coefficients(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """float64[P, C]: the log of weight times density, as coefficients of `_monomials`."""
-    d = len(means)
-    rows, columns, _, diagonal = _pairs(d)
-    inverses = np.linalg.inv(covariances.transpose(2, 0, 1))
-    log_det = np.linalg.slogdet(inverses)[1]
-    precisions = inverses.transpose(1, 2, 0)
-    linear = (precisions * means).sum(1)
-    constant = np.log(weights) + 0.5 * (log_det - d * math.log(2 * math.pi) - (linear * means).sum(0))
-    quadratic = precisions[rows, columns] * (0.5 * diagonal - 1.0)
-    return np.concatenate([constant[None], linear, quadratic])
+def _coefficients(weights: np.ndarray, moments: np.ndarray, d: int) -> np.ndarray:
+    """float64[C, P]: the log of weight times density, as coefficients of `_monomials`."""
+    pairs = _pairs(d)
+    inverse = np.linalg.inv(moments[:, pairs.of])
+    coefficients = inverse[:, pairs.rows, pairs.columns] * pairs.factor
+    log_det = np.linalg.slogdet(inverse)[1]
+    coefficients[:, 0] += np.log(weights) + 0.5 * (log_det + (1 - d * math.log(2 * math.pi)))
+    return coefficients
 
 
-def _maximise(responsibilities: np.ndarray, monomials: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights [C], means [D, C] and covariances [D, D, C] from responsibilities [C, n] (M-step)."""
-    sums = monomials @ responsibilities.T
-    mass = sums[0] + LEAST_MASS
-    sums /= mass
-    means = sums[1 : d + 1]
-    rows, columns, pair, diagonal = _pairs(d)
-    second = sums[d + 1 :] - means[rows] * means[columns] + REGULARISATION * diagonal
-    return mass / monomials.shape[1], means, second[pair]
+def _maximise(responsibilities: np.ndarray, monomials: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights [C] and moments [C, P] from responsibilities [C, n] (M-step)."""
+    sums = responsibilities @ monomials.T
+    mass = sums[:, 0] + LEAST_MASS
+    moments = sums / mass[:, None]
+    moments += _pairs(d).ridge
+    moments[:, 0] = 1.0
+    return mass / monomials.shape[1], moments
+
+
+def _mixture(weights: np.ndarray, moments: np.ndarray, d: int) -> GaussianMixture:
+    means = moments[:, 1 : d + 1].copy()
+    return GaussianMixture(weights, means, moments[:, _pairs(d).of[1:, 1:]] - means[:, :, None] * means[:, None])
 
 
 def _plus_plus(points: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -260,10 +280,11 @@ def _plus_plus(points: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) 
 
 def _lloyd(points: np.ndarray, centres: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     limit, stack = LLOYD_TOLERANCE * float(points.var(0).mean()), _Stack(sizes)
+    counted = np.hstack([points, np.ones((len(points), 1))])
     for _ in range(MAX_ITERATIONS):
-        share = _assign(points, centres, stack)
-        mass = share.sum(1, keepdims=True)
-        moved = np.where(mass > 0, share @ points / np.maximum(mass, 1.0), centres)
+        sums = _assign(points, centres, stack) @ counted
+        mass = sums[:, -1:]
+        moved = np.where(mass > 0, sums[:, :-1] / np.maximum(mass, 1.0), centres)
         shift = np.square(moved - centres).sum()
         centres = moved
         if shift <= limit:

@@ -281,6 +281,18 @@ def test_the_stated_density_integrates_to_one_never_falls_below_the_floor_and_is
     assert np.mean([p.origin == "explore" for p in proposals]) == pytest.approx(0.15, abs=0.02)
 
 
+def test_densities_of_a_large_batch_are_computed_in_parts(monkeypatch):
+    student = HypercubeStudent(2, 5, seed=0)
+    whole, parts = palaestra(student.space, seed=3), palaestra(student.space, seed=4)
+    teach(whole, student, 600)
+    parts.load_state_dict(whole.state_dict())
+    expected = [p.prob for p in whole.propose(100)]
+    monkeypatch.setattr(
+        "palaestra.teachers.palaestra.teacher.TABLE", 30 * int(whole.metrics()["places"])
+    )  # 15 points of 2 axes
+    assert [p.prob for p in parts.propose(100)] == pytest.approx(expected, rel=1e-12)
+
+
 def test_what_lies_next_to_progress_is_tried():
     rng = np.random.default_rng(0)
     inside = {}

@@ -56,6 +56,26 @@ def test_the_nearest_task_is_that_of_a_search_over_all(limit):
     assert copy.save() == memory.save()
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("alp-gmm", {"fit_rate": 30, "components": (2, 3)}),
+        ("alp-gmm", {"fit_rate": 30, "components": (2, 3), "history": 20}),
+        ("covar-gmm", {"fit_rate": 30, "components": (2, 3)}),
+        ("riac", {"region_size": 20}),
+    ],
+)
+def test_outcomes_in_one_batch_teach_what_they_teach_one_after_the_other(name, options):
+    batch, single = (make(name, SQUARE, seed=1, **options) for _ in range(2))
+    returns = np.random.default_rng(0).random((100, 3))
+    for teacher in (batch, single):
+        outcomes = [Outcome(p.id, p.task, ret[: 1 + p.id % 3]) for p, ret in zip(teacher.propose(100), returns)]
+        for part in [outcomes] if teacher is batch else [[outcome] for outcome in outcomes]:
+            teacher.observe(part)
+    assert batch.state_dict() == single.state_dict()
+    assert [p.task.tolist() for p in batch.propose(50)] == [p.task.tolist() for p in single.propose(50)]
+
+
 def test_a_window_bounds_what_is_stored():
     teacher = make("alp-gmm", SQUARE, history=20, fit_rate=50, components=(2,))
     for p in teacher.propose(300):
