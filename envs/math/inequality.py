@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -206,43 +207,37 @@ def _gather(value: Any, ends: set[Fraction]) -> None:
         Unreadable: it is neither an interval or set of numbers nor a statement about x, nor made of such.
     """
     kind = getattr(value, "kind", None)
-    if kind in _INTERVALS and len(value.items) == 2:
-        for item in value.items:
-            if (end := _number(item)) is not None:
-                ends.add(end)
-    elif kind == "{}":
-        for item in value.items:
-            if (end := _number(item)) is None:
-                raise Unreadable("A set must consist of numbers.")
-            ends.add(end)
+    sides = getattr(value, "sides", ())
+    if (kind in _INTERVALS and len(value.items) == 2) or kind == "{}":
+        bounds = list(map(_bound, value.items))
     elif kind in _JOINTS:
+        bounds = []
         for item in value.items:
             _gather(item, ends)
-    elif (sides := getattr(value, "sides", None)) and value.operators == ("∈",) and _is_x(sides[0]):
+    elif sides and value.operators == ("∈",) and _is_x(sides[0]):
+        bounds = []
         _gather(sides[1], ends)
-    elif sides and not set(value.operators) - set(_COMPARED) and any(map(_is_x, sides)):
-        ends.update(end for side in sides if not _is_x(side) and (end := _number(side)) is not None)
+    elif any(map(_is_x, sides)) and not set(value.operators) - set(_COMPARED):
+        bounds = [_bound(side) for side in sides if not _is_x(side)]
     else:
         raise Unreadable("The answer must consist of intervals, such as (-oo, -3/2) U [5, oo).")
+    ends.update(bound for bound in bounds if not isinstance(bound, float))
 
 
 def _holds(value: Any, x: Fraction) -> bool:
     """Whether ``x`` belongs to a set, or a statement is true of it; `_gather` has read the value before."""
     kind = getattr(value, "kind", None)
     if kind in _INTERVALS:
-        low, high = (float("inf") * _infinite(item) if _infinite(item) else _number(item) for item in value.items)
-        above = low <= x if kind[0] == "[" else low < x  # type: ignore[operator]
-        return above and (x <= high if kind[1] == "]" else x < high)  # type: ignore[operator]
+        low, high = map(_bound, value.items)
+        above = low <= x if kind[0] == "[" else low < x
+        return above and (x <= high if kind[1] == "]" else x < high)
     if kind == "{}":
-        return any(_number(item) == x for item in value.items)
+        return any(_bound(item) == x for item in value.items)
     if kind in _JOINTS:
         return _JOINTS[kind](_holds(item, x) for item in value.items)
     if value.operators == ("∈",):
         return _holds(value.sides[1], x)
-    numbers = [
-        x if _is_x(side) else float("inf") * _infinite(side) if _infinite(side) else _number(side)
-        for side in value.sides
-    ]
+    numbers = [x if _is_x(side) else _bound(side) for side in value.sides]
     return all(_COMPARED[o](a, b) for o, a, b in zip(value.operators, numbers, numbers[1:]))
 
 
@@ -250,22 +245,16 @@ def _is_x(value: Any) -> bool:
     return getattr(value, "name", None) == "x"
 
 
-def _infinite(value: Any) -> int:
-    """1 and -1 for the infinities, 0 for all else."""
+def _bound(value: Any) -> Fraction | float:
+    """A rational number, or an infinite one. Raises Unreadable for all else."""
+    sign = 1
+    if getattr(value, "op", None) == "*" and len(value.args) == 2 and getattr(value.args[0], "value", 0) == -1:
+        sign, value = -1, value.args[1]
     if getattr(value, "op", None) == "oo":
-        return 1
-    negative = getattr(value, "op", None) == "*" and len(value.args) == 2 and getattr(value.args[0], "value", 0) == -1
-    return -1 if negative and _infinite(value.args[1]) == 1 else 0
-
-
-def _number(value: Any) -> Fraction | None:
-    """A rational number, or None for an infinite one. Raises Unreadable for all else."""
-    if _infinite(value):
-        return None
-    number = getattr(value, "value", None)
-    if type(value).__name__ != "Num" or number is None:
+        return sign * math.inf
+    if type(value).__name__ != "Num":
         raise Unreadable("The ends of intervals must be numbers, such as -3/2.")
-    return number
+    return Fraction(sign * value.value)
 
 
 _INTERVALS = frozenset(("()", "(]", "[)", "[]"))

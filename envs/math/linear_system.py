@@ -64,18 +64,19 @@ class LinearSystem(Question):
             above = [signed(u, 2 * size) for u in draws[:n]]
             if not whole and all(a % below == 0 for a in above):
                 continue
-            rows = [_row(draws[n * (i + 1) : n * (i + 2)], above, below, size) for i in range(n)]
-            if None not in rows and _triangle(rows):  # type: ignore[arg-type]
+            found = (_row(draws[n * i : n * (i + 1)], above, below, size) for i in range(1, n + 1))
+            rows = [row for row in found if row is not None]
+            if len(rows) == n and _triangle(rows):
                 break
-        equations = "; ".join(map(_equation, rows))  # type: ignore[arg-type]
+        equations = list(map(_equation, rows))
         names = ", ".join(NAMES[:n])
         values = [str(Fraction(a, below)) for a in above]
         return Task(
-            f"Solve the system {equations}. Answer with {names} in this order, separated by commas"
+            f"Solve the system {'; '.join(equations)}. Answer with {names} in this order, separated by commas"
             f"{'' if whole else '; write fractions as p/q'}.",
             values,
             solution=", ".join(values),
-            content="; ".join(sorted(map(_equation, rows))),  # type: ignore[arg-type]
+            content="; ".join(sorted(equations)),
             data=rows,
         )
 
