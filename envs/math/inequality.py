@@ -221,7 +221,7 @@ def _gather(value: Any, ends: set[Fraction]) -> None:
         bounds = [_bound(side) for side in sides if not _is_x(side)]
     else:
         raise Unreadable("The answer must consist of intervals, such as (-oo, -3/2) U [5, oo).")
-    ends.update(bound for bound in bounds if not isinstance(bound, float))
+    ends.update(bound for bound in bounds if isinstance(bound, Fraction))
 
 
 def _holds(value: Any, x: Fraction) -> bool:
