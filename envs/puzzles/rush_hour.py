@@ -1,0 +1,284 @@
+"""palaestra/RushHour-v0: slide cars out of the way of one that wants to leave, from an exact number of moves away."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..drawing import Cell, board
+from ..game import Game, Transition
+from ..param_space import IntAxis, ParamSpace
+from ..registration import register
+
+_SIDE = 6
+_EMPTY = "\n".join([" ".join("-" * _SIDE)] * _SIDE)
+_NAMES = "ABCDEFGHIJKLM"
+_TOWARDS = {"up": (False, -1), "down": (False, 1), "left": (True, -1), "right": (True, 1)}
+_SQUARES = ("1", "2", "3", "4")
+
+# Found by a search over random boards: rows from top to bottom, each at least 18 moves from the end, with at most 700
+# positions that can be reached from it.
+_BOARDS = """\
+H-F-DDH-F-IKHAA-IKGGGBBK-JE-CC-JE--- --CJJJBBCFKKEAAF--EGGD-H---D-HIIID-H --BFFFI-BGGEIAAK-E-MMK-HJJDDDHCCCLLL
+DDDG----HGJJAAH---KKBIIFEEB--F--BCCC K-E-FFK-E-DBKAA-DBHHJJJB-IG----IG-CC L-EIIIL-E-DGHAA-DGHCC-BJ----BJFFFKKJ
+--HHHF--G--F--GAAFCCCD--BBID----IDEE C--EEEC-MMLJAAGHLJBBGHKKI-FFFDI----D J-----J-BBLLAAI-FCGGI-FCDDHHHM-EEKKM
+-EBBGILE-FGILAAF--HJJKCCH--K--HDDDMM LLCCC-HHIIIMG-AAEMGDDFEKG-BFEK--BFJJ BBEEELH---CLHAA-CGHJJDDGIK-FFFIK----
+-DDDJJIICCCL-AAEGL--KEGH--KMMHBBKFFF E-----E-FFMMAAJ-BGDLJ-BGDLCCCHKKII-H -DMEFFGDME-BGAAE-BG-LKKKH-L-ICHJJ-IC
+LLLF--I--FHHIAAJC-IKKJCDMMBGGD--BEEE CD----CDHHFBAAE-FB--E-JM-GGGJMLLIIKK CHHIIIC-D---AADEB--FFEB-GGGEB-------
+---F--BBBFI-AAJCI-GGJC--HEEDD-H----- D-BELLD-BE-FD-AACFHHHICK-GJI-K-GJMMK FIIDDDFHHEE-AAGJ--BBGJ--CCCJ--------
+I-DJEEI-DJ--K-HAABK-H--B--HGGCFFLLLC KKKHGGC-BH--C-BAAICFFFEID---ELD--JJL DDDJJKG-BBCKGAA-CIFFH--I--HEEI--H---
+--LJJJE-LHCGEAAHCGDFMMMGDF-I--KK-IBB CCCG-E-JJG-EAAF--IHHFBBI--F-KI-DDDK- -KKLH--FFLHJGCAAHJGCBEEJGCBI--DDDI--
+IIEEE---BJJJAABF--LHHF-GLMMDDGLKKCCC FJ----FJ--G-DHAAG-DHBBG-DHICC-EEIKK- G-BBC-G-F-C-AAFDH----DH-EEEDH-------
+JCCCLLJ----GBK-AAGBKHHIG-KMDI-FFMDEE JJMME-D--KEIDAAKEID--FBBLG-F--LGHHCC -DBBB--DL-HHAAL--KGILEEKGICCJF-MMMJF
+--BFCCG-BFEEG-AAKHG---KHJJIIID-----D GFFJD-G-BJDCAAB--CEEEHHC-I-KL--I-KL- L-JJDDL-CK-IAACK-IHHEEEI-FGGG--FBBB-
+-HDDD--HCCCIAAJ-KIEEJFKGBBMF-G--MFLL DD-EJJB--EFFBAAE--BICLLKMIC--KMGGGHH -MKKKI-MH-CIAAH-CEDDD-CEJBBLLEJGG-FF
+-GGC---JDCKK-JDAAH-EEE-H-----FIIBBBF --FKMMJJFKHCIDAAHCIDBBHEIDG--E--GLLE --CKKK-ECBBB-EAAHF----HFIIDDDJ-GG--J
+BKKLGGBMMLE-AAH-E--FHCCDIFH--DIFJJJD --B-HH--BEDDAAIE-J--I--JKKFFFG--CCCG FFFE--B--ELLBKAAJ-BKDHJ-G-DHC-GIIIC-
+--C----HCGG--HAAFE----FE-BBBDE----D- E-HHH-E-DCC-AADL--FKJLBBFKJIIMF-GGGM --HLCCM-HLEDM-AAEDMGGKKDJJFB----FBII
+I---B-ICCCB-AAEGH---EGH----FDD---F-- -MLLL--MFFB-DGAABEDG--BEDGIHHCJJIKKC --GCII--GC-LAAFJEL-DFJEK-DF-BK-HHHBK
+G-FHH-G-F-E-GAADE-CCCDE--IBBJJ-I---- -EEECK----CK-AA-BJHHI-BJFGI-BJFGDDLL GCCFFFG-I---AAIH---DDHB-EEEHB-------
+-GCCDD-G--F--AA-F-BBJJF---IHH-EEI--- GGB---M-BEEIMAA-HICCD-HJ--DLLJKKFFFJ -LFFFJ-LK-MJAAK-M-HHCCCIEDDGBIE--GB-
+--EFFF-HE-JL-HAAJLGGBBBLKKIII---CCDD -GKKI--G-HI--AAH--JJBDEE--BDF--CCCF- FFFHKI--EHKIAAEBCJG--BCJGDDBCJ------
+-MGGJJ-MEC-IAAECKIBHHHKLB----LB-FFDD G-----G--FLHJAAFLHJDDKLBJ-EK-BIIECCB ------BGGGH-B-AAH-B-DCH---DCEEFFFC--
+HEEGD-H--GD-AACG----CBBBFFFII------- -EGGJD-EMLJDAAML-KBBBCHK--FCHKIIF--- --HGG-BIHJJJBIAALE----LECCDDDKMMMFFK
+C--LKKC--LJECAALJEH---DFHGBBDFHGMMII --IDDDHHIC-J-AAC-J--BGGF--B--F--EEEF D-----D-CCHHAAE--G--EI-GFFFI-B-----B
+H-DDJJH-G--KAAG--K--G-IBECCCIBELLFF- --KKKHMMEEEH-AALGIDJJLGID-BCCC--BFFF BBBMLJ--EMLJAAE--CI-DDDCI--HHHGGKKFF
+L-DCCCL-DF-BGAAF-BG-HHHBGJEEE--JIIKK -E-II--E--B--FAABC-FJJBC-FHDD-KKHGG- JHHCC-JFF-B-JAA-B-EEE-B---KGGGDDKII-
+MM--IIDDDFFKE-AABKE-HGBLCCHGBL--HGJJ EFFGGGE--J--EAAJ-BD-CIIBD-CHHB------ JGCCEHJG--EHFAAD-HF-KDBBL-KIIIL-----
+C-FFFLCHHJELAAKJEDMMK--D--IGGD--IBBB IDDFHGI-BFHGAABF---EEECC------------ IBBJGGI--JC-IDAAC-HDKKC-HDE-----EFF-
+BIIGGGBJJ-CEB-AACE--LFFE--LH--DDDHKK -CJJJI-CGGBIAAEDBLH-EDBLHMFD--HMFKKK IDDKE-I-GKE-AAGFC-HJJFC-H-----H-BBB-
+-EDDD--E--G--EAAG-HHF-G---FCCC--BB-- LMHEEELMHII-CGAAKBCG-DKBC--DJBFFFDJ- KLGFFFKLGJJ-EIAAMHEI-CMHE--CBHDDDCB-
+DMIIKKDMB-JJAAB-CH--B-CHEEFFFH-LL-GG -B-GG-MBFFI-MJAAILDJ-HILDJ-HKKDEECC- --EDD-HKEBBBHKAACF----CFIIJJJLMMGGGL
+DKKKC-D--GC-AAEGIB--ELIB---LHHJJFFMM -EHCCC-EH-DDAAH--I----GI-BBBGF-----F -I-KK--I--BH-CAABH-CDDBHGC-F--GJJFEE
+-KKFMM--LFEEAALF-DCGBBBDCGI-JJHHI--- --D---FFD-G-EAA-G-ECCCG-E--H--II-HBB EEIIIJ-KKM-JGAAMDBG-F-DBG-FHHHCCCLL-
+"""
+_COUNT = len(_BOARDS) // 37
+
+
+class Car(NamedTuple):
+    """A car: whether it slides across, and for each place along its line the squares under it, as a number with a bit
+    for each and as indices into the text of the board."""
+
+    across: bool
+    masks: tuple[int, ...]
+    squares: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """The board by its number in the list, the place of each car along its line, and the moves left."""
+
+    number: int
+    places: bytes
+    left: int
+    begun: bool = False
+
+
+class RushHour(Game):
+    """Slide cars out of the way until car A stands at the right edge.
+
+    Description:
+        On 6 x 6 squares, each car slides along its own length. A move slides one car any number of free squares. The
+        start is one of the positions at the exact distance from the end that can be reached on one of 96 hard boards;
+        the distances of all positions of a board are found by a search back from its ends.
+
+    Parameters:
+        moves (2 to 18): the fewest moves that lead from the start to the end.
+        slack (8 to 0, harder downwards): moves allowed beyond the fewest.
+
+    Observation:
+        Text: the rules first, then the board in rows of letters (``-`` is a free square) and the moves left.
+
+    Actions:
+        Text with one or more moves, ``C up 2, A right 3``, read as ``answer_format`` says. An action with a move that
+        is not possible does nothing.
+
+    Reward:
+        1 when an action ends with car A at the right edge, 0 otherwise.
+
+    Termination:
+        When an action ends with car A at the right edge, or when no move is left. Truncated after as many turns as
+        there are moves. ``info["progress"]`` is 1 - d / D, with d the distance from the end and D that of the board's
+        farthest position.
+
+    Source:
+        Nob Yoshigahara's puzzle Rush Hour. The boards were found here.
+    """
+
+    param_space = ParamSpace([IntAxis("moves", 2, 18), IntAxis("slack", 0, 8, harder="down")])
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Traffic:
+        u, v = rng.random(2).tolist()
+        number = int(u * _COUNT)
+        layer = _layers(number)[params["moves"]]
+        return Traffic(number, layer[int(v * len(layer))], params["moves"] + params["slack"])
+
+    def content_of(self, episode: Traffic) -> str:
+        return _text(episode)
+
+    def turn_limit(self, state: Traffic) -> int:
+        return state.left
+
+    def observe(self, state: Traffic) -> str:
+        if state.begun:
+            return f"{_text(state)}\n{state.left} moves left."
+        return (
+            f"Slide cars (letters) until car A stands at the right edge, in at most {state.left} moves.\n"
+            f"{_text(state)}\n"
+            "A car slides along its own length only, over free squares (-). One move slides one car any number of "
+            'squares. Answer with one or more moves, such as "C up 2, A right 1".'
+        )
+
+    def act(self, state: Traffic, action: str) -> Transition:
+        moves = action.split(",")
+        if len(moves) > state.left:
+            return _refused(state, f"These are {len(moves)} moves, and {state.left} are left.")
+        cars, places = _cars(state.number), state.places
+        for count, move in enumerate(moves, start=1):
+            words = move.lower().split()
+            if len(words) == 2:
+                words.append("1")
+            if len(words) != 3 or words[1] not in _TOWARDS or words[2] not in _SQUARES:
+                return _refused(state, 'The action must be moves such as "C up 2, A right 1", separated by commas.')
+            name = words[0].upper()
+            if len(name) != 1 or name not in _NAMES[: len(cars)]:
+                return _refused(state, f"Move {count}: there is no car {name[:20]!a}.")
+            car, (across, sign) = _NAMES.index(name), _TOWARDS[words[1]]
+            target = places[car] + sign * int(words[2])
+            if across != cars[car].across or target not in _slides(cars[car], places[car], _occupied(cars, places)):
+                return _refused(state, f"Move {count}: car {name} cannot slide {words[1]} {words[2]}.")
+            places = _moved(places, car, target)
+        after = Traffic(state.number, places, state.left - len(moves), True)
+        distance = _distances(state.number)[places]
+        return Transition(after, done=not distance or not after.left, success=not distance, progress=_progress(after))
+
+    def oracle(self, state: Traffic) -> str:
+        """The first move of a shortest plan, from wherever the cars stand."""
+        distances, cars = _distances(state.number), _cars(state.number)
+        for car, target in _ways(cars, state.places):
+            if distances[_moved(state.places, car, target)] < distances[state.places]:
+                slid = target - state.places[car]
+                towards = ("up", "down", "left", "right")[2 * cars[car].across + (slid > 0)]
+                return f"{_NAMES[car]} {towards} {abs(slid)}"
+        raise AssertionError("every position but those at the end has a neighbour that is nearer to it")
+
+    def solver_cost(self, episode: Traffic) -> float:
+        """Moves of the shortest plan."""
+        return float(_distances(episode.number)[episode.places])
+
+    def draw(self, episode: Traffic) -> np.ndarray:
+        colours = ("#e63946", "#e9c46a", "#8ab17d", "#8ecae6", "#b5838d", "#f4a261", "#a8dadc")
+        looks = {name: Cell(name, colours[min(i, 1 + i % 6)]) for i, name in enumerate(_NAMES)}
+        return board([[looks.get(name, Cell()) for name in row.split()] for row in _text(episode).split("\n")])
+
+
+def _refused(state: Traffic, error: str) -> Transition:
+    return Transition(state, progress=_progress(state), action_error=error)
+
+
+def _progress(state: Traffic) -> float:
+    return 1.0 - _distances(state.number)[state.places] / (len(_layers(state.number)) - 1)
+
+
+def _text(state: Traffic) -> str:
+    characters = list(_EMPTY)
+    for name, car, place in zip(_NAMES, _cars(state.number), state.places):
+        for square in car.squares[place]:
+            characters[square] = name
+    return "".join(characters)
+
+
+def _board(number: int) -> str:
+    return _BOARDS[37 * number : 37 * number + 36]
+
+
+@functools.cache
+def _cars(number: int) -> list[Car]:
+    """The cars of a board in the order of their names."""
+    text, cars = _board(number), []
+    for name in _NAMES[: len(set(text) - {"-"})]:
+        first, length = text.index(name), text.count(name)
+        across = text[first + 1 : first + 2] == name
+        step, corner = (1, first // _SIDE * _SIDE) if across else (_SIDE, first % _SIDE)
+        spans = [[corner + step * (place + k) for k in range(length)] for place in range(_SIDE + 1 - length)]
+        cars.append(
+            Car(
+                across,
+                tuple(sum(1 << square for square in span) for span in spans),
+                tuple(tuple(2 * square for square in span) for span in spans),
+            )
+        )
+    return cars
+
+
+def _occupied(cars: list[Car], places: bytes) -> int:
+    occupied = 0
+    for car, place in zip(cars, places):
+        occupied |= car.masks[place]
+    return occupied
+
+
+def _slides(car: Car, place: int, occupied: int) -> list[int]:
+    """The places to which a car can slide in one move."""
+    masks, found = car.masks, []
+    others = occupied ^ masks[place]
+    for target in range(place - 1, -1, -1):
+        if masks[target] & others:
+            break
+        found.append(target)
+    for target in range(place + 1, len(masks)):
+        if masks[target] & others:
+            break
+        found.append(target)
+    return found
+
+
+def _ways(cars: list[Car], places: bytes) -> list[tuple[int, int]]:
+    """All moves that are possible, as (car, place to which it slides)."""
+    occupied = _occupied(cars, places)
+    slides = enumerate(map(_slides, cars, places, itertools.repeat(occupied)))
+    return [(car, target) for car, targets in slides for target in targets]
+
+
+def _moved(places: bytes, car: int, target: int) -> bytes:
+    return b"%b%c%b" % (places[:car], target, places[car + 1 :])
+
+
+@functools.cache
+def _distances(number: int) -> dict[bytes, int]:
+    """The fewest moves to the end from each position that can be reached on a board."""
+    return {places: distance for distance, layer in enumerate(_layers(number)) for places in layer}
+
+
+@functools.cache
+def _layers(number: int) -> list[list[bytes]]:
+    """The positions that can be reached on a board, by their distance from the end."""
+    text, cars = _board(number), _cars(number)
+    start = bytes(
+        next(place for place, (square, *_) in enumerate(car.squares) if square == 2 * text.index(name))
+        for name, car in zip(_NAMES, cars)
+    )
+    queue, ahead = [start], {start: []}
+    for places in queue:
+        ahead[places] = [_moved(places, car, target) for car, target in _ways(cars, places)]
+        for other in ahead[places]:
+            if other not in ahead:
+                ahead[other] = []
+                queue.append(other)
+    layers = [[places for places in queue if places[0] == _SIDE - 2]]
+    met = set(layers[0])
+    while layers[-1]:
+        layers.append([])
+        for places in layers[-2]:
+            for other in ahead[places]:
+                if other not in met:
+                    met.add(other)
+                    layers[-1].append(other)
+    return layers[:-1]
+
+
+register("palaestra/RushHour-v0", f"{__name__}:RushHour")
