@@ -103,8 +103,10 @@ def test_resuming_what_is_no_run_is_refused(capsys, tmp_path):
     assert "is not a run folder" in refused(capsys, "--resume", str(tmp_path))
 
 
-def test_resuming_goes_further_when_more_steps_are_asked_for(run):
+def test_resuming_goes_further_when_more_steps_are_asked_for_and_reports_again(run):
+    (run / "report.html").unlink()
     assert main(["train", "--resume", str(run), "--steps", "2"]) == 0
+    assert (run / "report.html").exists()
     assert [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()] == [1, 2]
 
 
