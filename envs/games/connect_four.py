@@ -1,0 +1,268 @@
+"""palaestra/ConnectFour-v0: win at Connect Four from a position that is won, in a limited number of moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..drawing import Cell, board
+from ..game import Game, Transition
+from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
+from ..registration import register
+
+COLUMNS, ROWS = 7, 6
+# Bit 7 * column + row from the bottom; the seventh bit of each column stays empty, so that lines do not wrap around.
+_COLUMN = [((1 << ROWS) - 1) << 7 * column for column in range(COLUMNS)]
+_FLOOR = sum(1 << 7 * column for column in range(COLUMNS))
+_BOARD = sum(_COLUMN)
+_FILLS = {"X": "#edae49", "O": "#d1495b"}
+# The order in which columns are tried: the middle makes most lines.
+_ORDER = (3, 2, 4, 1, 5, 0, 6)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Discs of the agent, who is to move, and of the opponent, as bit sets; the moves that the agent has; who the
+    opponent is and how often it errs; two chances for each of its moves; and the moves made."""
+
+    mine: int
+    theirs: int
+    moves: int
+    opponent: str
+    mistakes: float
+    chance: tuple[float, ...]
+    made: int = 0
+
+
+Known = tuple[int, int, int, bool]
+
+
+class ConnectFour(Game):
+    """Connect four discs in a limited number of moves.
+
+    Description:
+        A game under way on the board of 7 columns and 6 rows, the agent to move. Whatever the opponent does, the agent
+        can connect four within the moves it has, by moves that each threaten to do so with the next; with a move less
+        the opponent could prevent it. The opponent is scripted: "blocks" connects four if it can, else stops the agent
+        from doing so with its next disc, else takes any column; "searches" does not let the agent win in time where it
+        can help it, and else puts that off. Its chance is drawn beforehand, so that it answers the same moves in the
+        same way. One column all the time does not win against "blocks".
+
+    Parameters:
+        moves (2 to 4): the agent's moves, within which it must win.
+        opponent ("blocks", "searches"): how the other side plays.
+        mistakes (0.2 to 0.0, harder downwards): share of the opponent's moves that are random.
+
+    Observation:
+        Text: the rules first, and the board, top row first: X the agent's discs, O the opponent's.
+
+    Actions:
+        Text with the number of a column, 1 to 7, read as ``answer_format`` says.
+
+    Reward:
+        1 for four in a row, column or diagonal, 0 otherwise. Columns drawn by chance win 0.08 of the easiest games.
+
+    Termination:
+        When either side has connected four. Truncated after the last move; a column that is full, or none, uses up a
+        move. ``info["progress"]`` is 1 for a win and 0 otherwise.
+
+    Source:
+        The board game by Howard Wexler and Ned Strongin; positions generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("moves", 2, 4),
+            ChoiceAxis("opponent", ("blocks", "searches")),
+            FloatAxis("mistakes", 0.0, 0.2, harder="down"),
+        ]
+    )
+    chance = 0.08
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Position:
+        moves = params["moves"]
+        while True:
+            past = played_out(rng.random(COLUMNS * ROWS).tolist())
+            # The winner's positions, from the last one back for as long as threats alone win.
+            for back, (mine, theirs) in enumerate(past[::-2], 1):
+                if not winning(mine, theirs, min(back, moves), quiet=False):
+                    break
+                if back < moves or winning(mine, theirs, moves - 1):
+                    continue
+                chance = tuple(rng.random(2 * moves).tolist())
+                start = Position(mine, theirs, moves, params["opponent"], params["mistakes"], chance)
+                if not any(self._stacking_wins(start, column) for column in "1234567"):
+                    return start
+
+    def _stacking_wins(self, start: Position, column: str) -> bool:
+        """Whether one column all the time wins against an opponent that looks no further than the next disc."""
+        state = replace(start, opponent="blocks")
+        for _ in range(start.moves):
+            result = self.act(state, column)
+            if result.done or result.action_error:
+                return result.success
+            state = result.state
+        return False
+
+    def content_of(self, episode: Position) -> str:
+        """The board or its mirror image, whichever comes first."""
+        board = (episode.mine, episode.theirs)
+        return "{:x} {:x}".format(*min(board, tuple(map(mirrored, board))))
+
+    def turn_limit(self, state: Position) -> int:
+        return state.moves
+
+    def solver_cost(self, episode: Position) -> float:
+        """Positions that a search for threats looks at in vain, and one."""
+        known: set[Known] = set()
+        winning(episode.mine, episode.theirs, episode.moves, False, known)
+        return 1.0 + len(known)
+
+    def observe(self, state: Position) -> str:
+        signs = _signs(state)
+        table = "\n".join([" ".join(row) for row in signs] + [" ".join(map(str, range(1, COLUMNS + 1)))])
+        if state.made:
+            return table
+        return (
+            "Connect Four. You are X and move; O is the other player. A disc falls to the lowest free cell of its "
+            "column. Get four X in a line (row, column or diagonal) in at most "
+            f"{state.moves} moves of yours. You can, whatever O does.\n{table}\nAnswer with a column, 1 to {COLUMNS}."
+        )
+
+    def act(self, state: Position, action: str) -> Transition:
+        if len(action) != 1 or action not in "1234567":
+            return Transition(state, action_error=f"Answer with the number of a column, 1 to {COLUMNS}.")
+        cell = playable(state.mine | state.theirs) & _COLUMN[int(action) - 1]
+        if not cell:
+            return Transition(state, action_error=f"Column {action} is full; choose another.")
+        mine, theirs = state.mine | cell, state.theirs
+        won = connected(mine)
+        if not won and (reply := _reply(mine, theirs, state)):
+            theirs |= reply
+        after = Position(mine, theirs, state.moves, state.opponent, state.mistakes, state.chance, state.made + 1)
+        return Transition(after, done=won or connected(theirs), success=won, progress=float(won))
+
+    def oracle(self, state: Position) -> str:
+        """The first move of a win by threats; where there is none, one that stops the opponent, or any."""
+        free = playable(state.mine | state.theirs)
+        cell = winning(state.mine, state.theirs, max(state.moves - state.made, 1), quiet=False)
+        cell = cell or _cells(fours(state.theirs) & free or free)[0]
+        return str(_COLUMN.index(next(column for column in _COLUMN if column & cell)) + 1)
+
+    def draw(self, episode: Position) -> np.ndarray:
+        return board([[Cell(sign.strip("."), _FILLS.get(sign, "#fffdf8")) for sign in row] for row in _signs(episode)])
+
+
+def connected(discs: int) -> bool:
+    """Whether four of the discs are in a line."""
+    for step in (1, 7, 6, 8):
+        pairs = discs & discs >> step
+        if pairs & pairs >> 2 * step:
+            return True
+    return False
+
+
+def playable(filled: int) -> int:
+    """The cell of each column that the next disc falls to."""
+    return (filled + _FLOOR) & _BOARD
+
+
+def fours(discs: int) -> int:
+    """The empty cells that together with three of ``discs`` make four in a line, and some that are filled."""
+    found = (discs & discs >> 1 & discs >> 2) << 3
+    for step in (7, 6, 8):
+        # Each such three has two neighbours in it, the lower of which is kept here.
+        if pairs := discs & discs >> step:
+            threes = pairs & discs >> 2 * step
+            found |= threes << 3 * step | threes >> step
+            found |= (pairs & discs >> 3 * step) << 2 * step | (discs & pairs >> 2 * step) << step
+    return found & _BOARD
+
+
+def winning(mine: int, theirs: int, moves: int, quiet: bool = True, known: set[Known] | None = None) -> int:
+    """The cell of a disc with which the side to move wins at once, or begins to connect four in at most ``moves`` moves
+    of its own, whatever the other does; 0 where there is none.
+
+    Args:
+        quiet: whether moves count that do not threaten to connect four with the next disc.
+        known: positions found to hold no such win, with the moves and ``quiet``; grows.
+    """
+    known = set() if known is None else known
+    free = playable(mine | theirs)
+    if now := fours(mine) & free:
+        return now & -now
+    danger = fours(theirs) & free
+    if moves == 1 or danger & (danger - 1) or (mine, theirs, moves, quiet) in known:
+        return 0
+    for cell in _cells(danger or free):
+        after = mine | cell
+        room = playable(after | theirs)
+        threats = fours(after) & room
+        if fours(theirs) & room or not (threats or (quiet and room)):
+            continue
+        if threats & (threats - 1):
+            return cell
+        if all(winning(after, theirs | reply, moves - 1, quiet, known) for reply in _cells(threats or room)):
+            return cell
+    known.add((mine, theirs, moves, quiet))
+    return 0
+
+
+def played_out(chance: Sequence[float]) -> list[tuple[int, int]]:
+    """The positions of a game, up to the one whose side to move connects four; none where nobody does.
+
+    Both sides connect four where they can, and else stop the other; ``chance`` decides where there is a choice. A
+    position is (discs of the side to move, discs of the other).
+    """
+    mine = theirs = 0
+    past = []
+    for u in chance:
+        past.append((mine, theirs))
+        free = playable(mine | theirs)
+        if fours(mine) & free:
+            return past
+        cells = _cells(fours(theirs) & free or free)
+        mine, theirs = theirs, mine | cells[int(u * len(cells))]
+    return []
+
+
+def mirrored(discs: int) -> int:
+    """The discs with left and right exchanged."""
+    return sum((discs >> 7 * column & 127) << 7 * (COLUMNS - 1 - column) for column in range(COLUMNS))
+
+
+def _reply(mine: int, theirs: int, before: Position) -> int:
+    """The opponent's disc, 0 where the board is full; the agent has just moved from ``before``."""
+    cells = _cells(playable(mine | theirs))
+    if not cells:
+        return 0
+    err, which = before.chance[2 * before.made : 2 * before.made + 2]
+    if err >= before.mistakes:
+        free = playable(mine | theirs)
+        cells = _cells(fours(theirs) & free or fours(mine) & free) or cells
+        left = before.moves - before.made - 1
+        if before.opponent == "searches" and left and len(cells) > 1:
+            delays = [_delay(mine, theirs | cell, left) for cell in cells]
+            cells = [cell for cell, delay in zip(cells, delays) if delay == max(delays)]
+    return cells[int(which * len(cells))]
+
+
+def _delay(mine: int, theirs: int, moves: int) -> int:
+    """Moves that the side to move needs to win for certain, or one more than it has."""
+    return next((count for count in range(1, moves + 1) if winning(mine, theirs, count)), moves + 1)
+
+
+def _signs(state: Position) -> list[list[str]]:
+    cells = [[1 << 7 * x + y for x in range(COLUMNS)] for y in reversed(range(ROWS))]
+    return [["X" if state.mine & cell else "O" if state.theirs & cell else "." for cell in row] for row in cells]
+
+
+def _cells(cells: int) -> list[int]:
+    """The cells one by one, the middle columns first."""
+    return [cell for column in _ORDER if (cell := cells & _COLUMN[column])]
+
+
+register("palaestra/ConnectFour-v0", f"{__name__}:ConnectFour")
