@@ -139,7 +139,7 @@ def outcome(teacher, proposal, returns):
     return Outcome(proposal.id, proposal.task, returns, extras=extras)
 
 
-def play(teacher, rounds=12, batch=10, seed=5, low=0.0, high=1.0, n=2, returns=None):
+def play(teacher, rounds=10, batch=10, seed=5, low=0.0, high=1.0, n=2, returns=None):
     """Rounds of propose and observe; returns everything proposed, in comparable form."""
     rng, seen = np.random.default_rng(seed), []
     for _ in range(rounds):
@@ -158,31 +158,25 @@ def refuses_update(teacher, task):
     return bool(teacher.needs)
 
 
-@pytest.mark.parametrize("seed", [0, 2**40])
-def test_a_seed_fixes_every_proposal(name, space, seed):
-    assert play(build(name, space, seed)) == play(build(name, space, seed))
-
-
-def test_seeds_differ_and_zero_is_one_of_them(name, space):
-    runs = [play(build(name, space, seed)) for seed in (0, 1)]
-    if name in WITHOUT_CHANCE and isinstance(space, gym.spaces.Discrete):
-        assert runs[0] == runs[1]
-    else:
-        assert runs[0] != runs[1]
-
-
-def test_the_global_generator_is_not_touched(name, space):
+def test_the_seed_and_nothing_else_fixes_every_proposal(name, space):
     before = np.random.get_state()[1].tolist()  # noqa: NPY002 - reading it is the test
-    play(build(name, space))
+    first, again, other = (play(build(name, space, seed)) for seed in (0, 0, 2**40))
     assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+    assert first == again
+    if name in WITHOUT_CHANCE and isinstance(space, gym.spaces.Discrete):
+        assert first == other
+    else:
+        assert first != other
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
-def test_every_task_lies_in_the_space_with_its_type(name, space):
+def test_tasks_lie_in_the_space_ids_count_up_and_probabilities_are_positive_or_unknown(name, space):
     teacher = build(name, space)
-    for _ in range(12):
+    for number in range(10):
         proposals = teacher.propose(10)
         assert all(inside(space, p.task) for p in proposals)
+        assert [p.id for p in proposals] == list(range(10 * number, 10 * number + 10))
+        assert all(math.isnan(p.prob) or p.prob > 0 for p in proposals)
         teacher.observe([outcome(teacher, p, [0.2, 0.9]) for p in proposals])
     assert inside(space, teacher.sample())
 
@@ -195,7 +189,7 @@ def test_a_state_saved_as_json_continues_identically(name, space):
     copy.load_state_dict(json.loads(json.dumps(teacher.state_dict(), allow_nan=False)))
     for one in (teacher, copy):
         one.observe([outcome(one, p, [0.4, 0.6]) for p in open_ones])
-    assert play(copy) == play(teacher)
+    assert play(copy, rounds=7) == play(teacher, rounds=7)
     assert copy.metrics() == teacher.metrics()
     assert copy.state_dict() == teacher.state_dict()
 
@@ -225,10 +219,10 @@ def test_a_second_outcome_for_an_id_changes_nothing_but_the_count(name, space):
 @pytest.mark.parametrize("returns", [[0.0], [1.0], [0.0] * 4, [0.3] * 4])
 def test_equal_returns_give_no_nan(name, space, returns):
     teacher = build(name, space)
-    play(teacher, rounds=20, returns=returns)
+    play(teacher, rounds=9, returns=returns)
     assert all(math.isfinite(value) for value in teacher.metrics().values())
     json.dumps(teacher.state_dict(), allow_nan=False)
-    assert all(inside(space, p.task) for p in teacher.propose(100))
+    assert all(inside(space, p.task) for p in teacher.propose(30))
 
 
 def test_nothing_asked_nothing_proposed(name, space):
@@ -244,25 +238,17 @@ def test_more_may_be_asked_than_there_are_tasks(name):
     assert set(tasks) == ({0} if name in FROM_THE_EASIEST else {0, 1})
 
 
-def test_ids_count_up_and_probabilities_are_positive_or_unknown(name, space):
-    teacher = build(name, space)
-    play(teacher, rounds=8)
-    proposals = teacher.propose(100)
-    assert [p.id for p in proposals] == list(range(80, 180))
-    assert all(math.isnan(p.prob) or p.prob > 0 for p in proposals)
-
-
-@pytest.mark.parametrize("bad", [-0.01, 1.01, 7.0])
-def test_a_return_outside_the_declared_range_is_refused_and_nothing_learned(name, space, bad):
+def test_a_return_outside_the_declared_range_is_refused_and_nothing_learned(name, space):
     teacher = build(name, space)
     first, second = teacher.propose(2)
     before = teacher.state_dict()
-    with pytest.raises(InputError, match="return_range"):
-        teacher.observe([outcome(teacher, first, [0.5]), outcome(teacher, second, [bad])])
-    if not teacher.needs:
+    for bad in (-0.01, 1.01, 7.0):
         with pytest.raises(InputError, match="return_range"):
-            teacher.update(first.task, bad)
-    assert teacher.state_dict() == before
+            teacher.observe([outcome(teacher, first, [0.5]), outcome(teacher, second, [bad])])
+        if not teacher.needs:
+            with pytest.raises(InputError, match="return_range"):
+                teacher.update(first.task, bad)
+        assert teacher.state_dict() == before
 
 
 def test_an_id_never_proposed_is_refused(name, space):
@@ -277,7 +263,7 @@ def test_scaling_the_returns_with_the_declared_range_changes_nothing(name, space
     scaled = build(name, space, return_range=(-8.0, 8.0))  # a power of two, so that rounding is the same
     ordinary = build(name, space)
     rng = np.random.default_rng(0)
-    returns = rng.integers(0, 17, size=(12, 10, 2)) / 16
+    returns = rng.integers(0, 17, size=(9, 10, 2)) / 16
     for batch in returns:
         for teacher, values in ((ordinary, batch), (scaled, 16 * batch - 8)):
             proposals = teacher.propose(10)
@@ -321,7 +307,7 @@ def test_update_runs_on_every_space_over_several_fits(name, space):
     if refuses_update(teacher, teacher.sample()):
         return
     rng = np.random.default_rng(1)
-    for _ in range(95):
+    for _ in range(70):
         teacher.update(teacher.sample(), float(rng.random()))
     assert inside(space, teacher.sample())
 
@@ -355,22 +341,23 @@ def test_a_damaged_state_is_refused_and_leaves_the_teacher_as_it_was(name, space
         teacher.load_state_dict({key: value for key, value in before.items() if key != "rng"})
 
 
-@pytest.mark.parametrize("k", [-1, 1.5, True, "3"])
-def test_propose_refuses_what_is_no_count(name, k):
-    with pytest.raises(InputError, match="k="):
-        build(name, SPACES["discrete"]).propose(k)
+def test_propose_refuses_what_is_no_count(name):
+    teacher = build(name, SPACES["discrete"])
+    for k in (-1, 1.5, True, "3"):
+        with pytest.raises(InputError, match="k="):
+            teacher.propose(k)
 
 
-@pytest.mark.parametrize("seed", [-1, 0.5, None])
-def test_a_seed_must_be_a_whole_number(name, seed):
-    with pytest.raises(InputError, match="seed"):
-        build(name, SPACES["discrete"], seed=seed)
+def test_a_seed_must_be_a_whole_number(name):
+    for seed in (-1, 0.5, None):
+        with pytest.raises(InputError, match="seed"):
+            build(name, SPACES["discrete"], seed=seed)
 
 
-@pytest.mark.parametrize("bounds", [(1.0, 0.0), (0.0, 0.0), (0.0, math.inf), (math.nan, 1.0)])
-def test_the_return_range_must_be_finite_and_ordered(name, bounds):
-    with pytest.raises(InputError, match="return_range"):
-        build(name, SPACES["discrete"], return_range=bounds)
+def test_the_return_range_must_be_finite_and_ordered(name):
+    for bounds in ((1.0, 0.0), (0.0, 0.0), (0.0, math.inf), (math.nan, 1.0)):
+        with pytest.raises(InputError, match="return_range"):
+            build(name, SPACES["discrete"], return_range=bounds)
 
 
 def test_spaces_without_bounds_and_other_things_are_refused(name):
@@ -410,7 +397,7 @@ def test_a_distribution_is_one(name, space):
         if probabilities is not None:
             assert (probabilities >= 0).all()
             assert probabilities.sum() == pytest.approx(1)
-        play(teacher, rounds=3)
+        play(teacher, rounds=2)
 
 
 def test_every_teacher_names_its_kind_and_its_paper(name):
