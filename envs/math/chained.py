@@ -48,7 +48,7 @@ class Chained(Question):
 
     Parameters:
         horizon (1 to 8): how many questions.
-        level (0.0 to 0.5): the difficulty of each of them, in its own family.
+        level (0.0 to 1.0): the difficulty of each of them, in its own family.
 
     Observation:
         Text such as ``... 1. 17 + 25 = ? (integer) 2. Let n = 2*A1 - 17. Solve 3x + n = 19. ...``, one question a line.
@@ -68,7 +68,7 @@ class Chained(Question):
         question is chosen so that it leads to a number that the family has drawn itself, so that any family will do.
     """
 
-    param_space = ParamSpace([IntAxis("horizon", 1, 8), FloatAxis("level", 0.0, 0.5)])
+    param_space = ParamSpace([IntAxis("horizon", 1, 8), FloatAxis("level", 0.0, 1.0)])
     max_observation = 16_384
     chance = 0.05
 

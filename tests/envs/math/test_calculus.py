@@ -347,7 +347,12 @@ def test_an_antiderivative_may_be_written_in_any_way_with_any_constant():
             "F(x)",
             "F(x) + C",
         ),
-        *("sin(x^2) + 3*ln(x)", "sin(x^2) + 3*ln(x) + sin(x)^2 + x", "sin(x^2) + 3*ln(x) + sin(x)^2 + C*x", "C + D"),
+        *(
+            "sin(x^2) + 3*ln(x)",
+            "sin(x^2) + 3*ln(x) + sin(x)^2 + x",
+            "sin(x^2) + 3*ln(x) + sin(x)^2 + C*x",
+            "sin(x^2) + 3*ln(x) + sin(x)^2 + D",
+        ),
         *("sin(x^2) + 3*ln(x) + sin(x)^2 + y", "sin(x^2) + 2*ln(x) + sin(x)^2", "sin(x^2) + 3*ln(x) - sin(x)^2", "x^C"),
         *("", "x", "1", "9**9**9", "(" * 3000, "-" * 4000 + "1", "x = 2", "(1, 2)", "sin(x^2) + 3*ln(x) + sin(x)^2, x"),
     ]:

@@ -77,6 +77,21 @@ def test_the_last_answer_follows_from_the_text_at_every_difficulty():
             assert max(questions, 1) == info["params"]["horizon"]
 
 
+def test_answers_that_are_fractions_lead_to_whole_numbers():
+    env = Chained(families=FAMILIES[:2], horizon=4, level=0.8)
+    met = False
+    for seed in range(20):
+        prompt, _ = env.reset(seed=seed)
+        assert followed(prompt) == Fraction(env.oracle(env.here()))
+        met = met or any(link.answer.denominator > 1 for link in env.here().data[:-1])
+    assert met
+
+
+def test_eight_hard_questions_fit_in_two_thousand_characters():
+    env = Chained(horizon=8, level=1.0)
+    assert max(len(env.reset(seed=seed)[0]) for seed in range(60)) <= 2000
+
+
 def test_another_first_answer_gives_another_last_one():
     """Arithmetic and equations are one to one in their first number, so nothing before the end can be left out."""
     env = Chained(families=FAMILIES[:2], horizon=6, level=0.2)
@@ -191,7 +206,7 @@ def test_horizon_and_level_do_what_they_say():
     for horizon in (1, 4, 8):
         env.reset(seed=1, options={"params": {"horizon": horizon, "level": 0.3}})
         assert len(env.here().data) == horizon
-    easy, hard = (Chained(horizon=4, level=level) for level in (0.0, 0.5))
+    easy, hard = (Chained(horizon=4, level=level) for level in (0.0, 1.0))
     sizes = [sum(len(env.reset(seed=seed)[0]) for seed in range(10)) for env in (easy, hard)]
     assert sizes[0] < sizes[1]
     assert set(FAMILIES) <= set(palaestra.envs.ids())
