@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,6 +47,27 @@ def walked(grid: list[list[str]], moves: str) -> bool:
         if grid[y][x] == "#":
             return False
     return (y, x) == find(grid, "G")
+
+
+def depth_first_trees(size: int) -> int:
+    """How many trees a depth-first search over size x size rooms can find, whatever the start and the order."""
+    rooms = [(y, x) for y in range(size) for x in range(size)]
+    beside = {(y, x): [p for p in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)) if p in rooms] for y, x in rooms}
+    trees: set[frozenset[frozenset[tuple[int, int]]]] = set()
+
+    def grow(path: list[tuple[int, int]], seen: frozenset[Any], doors: frozenset[Any]) -> None:
+        if len(seen) == len(rooms):
+            trees.add(doors)
+            return
+        ahead = [room for room in beside[path[-1]] if room not in seen]
+        for room in ahead:
+            grow([*path, room], seen | {room}, doors | {frozenset((path[-1], room))})
+        if not ahead:
+            grow(path[:-1], seen, doors)
+
+    for start in rooms:
+        grow([start], frozenset([start]), frozenset())
+    return len(trees)
 
 
 # The goal is four moves off on either side of the block in the middle.
@@ -104,6 +126,12 @@ def test_without_loops_one_way_leads_to_each_room():
         grid = grid_of(task)
         # A tree: all 36 rooms are reached, over 35 doors.
         assert len(distances(grid)) == sum(cell != "#" for row in grid for cell in row) == 71
+
+
+def test_many_different_mazes_come_even_where_they_are_small():
+    drawn = {task.data.text.replace("S", ".").replace("G", ".") for task in tasks(1500, size=3, loops=0.0)}
+    # Of the 192 spanning trees of nine rooms, those that a depth-first search can leave behind.
+    assert len(drawn) == depth_first_trees(3) == 88
 
 
 def test_loops_open_doors_and_shorten_ways():

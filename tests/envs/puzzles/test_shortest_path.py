@@ -104,6 +104,12 @@ def test_what_is_no_list_of_places_is_malformed(answer: str):
     assert FAMILY.verify(TASK, answer).malformed
 
 
+def test_a_path_of_the_right_length_from_elsewhere_is_wrong():
+    task = Task("", None, data=TASK.data._replace(least=6))
+    assert FAMILY.verify(task, "B D").success is False
+    assert FAMILY.verify(task, "A B A B").success is False
+
+
 def test_steps_give_true_distances_from_the_nearest_place_on():
     for task in tasks(20, places=8, degree=3, longest=20):
         lengths, start, goal = read(task)
