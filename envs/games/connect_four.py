@@ -194,14 +194,15 @@ def winning(mine: int, theirs: int, moves: int, quiet: bool = True, known: set[K
     free = playable(mine | theirs)
     if now := fours(mine) & free:
         return now & -now
-    danger = fours(theirs) & free
+    losing = fours(theirs)
+    danger = losing & free
     if moves == 1 or danger & (danger - 1) or (mine, theirs, moves, quiet) in known:
         return 0
     for cell in _cells(danger or free):
         after = mine | cell
         room = playable(after | theirs)
         threats = fours(after) & room
-        if fours(theirs) & room or not (threats or (quiet and room)):
+        if losing & room or not (threats or (quiet and room)):
             continue
         if threats & (threats - 1):
             return cell
@@ -217,15 +218,16 @@ def played_out(chance: Sequence[float]) -> list[tuple[int, int]]:
     Both sides connect four where they can, and else stop the other; ``chance`` decides where there is a choice. A
     position is (discs of the side to move, discs of the other).
     """
-    mine = theirs = 0
+    mine = theirs = wins = dangers = 0
     past = []
     for u in chance:
         past.append((mine, theirs))
         free = playable(mine | theirs)
-        if fours(mine) & free:
+        if wins & free:
             return past
-        cells = _cells(fours(theirs) & free or free)
+        cells = _cells(dangers & free or free)
         mine, theirs = theirs, mine | cells[int(u * len(cells))]
+        wins, dangers = dangers, fours(theirs)
     return []
 
 

@@ -208,7 +208,8 @@ def test_positions_are_won_in_just_the_moves_they_say(moves: int, games: int):
 
 def test_four_moves_are_needed_where_there_are_four_even_if_threats_are_not_the_only_way():
     env = ConnectFour(moves=4)
-    for seed in range(30):
+    # With these seeds a position comes up first that three moves win, one of them without a threat.
+    for seed in (50, 87, 134, 140):
         env.reset(seed=seed)
         assert not winning(env.here().mine, env.here().theirs, 3)
 
