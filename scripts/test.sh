@@ -5,6 +5,20 @@ source "$(dirname "$0")/setup.sh"
 
 ruff check .
 ruff format --check .
-pyright
+
+# Many tests start processes, each of which would compile the whole package anew.
+unset PYTHONDONTWRITEBYTECODE
+
+# Types are checked in what the tests leave idle: that check has one thread only, and is told after the tests.
+types=$(mktemp)
+nice pyright >"$types" 2>&1 &
+checking=$!
+trap 'kill "$checking" 2>/dev/null || true; rm -f "$types"' EXIT
+
 # Two processes of one thread each are quicker than one process of two threads: most tests are too small to share out.
-OMP_NUM_THREADS=1 python -m pytest -n 2 "$@"
+# Each begins with half of the tests, in their order, and takes over from the other at the end.
+passed=true
+OMP_NUM_THREADS=1 python -m pytest -n 2 --dist worksteal "$@" || passed=false
+wait "$checking" || passed=false
+cat "$types"
+"$passed"
