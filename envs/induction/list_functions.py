@@ -1,0 +1,181 @@
+"""palaestra/ListFunctions-v0: what a chain of operations, known from examples, makes of another list."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .chains import applications, fitting_answers, run
+from .labels import unlabelled
+from .list_operations import KINDS, OPERATIONS, Numbers, Operation
+
+# No list on the way is longer, and no number is larger in absolute value.
+LONGEST, LARGEST = 16, 99
+_SHOWN = (8, 0, 8)
+_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
+
+
+class Rule(NamedTuple):
+    """The operations on the list, by their words; those of them that make up the chain; the examples as pairs of input
+    and output; and the list that is asked about."""
+
+    listed: tuple[str, ...]
+    chain: tuple[str, ...]
+    examples: tuple[tuple[Numbers, Numbers], ...]
+    query: Numbers
+
+
+class ListFunctions(Question):
+    """Infer a function on lists of numbers from examples and apply it.
+
+    Description:
+        The function is a chain of operations (reverse, sort, keep, add, running sums, ...; 43 kinds, most with
+        constants) out of a list that the prompt shows. Every chain of that many operations of the list that fits all
+        examples, each used any number of times, gives the same output for the query; and no shorter chain fits them.
+        Both are checked by a search through all chains. No list on the way is empty or has a number beyond
+        99, and the output asked for is neither the query nor an output of an example.
+
+    Parameters:
+        operations (1 to 4): operations in the chain.
+        listed (6 to 10): operations to choose from.
+        length (4 to 10): numbers in the longest inputs; the others have up to two fewer.
+        examples (8 to 3, harder downwards): pairs of input and output.
+
+    Observation:
+        Text: the operations, the examples as ``[3, 1, 4] -> [4, 1, 3]``, and the list that is asked about.
+
+    Actions:
+        Text with a list, ``[3, 1, 4]`` (brackets may be left out, and commas too), read as ``answer_format`` says.
+
+    Reward:
+        1 for the output, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Rule, "The child as hacker" (PhD thesis, MIT, 2020) and the task list_functions of BIG-bench (Srivastava et al.,
+        arXiv 2206.04615); there the operations are not listed, so that more than one output has a rule.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("operations", 1, 4),
+            IntAxis("listed", 6, 10),
+            IntAxis("length", 4, 10),
+            IntAxis("examples", 3, 8, harder="down"),
+        ]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        count = params["operations"]
+        while True:
+            rule = _draw(rng, params)
+            if rule is None:
+                continue
+            answer = run(_functions(rule.chain), rule.query)[-1]
+            fitting = fitting_answers(_functions(rule.listed), rule.examples, rule.query, count)
+            if all(length == count and output == answer for length, output in fitting):
+                break
+        which = "One of these operations" if count == 1 else f"One chain of {count} of these operations"
+        again = "" if count == 1 else " An operation may be used more than once."
+        listed = "\n".join(f"- {words}" for words in rule.listed)
+        pairs = "\n".join(f"{list(given)} -> {list(output)}" for given, output in rule.examples)
+        return Task(
+            f"{which} turns each list before an arrow into the list after it.{again}\n{listed}\nExamples:\n{pairs}\n"
+            f"What does it turn {list(rule.query)} into? Answer with a list such as {list(_SHOWN)}.",
+            list(answer),
+            content=f"{listed}\n{pairs}\n{list(rule.query)}",
+            data=rule,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        numbers = read_numbers(answer)
+        if numbers is None:
+            return rejected(f"The answer must be a list of whole numbers such as {list(_SHOWN)}.")
+        gold = task.reference
+        if numbers == gold:
+            return CORRECT
+        if len(numbers) != len(gold):
+            return Verdict(0.0, False, feedback=f"The list has length {len(numbers)} instead of {len(gold)}.")
+        right = sum(map(int.__eq__, numbers, gold))
+        return Verdict(0.0, False, feedback=f"{right} of {len(gold)} numbers are right.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """The chain on the first example, then on the query, an operation a line."""
+        rule: Rule = task.data
+        lines = []
+        for label, given in (("Example", rule.examples[0][0]), ("Query", rule.query)):
+            _, *lists = run(_functions(rule.chain), given)
+            lines.append(f"{label}: {list(given)}")
+            lines += [f"{words}: {list(after)}" for words, after in zip(rule.chain, lists)]
+        return [*lines, self.oracle(task)]
+
+    def solver_cost(self, episode: Task) -> float:
+        """The numbers that a breadth-first search through the chains handles on the first example, about."""
+        rule: Rule = episode.data
+        given = rule.examples[0][0]
+        return float(applications(_functions(rule.listed), given, len(rule.chain)) * len(given))
+
+
+def read_numbers(answer: str) -> list[int] | None:
+    """The numbers of a list separated by commas, semicolons or white space, with or without brackets; None where the
+    text is no such list."""
+    text = unlabelled(answer).replace("\u2212", "-")
+    enclosed = text[:1] + text[-1:] in ("[]", "()", "{}")
+    body = text[1:-1].strip() if enclosed else text
+    if not body or body.lower() in ("empty", "empty list"):
+        return [] if body or enclosed else None
+    parts = [part.strip() for part in re.split("[,;]", body)] if "," in body or ";" in body else body.split()
+    return [int(part) for part in parts] if all(map(_NUMBER.fullmatch, parts)) else None
+
+
+def _functions(words: tuple[str, ...]) -> list[Operation]:
+    return [OPERATIONS[name] for name in words]
+
+
+def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
+    """A random rule on random lists; None where an output says too little or is too long, or where an operation of the
+    chain could be left out."""
+    count, listed, length, pairs = (params[name] for name in ("operations", "listed", "length", "examples"))
+    draws = rng.random(4 * listed + pairs).tolist()
+    names: dict[str, None] = {}
+    for u, v in zip(draws[pairs::2], draws[pairs + 1 :: 2]):
+        kind = KINDS[int(u * len(KINDS))]
+        names[kind[int(v * len(kind))]] = None
+        if len(names) == listed:
+            break
+    else:
+        return None
+    chain = tuple(names)[:count]
+    functions = _functions(chain)
+    lists = rng.integers(0, 10, (pairs + 1, length)).tolist()
+    # The longest list comes first, as it tells most.
+    sizes = [length, *(length - int(3 * u) for u in draws[1:pairs]), length]
+    inputs = [tuple(numbers[:size]) for numbers, size in zip(lists, sizes)]
+    outputs = []
+    for given in inputs:
+        way = run(functions, given)
+        for step in way:
+            if not 0 < len(step) <= LONGEST or max(map(abs, step)) > LARGEST:
+                return None
+        outputs.append(way[-1])
+    query, answer = inputs.pop(), outputs.pop()
+    if answer in outputs or answer in (query, _SHOWN) or len(answer) == 1:
+        return None
+    examples = tuple(zip(inputs, outputs))
+    for skipped in range(count):
+        rest = functions[:skipped] + functions[skipped + 1 :]
+        if all(run(rest, given)[-1] == output for given, output in examples):
+            return None
+    return Rule(tuple(sorted(names)), chain, examples, query)
+
+
+register("palaestra/ListFunctions-v0", f"{__name__}:ListFunctions")
