@@ -149,22 +149,27 @@ def _sides(match: Match, helpers: Sequence[Peer], config: Config) -> list[Rates]
 
 
 def source(match: Match, turn: int) -> peers.Source:
-    """Our tasks of a line, by whole resets, and the check of the solver's answer and of a wrong one."""
+    """Our tasks of a line, by whole resets, and the check of the solver's answer and of a wrong one; of a game, one
+    step from a task on."""
     env: Any = gym.make(match.env_id, disable_env_checker=True, split="all", **match.options).unwrapped
     env.reset(seed=turn)
+    snapshot, over = env.get_state(), True
 
     def stream() -> Iterator[Any]:
         while True:
             env.reset()
-            yield env.get_state()["task"] if isinstance(env, Question) else env.get_state()
+            yield env.here()
 
     def check(task: Any) -> int:
+        nonlocal over
         if isinstance(env, Question):
             env.verify(task, env.oracle(task))
             env.verify(task, "0")
             return 2
-        env.set_state(task)
-        env.step(env.oracle())
+        if over:
+            env.set_state({**snapshot, "state": task})
+        _, _, terminated, truncated, _ = env.step(peers.MOVE)
+        over = terminated or truncated
         return 1
 
     return stream(), check

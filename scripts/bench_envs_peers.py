@@ -20,6 +20,9 @@ from typing import Any
 # What one request makes: an endless stream of tasks, and a function that checks a right and a wrong answer to a task.
 Source = tuple[Iterator[Any], Callable[[Any], int]]
 
+# What is played in every game: a move in some, a text to be refused in others.
+MOVE = "\\boxed{up}"
+
 
 def reasoning_gym(name: str, config: dict[str, Any], first: int) -> Source:
     """Entries of a data set; a check is ``score_answer`` of the entry's own answer, and of one that is wrong."""
@@ -53,7 +56,7 @@ def gem(name: str, config: dict[str, Any], first: int) -> Source:
             seed += 1
 
     def check(_: Any) -> int:
-        env.step("\\boxed{up}")
+        env.step(MOVE)
         return 1
 
     return stream(), check
