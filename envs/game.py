@@ -123,7 +123,9 @@ class Game(TaskEnv):
         self._turn += 1
         truncated = not result.done and self._turn >= self._limit
         self._ended = result.done or truncated
-        terms = {name: float(value) for name, value in result.terms.items()} or {"success": float(result.success)}
+        terms = {name: float(value) for name, value in result.terms.items()}
+        if not terms:
+            terms["success"] = 1.0 if result.success else 0.0
         observation = self.observe(result.state)
         if result.action_error:
             observation = f"{result.action_error}\n{observation}"[: self.max_observation]

@@ -37,6 +37,7 @@ class ParamSpace:
         if len(self._by_name) < len(self.axes):
             raise InputError(f"axis names must differ, but {list(self.names)} has one twice.")
         self._free: tuple[Any, ...] = tuple(axis for axis in self.axes if not axis.is_constant)
+        self._lowest: dict[str, Any] = {axis.name: axis.from_unit(0.0) for axis in self.axes}
         stepped = [axis for axis in self._free if axis.steps]
         # Up to half a step ahead for the first axis, half a step behind for the last.
         self._stagger = {
@@ -129,7 +130,9 @@ class ParamSpace:
         return np.array([axis.to_unit(axis.validate(params[axis.name])) for axis in axes], dtype=np.float64)
 
     def sample(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Parameters drawn uniformly over the unit cube, with one call of ``rng``."""
+        """Parameters drawn uniformly over the unit cube, with one call of ``rng`` unless every axis is fixed."""
+        if not self._free:
+            return dict(self._lowest)
         return {axis.name: axis.from_unit(u) for axis, u in zip(self.axes, rng.random(len(self.axes)).tolist())}
 
     def validate(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Task:
         reference: what the verifier compares with; plain data.
         solution: an answer that scores 1, for the oracle; None where ``str(reference)`` does.
         content: what makes the question the one it is, for splits and task ids; the prompt where empty.
+        split_key: what tasks of one origin share, which then lie in the same split; the content where empty.
         data: what else the family wants at hand to judge, solve or draw the task; picklable.
     """
 
@@ -41,6 +42,7 @@ class Task:
     reference: Any
     solution: str | None = None
     content: str = ""
+    split_key: str = ""
     data: Any = None
 
 
@@ -110,6 +112,9 @@ class Question(TaskEnv):
 
     def content_of(self, episode: Task) -> str:
         return episode.content or episode.prompt
+
+    def split_key(self, episode: Task) -> str:
+        return episode.split_key
 
     def here(self) -> Task:
         if self._task is None:

@@ -65,6 +65,11 @@ def _last_line(text: str) -> str | None:
 
 def _last_box(text: str) -> tuple[int, int] | None:
     """(end, start) of the content of the last box whose braces balance; the innermost box where they nest."""
+    end = text.rfind("}")
+    start = text.rfind(_BOX, 0, end) + len(_BOX) if end >= 0 else 0
+    inside = text[start:end]
+    if start >= len(_BOX) and "{" not in inside and "}" not in inside:
+        return end, start
     # From the right, so that each character is looked at once: a brace that closes waits for the one that opens it.
     closers: list[int] = []
     for position in range(len(text) - 1, -1, -1):

@@ -139,7 +139,7 @@ def _drawn(family: Question, rng: np.random.Generator, params: dict[str, Any], s
         # A modulus is given away by what residues may be.
         if answer is None or first in others or first - 1 in others:
             continue
-        if split_of(family.content_of(task)) == side:
+        if split_of(family.split_key(task) or family.content_of(task)) == side:
             return task, answer, first
     raise InputError(
         f"{type(family).__name__} with {params} gave no {side} task with a number in its question and as its answer in "

@@ -32,7 +32,7 @@ class Sudoku(Question):
     Description:
         Each task is a minimal puzzle from a table (every clue is needed), with digits renamed, rows and columns
         permuted within and as bands, perhaps transposed, and then with some further cells of the solution shown. There
-        is always exactly one solution.
+        is always exactly one solution. Of size 9, images of one puzzle of the table are never in both splits.
 
     Parameters:
         size (4, 6, 9): rows, columns and digits; boxes are 2 x 2, 2 x 3 and 3 x 3.
@@ -60,7 +60,8 @@ class Sudoku(Question):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, table = params["size"], _table()[params["size"]]
         draws = rng.random(2 + 5 * size + size * size).tolist()
-        solution, clues = table[int(draws[0] * len(table))]
+        number = int(draws[0] * len(table))
+        solution, clues = table[number]
         places = _moved(size, draws[1], draws[2 : 2 + 2 * size], draws[2 + 2 * size : 2 + 4 * size])
         names = draws[2 + 4 * size : 2 + 5 * size]
         # The digit d is renamed to the rank of its draw.
@@ -82,6 +83,8 @@ class Sudoku(Question):
             "separated by spaces.",
             _rows(full, size, " "),
             content=grid,
+            # The small sizes have so few kinds of grid that images of one puzzle cannot be kept apart.
+            split_key=f"puzzle {number}" if size == 9 else "",
             data=(given, full),
         )
 

@@ -94,6 +94,9 @@ class Transform(Question):
     def content_of(self, episode: Task) -> str:
         return self.inner.content_of(episode.data)
 
+    def split_key(self, episode: Task) -> str:
+        return self.inner.split_key(episode.data)
+
     def get_state(self) -> dict[str, Any]:
         return {**super().get_state(), "of": self.of}
 

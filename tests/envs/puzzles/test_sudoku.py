@@ -110,6 +110,17 @@ def test_the_table_holds_different_solved_grids_of_every_size():
         assert all(is_solution(solution, size) for solution, _ in table)
 
 
+def test_images_of_a_puzzle_of_size_9_are_in_one_split():
+    numbers: dict[str, set[str]] = {"train": set(), "test": set()}
+    for split, met in numbers.items():
+        env = Sudoku(size=9, split=split)
+        for seed in range(150):
+            env.reset(seed=seed)
+            met.add(env.here().split_key)
+    assert len(numbers["train"]) > len(numbers["test"]) > 40
+    assert not numbers["train"] & numbers["test"]
+
+
 def test_the_script_makes_the_table_again():
     rng = np.random.default_rng(2024)
     lines = [make_sudoku_table.minimal(make_sudoku_table.full_grid(4, rng), rng) for _ in range(20)]
