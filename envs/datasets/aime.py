@@ -1,0 +1,74 @@
+"""palaestra/AIME-v0: contest problems whose answers are whole numbers from 0 to 999, from any source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
+from ..axes import Axis, IntAxis
+from ..question import Task
+from ..registration import register
+from .amounts import read_amount
+from .collection import Collection
+from .layouts import AIME as LAYOUT
+from .layouts import Item
+from .questions import DatasetQuestion
+
+
+class AIME(DatasetQuestion):
+    """Solve a contest problem of a data set in the layout of AIME.
+
+    Description:
+        Questions come from ``source``; without one, from a small set written for this package, whose answers were
+        found a second time by exhaustive search. A record has a ``problem`` (or ``question``) and an ``answer`` from 0
+        to 999. Its number in the contest is found in ``problem number``, ``id`` ("2024-II-4"), ``url`` or
+        ``problem_idx``; else records are counted in fifteens.
+
+    Parameters:
+        number (1 to 15): the problem's place in its contest, where later ones are harder. With a source of one's own
+            the ends are those that it has, and a number without a problem means the nearest.
+
+    Observation:
+        The problem, and what to answer.
+
+    Actions:
+        Text with one whole number, read as ``answer_format`` says; ``033``, ``$33$``, ``33.`` and ``33`` are the same.
+
+    Reward:
+        1 for the number of the record, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The layout: data sets of the American Invitational Mathematics Examination, on the hub Maxwell-Jia/AIME_2024 and
+        others. The problems that come with the package are its own. Arguments ``source``, ``part`` and ``config``: see
+        `DatasetQuestion`.
+    """
+
+    layout = LAYOUT
+    built_in = "aime.jsonl"
+    rung_axis = "number"
+
+    def axes_of(self, collection: Collection) -> list[Axis]:
+        return [IntAxis("number", *collection.rungs)]
+
+    def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        example = "125" if item.answer != "125" else "48"
+        return Task(
+            f"{item.question}\nThe answer is a whole number from 0 to 999. Answer with it alone, such as {example}.",
+            int(item.answer),
+            data=item,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        value = read_amount(answer.replace("^\\circ", "").replace("^{\\circ}", ""))
+        if value is None:
+            return rejected("The answer must be one whole number from 0 to 999 alone, such as 125.")
+        return CORRECT if value == task.reference else WRONG
+
+
+register("palaestra/AIME-v0", f"{__name__}:AIME")

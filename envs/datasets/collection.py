@@ -1,0 +1,154 @@
+"""The questions of a source, read once in a process and kept there, ordered for drawing one of a wanted kind.
+
+Environments hold the name of their source only, so that pickles stay small; a copy in another process reads it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import warnings
+from bisect import bisect_left
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from ...rewards import verify
+from ..splits import SPLITS, split_of
+from .layouts import MATH, Fields, Item, Layout, LeftOut
+from .sources import is_hub_name, read_source
+
+# Longer questions are left out; the longest of the published data sets have half of this.
+MAX_QUESTION = 12_000
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an environment was made from.
+
+    Args:
+        layout: how its records are read.
+        name: a file or folder by its full path, or a hub id.
+        part: of a folder or hub data set.
+        config: of a hub data set.
+    """
+
+    layout: Layout
+    name: str
+    part: str | None = None
+    config: str | None = None
+
+
+class Collection:
+    """Questions by rung and by length.
+
+    Args:
+        items: at least one.
+
+    Attributes:
+        items: in an order that does not depend on the order in the source.
+        digest: tells collections apart by content.
+    """
+
+    def __init__(self, items: list[Item]):
+        # One of each content, the first one: questions that stand twice are not drawn twice as often.
+        unique = {item.content: item for item in reversed(items)}
+        self.items = tuple(unique[content] for content in sorted(unique, key=lambda c: (unique[c].length, c)))
+        self.digest = hashlib.blake2b(repr(self.items).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        self._by: dict[str, dict[int, list[Item]]] = {split: {} for split in SPLITS}
+        for item in self.items:
+            for split in ("all", split_of(item.content)):
+                self._by[split].setdefault(item.rung, []).append(item)
+        self._rungs = {split: sorted(by) for split, by in self._by.items()}
+
+    @property
+    def rungs(self) -> tuple[int, int]:
+        """The lowest and the highest rung that has questions."""
+        return self._rungs["all"][0], self._rungs["all"][-1]
+
+    def has(self, split: str) -> bool:
+        return bool(self._rungs[split])
+
+    def draw(self, u: float, split: str, rung: int = 0, length: float | None = None) -> Item:
+        """A question of ``split``, which must have some.
+
+        Args:
+            u: uniform in [0, 1).
+            split: "train", "test" or "all".
+            rung: the wanted one; the nearest that has questions is taken, the lower of two.
+            length: 0 draws from the shorter half of those, 1 from the longer half, and in between.
+        """
+        rungs = self._rungs[split]
+        at = bisect_left(rungs, rung)
+        nearest = min(rungs[max(at - 1, 0) : at + 1], key=lambda other: (abs(other - rung), other))
+        pool = self._by[split][nearest]
+        if length is None:
+            return pool[int(u * len(pool))]
+        half = (len(pool) + 1) // 2
+        return pool[round(length * (len(pool) - half)) + int(u * half)]
+
+
+_LOCK = threading.Lock()
+_KEPT: dict[Source, tuple[Any, Collection]] = {}
+
+
+def collected(source: Source) -> Collection:
+    """The questions of a source; read again only when its file (or the folder's list of files) has changed.
+
+    Raises:
+        InputError: the source is gone, cannot be read, is not of its layout, or holds no question.
+        MissingExtra: the library that reads it is not installed.
+    """
+    state = _state(source.name)
+    kept = _KEPT.get(source)
+    if kept is not None and kept[0] == state:
+        return kept[1]
+    with _LOCK:
+        kept = _KEPT.get(source)
+        if kept is None or kept[0] != state:
+            kept = _KEPT[source] = (state, Collection(_read(source)))
+        return kept[1]
+
+
+def _state(name: str) -> Any:
+    try:
+        status = os.stat(name)
+    except (OSError, ValueError):
+        if is_hub_name(name):
+            return "hub"
+        raise InputError(f"there is no file or folder {name}; give another source, or put it back.") from None
+    return status.st_mtime_ns, status.st_size
+
+
+def _read(source: Source) -> list[Item]:
+    layout, items, out = source.layout, [], []
+    for index, (place, record) in enumerate(read_source(source.name, source.part, source.config, layout.columns)):
+        try:
+            items.append(_checked(layout, layout.read(Fields(record, place, layout.asks), index)))
+        except LeftOut as reason:
+            out.append(f"{place}: {reason}")
+    if out:
+        warnings.warn(
+            f"{len(out)} of {len(items) + len(out)} {layout.name} records of {source.name} are left out, as they "
+            f"cannot be asked or judged; the first is {out[0]}.",
+            stacklevel=2,
+        )
+    if not items:
+        where = source.name if not Path(source.name).is_dir() else f"the folder {source.name}"
+        raise InputError(f"{where} holds no {layout.name} question that can be asked; {layout.asks}.")
+    return items
+
+
+def _checked(layout: Layout, item: Item) -> Item:
+    if len(item.question) + sum(map(len, item.options)) > MAX_QUESTION:
+        raise LeftOut(f"the question has more than {MAX_QUESTION} characters")
+    if layout is MATH:
+        try:
+            readable = verify("math", item.answer, item.answer).success
+        except InputError:
+            readable = False
+        if not readable:
+            raise LeftOut(f"the answer {item.answer[:60]!r} cannot be read as mathematics")
+    return item

@@ -1,0 +1,104 @@
+r"""palaestra/MATH-v0: competition problems with answers in closed form, from any source in the layout of MATH."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from typing import Any
+
+import numpy as np
+
+from ...errors import MissingExtra
+from ...rewards import Verdict, verify
+from ...rewards.verifiers.registry import CORRECT
+from ..axes import Axis, FloatAxis, IntAxis
+from ..question import Task
+from ..registration import register
+from .amounts import asked_units, read_amount
+from .collection import Collection
+from .layouts import MATH as LAYOUT
+from .layouts import Item
+from .questions import DatasetQuestion
+
+# Questions whose several answers come in a stated order.
+_ORDERED = re.compile(r"\bin [a-z ]{0,30}\border\b|\b(?:a|de)scending\b|\brespectively\b", re.IGNORECASE)
+_EXAMPLES = ("\\frac{7}{9}", "7/9"), ("\\sqrt{23}", "sqrt(23)")
+
+
+class MATH(DatasetQuestion):
+    r"""Solve a competition problem of a data set in the layout of MATH.
+
+    Description:
+        Questions come from ``source``; without one, from a small set written for this package. A record has a
+        ``problem``, a ``level`` ("Level 3" or 3), and a ``solution`` with the answer in ``\boxed{}``, or an ``answer``
+        beside it as in MATH-500. Records whose answer cannot be read as mathematics are left out, with one warning that
+        counts them.
+
+    Parameters:
+        level (1 to 5): the level of the record. With a source of one's own the ends are those that it has, and a level
+            without a problem means the nearest.
+        length (0.0 to 1.0): among the problems of a level, from the half with the shortest text and worked solution to
+            the half with the longest.
+
+    Observation:
+        The problem, in LaTeX, and what to answer.
+
+    Actions:
+        Text with one value or expression, in LaTeX or plain, read as ``answer_format`` says and compared as what it is
+        by the verifier "math": ``\frac12``, ``1/2`` and ``0.5`` are the same. The order of several answers does not
+        count unless the problem asks for one; a unit may be left out but must not be another one.
+
+    Reward:
+        1 for an answer equal to the record's, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The layout: Hendrycks et al., Measuring Mathematical Problem Solving With the MATH Dataset (arXiv 2103.03874),
+        on the hub EleutherAI/hendrycks_math and HuggingFaceH4/MATH-500. The problems that come with the package are its
+        own. Arguments ``source``, ``part`` and ``config``: see `DatasetQuestion`. Needs the extra [math].
+    """
+
+    layout = LAYOUT
+    built_in = "math.jsonl"
+    rung_axis = "level"
+
+    def __init__(self, **kwargs: Any):
+        if importlib.util.find_spec("sympy") is None:
+            raise MissingExtra("palaestra/MATH-v0", "math")
+        super().__init__(**kwargs)
+
+    def axes_of(self, collection: Collection) -> list[Axis]:
+        return [IntAxis("level", *collection.rungs), FloatAxis("length", 0.0, 1.0)]
+
+    def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        latex, plain = next(pair for pair in _EXAMPLES if item.answer not in pair)
+        return Task(
+            f"{item.question}\nAnswer with the exact value or expression alone, in LaTeX or as plain text, such as "
+            f"{latex} or {plain}.",
+            item.answer,
+            data=item,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        from ...rewards.verifiers.mathematics.grammar import read
+        from ...rewards.verifiers.mathematics.tree import Malformed, Quantity
+
+        ordered = bool(_ORDERED.search(task.data.question))
+        verdict = verify("math", answer, task.reference, ordered=ordered)
+        if verdict.success or verdict.malformed or not verdict.valid:
+            return verdict
+        # A unit, or percent, that the question asks for may stand on one side only.
+        asked = asked_units(task.data.question)
+        amount = read_amount(answer, asked)
+        if amount is not None and amount == read_amount(task.reference, asked):
+            return CORRECT
+        try:
+            bare = isinstance(read(task.reference), Quantity) and not isinstance(read(answer), Quantity)
+        except (Malformed, RecursionError):
+            return verdict
+        return verify("math", answer, task.reference, ordered=ordered, units="optional") if bare else verdict
+
+
+register("palaestra/MATH-v0", f"{__name__}:MATH")

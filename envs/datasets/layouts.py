@@ -1,0 +1,262 @@
+r"""From a record to a question: one reader for each layout in which data sets of questions are published.
+
+A reader takes the fields of one record and gives an `Item`. A record that is not of the layout is the user's to mend
+and raises InputError with place, field and remedy; one that is of the layout but cannot be judged raises `LeftOut`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import InputError
+from ...rewards.answers import extract
+from ...rewards.verifiers.number import parse_number
+from .worked import sentences, without_notes
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LEVELS = (1, 5)
+STEPS = (2, 8)
+NUMBERS = (1, 15)
+_LEVEL = re.compile(r"(?:level\s*)?([1-5])", re.IGNORECASE)
+_BARE_BOX = re.compile(r"\\f?boxed\s+([^\s{}$.,]+)")
+_LAST_NUMBER = re.compile(r"([0-9]{1,4})/?\s*$")
+_NUMERAL = re.compile(r"\$?\s*([0-9]{1,4})(?:\.0*)?\s*(?:\^\s*\{?\\circ\}?)?\s*\$?")
+
+
+class LeftOut(Exception):
+    """A record of the right layout that cannot be asked or judged; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question of a data set.
+
+    Args:
+        question: what is asked.
+        answer: the reference, as text; for multiple choice the index of the right option.
+        steps: the worked solution, one step a line; empty where the record has none.
+        rung: its value on the layout's axis: number of steps, level, or number in the contest.
+        options: of multiple choice, in the record's order.
+    """
+
+    question: str
+    answer: str
+    steps: tuple[str, ...] = ()
+    rung: int = 0
+    options: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """What makes the question the one it is, whatever the spacing and the order of the options."""
+        return " ".join("\n".join((self.question, *sorted(self.options))).split())
+
+    @property
+    def length(self) -> int:
+        """Characters of question, options and worked solution."""
+        return len(self.question) + sum(map(len, self.options)) + sum(map(len, self.steps))
+
+
+class Fields:
+    """The fields of a record by name, in whatever case and with blanks or underscores.
+
+    Args:
+        record: names and values.
+        place: where the record stands, for messages.
+        layout: what the layout asks for, for messages.
+    """
+
+    def __init__(self, record: Mapping[str, Any], place: str, layout: str):
+        self._values = {str(name).strip().lower().replace(" ", "_"): value for name, value in record.items()}
+        self._names = list(map(str, record))
+        self.place, self.layout = place, layout
+
+    def get(self, *names: str) -> Any:
+        """The first of these fields that has a value, or None."""
+        return next((self._values[name] for name in names if self._values.get(name) not in (None, "")), None)
+
+    def text(self, *names: str) -> str:
+        """The first of these fields that is there; it must be text that is not blank."""
+        value = self.get(*names)
+        if value is None:
+            has = ", ".join(map(repr, self._names)) or "no field"
+            raise self.fault(f"the field {names[0]!r} is missing or empty (there is {has})")
+        if not isinstance(value, str) or not value.strip():
+            raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {_brief(value)}")
+        return value.strip()
+
+    def fault(self, what: str) -> InputError:
+        return InputError(f"{self.place}: {what}; {self.layout}.")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How records of one kind are read.
+
+    Args:
+        name: in messages and caches.
+        asks: what a record must have, for messages.
+        read: fields and the record's place in order (from 0) -> `Item`.
+        columns: of CSV files of this layout that have no header.
+    """
+
+    name: str
+    asks: str
+    read: Callable[[Fields, int], Item]
+    columns: tuple[str, ...] = ()
+
+
+def read_gsm8k(fields: Fields, index: int) -> Item:
+    """``question``, and ``answer`` with a line for each step, "<<48/2=24>>" notes, and "#### 72" at the end."""
+    question, answer = fields.text("question"), fields.text("answer")
+    solution, marker, value = answer.rpartition("####")
+    if not marker:
+        raise fields.fault("the field 'answer' has no line with '####'")
+    number = value.strip().replace(",", "").removeprefix("$").rstrip(".%")
+    if parse_number(number) is None:
+        raise LeftOut(f"the answer {_brief(value.strip())} is not a number")
+    steps = tuple(filter(None, map(without_notes, solution.splitlines())))
+    return Item(question, number, steps, min(max(len(steps), STEPS[0]), STEPS[1]))
+
+
+def read_math(fields: Fields, index: int) -> Item:
+    r"""``problem``, ``level`` ("Level 3" or 3), and ``solution`` with the answer in ``\boxed{}`` or ``answer``."""
+    problem = fields.text("problem", "question")
+    level = _LEVEL.fullmatch(str(fields.get("level")).strip())
+    if fields.get("level") is None:
+        raise fields.fault("the field 'level' is missing")
+    if level is None:
+        raise LeftOut(f"the level {_brief(fields.get('level'))} is not one of 1 to 5")
+    solution = fields.get("solution")
+    solution = solution if isinstance(solution, str) else ""
+    answer = fields.get("answer")
+    if answer is None and not solution:
+        raise fields.fault("the fields 'solution' and 'answer' are missing or empty")
+    answer = boxed(solution) if answer is None else " ".join(str(answer).split())
+    if not answer:
+        raise LeftOut("the solution has no \\boxed{} with an answer")
+    return Item(problem, answer, tuple(sentences(solution)), int(level[1]))
+
+
+def read_aime(fields: Fields, index: int) -> Item:
+    r"""``problem`` (or ``question``) and ``answer``, from 0 to 999; its number in the contest is found in ``problem
+    number``, ``id`` ("2024-II-4"), ``url`` or ``problem_idx``, and else is its place in the source, in fifteens."""
+    problem = fields.text("question", "problem")
+    solution = fields.get("solution", "reasoning")
+    solution = solution if isinstance(solution, str) else ""
+    answer = fields.get("answer")
+    if answer is None and not boxed(solution):
+        raise fields.fault("the field 'answer' is missing or empty")
+    text = boxed(solution) if answer is None else str(answer).strip()
+    match = _NUMERAL.fullmatch(text)
+    if match is None or int(match[1]) > 999:
+        raise LeftOut(f"the answer {_brief(text)} is not a whole number from 0 to 999")
+    return Item(problem, str(int(match[1])), tuple(sentences(solution)), _contest_number(fields, index))
+
+
+def _contest_number(fields: Fields, index: int) -> int:
+    for name in ("problem_number", "number"):
+        found = _LAST_NUMBER.search(str(fields.get(name)))
+        if found and NUMBERS[0] <= int(found[1]) <= NUMBERS[1]:
+            return int(found[1])
+    # Only within a name that also says the contest is the last number the problem's: a bare id counts records.
+    for name in ("id", "url"):
+        text = str(fields.get(name))
+        found = _LAST_NUMBER.search(text)
+        if found and found.start() and NUMBERS[0] <= int(found[1]) <= NUMBERS[1]:
+            return int(found[1])
+    place = fields.get("problem_idx")
+    if isinstance(place, int) and place > 0:
+        index = place - 1
+    return index % NUMBERS[1] + 1
+
+
+def read_choice(fields: Fields, index: int) -> Item:
+    """``question``, ``choices`` (a list, or ARC's texts and labels) or columns A, B, C, ..., and ``answer`` (an index
+    from 0, a letter, a label or an option's text) or ``answerKey``."""
+    question, choices = fields.get("question", "question_stem", "problem"), fields.get("choices", "options")
+    if isinstance(question, Mapping):
+        # ARC as it was first published.
+        question, choices = question.get("stem"), question.get("choices", choices)
+    if not isinstance(question, str) or not question.strip():
+        raise fields.fault("the field 'question' is missing, or is not text")
+    options, labels = _options(fields, choices)
+    if not 2 <= len(options) <= len(LETTERS) or len(set(options)) < len(options):
+        raise LeftOut("the options are fewer than two, more than 26, or not all different")
+    key = fields.get("answer", "answerkey", "answer_index")
+    if key is None:
+        raise LeftOut("no option is said to be the right one")
+    right = _index(key, options, labels)
+    if right is None:
+        raise fields.fault(f"the field 'answer' must be the index, letter or text of an option, not {_brief(key)}")
+    return Item(question.strip(), str(right), (), 0, tuple(options))
+
+
+def _options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
+    """Texts and labels, both in order."""
+    labels: list[str] = []
+    if choices is None:
+        choices = []
+        for letter in LETTERS:
+            value = fields.get(letter.lower())
+            if value is None:
+                break
+            choices.append(value)
+        if not choices:
+            raise fields.fault("the field 'choices' is missing, and so is the column 'A'")
+    elif isinstance(choices, Mapping):
+        labels, choices = list(map(str, choices.get("label") or [])), choices.get("text")
+    elif isinstance(choices, str):
+        raise fields.fault("the field 'choices' must be a list of texts, not one text")
+    choices = list(choices) if isinstance(choices, (list, tuple)) else []
+    if choices and all(isinstance(choice, Mapping) for choice in choices):
+        labels = [str(choice.get("label", "")) for choice in choices]
+        choices = [choice.get("text") for choice in choices]
+    plain = all(isinstance(choice, (str, int, float)) for choice in choices)
+    if not choices or not plain or (labels and len(labels) != len(choices)):
+        raise fields.fault("the field 'choices' must be a list of texts, or have 'text' and 'label' of equal length")
+    return [" ".join(str(choice).split()) for choice in choices], labels
+
+
+def _index(key: Any, options: list[str], labels: list[str]) -> int | None:
+    """Where the right option stands."""
+    if isinstance(key, int) and not isinstance(key, bool):
+        return key if 0 <= key < len(options) else None
+    text = " ".join(str(key).split())
+    for names in (labels, list(LETTERS[: len(options)])):
+        if text.upper() in names:
+            return names.index(text.upper())
+    if text in options:
+        return options.index(text)
+    return int(text) if re.fullmatch(r"[0-9]{1,2}", text) and int(text) < len(options) else None
+
+
+def boxed(solution: str) -> str:
+    r"""What the last ``\boxed{}`` of a solution holds, in one line; "" where there is none."""
+    found = extract(solution.replace("\\fbox{", "\\boxed{"), "boxed")
+    if found is None:
+        bare = _BARE_BOX.findall(solution)
+        found = bare[-1] if bare else ""
+    return " ".join(found.split())
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+GSM8K = Layout("GSM8K", "a GSM8K record has 'question', and 'answer' that ends in a line such as '#### 72'", read_gsm8k)
+MATH = Layout(
+    "MATH",
+    "a MATH record has 'problem', 'level' from 1 to 5, and 'solution' with \\boxed{} or 'answer'",
+    read_math,
+)
+AIME = Layout("AIME", "an AIME record has 'problem' (or 'question') and 'answer' from 0 to 999", read_aime)
+CHOICE = Layout(
+    "multiple-choice",
+    "a multiple-choice record has 'question', 'choices' (or columns A, B, ...) and 'answer' (or 'answerKey')",
+    read_choice,
+    columns=("question", "A", "B", "C", "D", "answer"),
+)

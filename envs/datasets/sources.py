@@ -1,0 +1,226 @@
+"""Records from a file, a folder or a data set of the Hugging Face hub, one mapping after the other.
+
+What goes in is a name that the user gave; what comes out are the records in their order, each with the place where it
+stands, for messages. Nothing is loaded from the network unless the name is that of a hub data set, and no code that a
+data set brings is ever run.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError, MissingExtra
+
+SUFFIXES = (".jsonl", ".json", ".csv", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
+# The names under which data sets keep their parts.
+PARTS = ("train", "test", "validation", "valid", "val", "dev", "auxiliary_train")
+_KINDS = "a .jsonl, .json, .csv or .parquet file (.gz too, but for parquet)"
+# What the hub's own library leaves beside the data.
+_NOT_DATA = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
+# A first line of CSV that has one of these is a header.
+_QUESTION = {"question", "question_stem", "problem"}
+_HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+
+Record = tuple[str, dict[str, Any]]
+
+
+def is_hub_name(source: str) -> bool:
+    """Whether ``source`` names a data set of the hub: "owner/name", and neither a file nor a folder here."""
+    return not Path(source).expanduser().exists() and bool(_HUB.fullmatch(source)) and not source.endswith(SUFFIXES)
+
+
+def read_source(
+    source: str, part: str | None = None, config: str | None = None, columns: Sequence[str] = ()
+) -> Iterator[Record]:
+    """Every record of ``source`` with its place, such as "train.jsonl, line 3".
+
+    Args:
+        source: a file, a folder (searched to its depths), or "owner/name" on the hub.
+        part: the part of a folder or hub data set: "train", "test", ...
+        config: the configuration of a hub data set.
+        columns: names of the columns of a CSV file whose first line is data; such a file has exactly so many.
+
+    Raises:
+        InputError: nothing there, an unknown part, or a file that cannot be read.
+        MissingExtra: a parquet file or hub data set without the library ``datasets``.
+    """
+    if is_hub_name(source):
+        yield from from_hub(source, part, config)
+        return
+    path = Path(source).expanduser()
+    if config is not None:
+        raise InputError(f"config={config!r} is for data sets of the hub; {source} is read without it.")
+    if not path.exists():
+        raise InputError(f"there is no file or folder {source}; give {_KINDS}, a folder, or a hub id 'owner/name'.")
+    if path.is_dir():
+        for file in _files(path, part):
+            yield from _from_file(file, file.relative_to(path).as_posix(), columns)
+        return
+    if part is not None:
+        raise InputError(f"part={part!r} is for folders and data sets of the hub; the file {source} is read whole.")
+    yield from _from_file(path, path.name, columns)
+
+
+def from_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
+    """The records of a hub data set, or of a local folder that ``datasets.load_dataset`` takes, one part of it."""
+    datasets = _library(f"the hub data set {name}")
+    try:
+        if part is None:
+            part = _only_part(name, list(datasets.get_dataset_split_names(name, config)))
+        rows = datasets.load_dataset(name, config, split=part)
+    except InputError:
+        raise
+    # The library raises its own, the network's, and plain errors of Python.
+    except Exception as error:
+        why = " ".join(str(error).split())[:300]
+        raise InputError(
+            f"{name!r} is no file here and could not be loaded from the hub with config={config!r} and part={part!r} "
+            f"({type(error).__name__}: {why}); check the spelling, the config and the part."
+        ) from error
+    for number, row in enumerate(rows, 1):
+        yield f"{name}, {part}, row {number}", row
+
+
+def _library(feature: str) -> Any:
+    try:
+        import datasets  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise MissingExtra(feature, "datasets") from None
+    return datasets
+
+
+def _only_part(source: str, parts: Iterable[str]) -> str | None:
+    """The part to read where none was asked for: the only one. Train and test are never mixed unasked."""
+    names = sorted(set(parts))
+    if len(names) > 1:
+        raise InputError(f"{source} has the parts {', '.join(names)}; say which, such as part={names[-1]!r}.")
+    return names[0] if names else None
+
+
+def _files(folder: Path, part: str | None) -> list[Path]:
+    found = [file for file in sorted(folder.rglob("*")) if file.name.endswith(SUFFIXES) and file.is_file()]
+    found = [file for file in found if not _aside(file.relative_to(folder))]
+    if not found:
+        raise InputError(f"the folder {folder} holds no {' or '.join(SUFFIXES)} file.")
+    parts = {file: _part_of(file.relative_to(folder)) for file in found}
+    if part is None:
+        part = _only_part(f"the folder {folder}", filter(None, parts.values()))
+        return found if part is None else [file for file in found if parts[file] in (part, None)]
+    chosen = [file for file in found if parts[file] == part]
+    if not chosen:
+        known = ", ".join(sorted({name for name in parts.values() if name})) or "none"
+        raise InputError(f"the folder {folder} has no part {part!r}; its parts by name of file or folder: {known}.")
+    return chosen
+
+
+def _aside(file: Path) -> bool:
+    return file.name in _NOT_DATA or any(name.startswith(".") for name in file.parts)
+
+
+def _part_of(file: Path) -> str | None:
+    """The part that a file belongs to by its name or a folder's: train.jsonl, test/algebra/1.json,
+    main/train-00000-of-00001.parquet, anatomy_test.csv, ARC-Easy-Dev.jsonl."""
+    for name in (*file.parts[:-1], file.name.split(".")[0]):
+        name = name.lower()
+        for part in sorted(PARTS, key=len, reverse=True):
+            if re.fullmatch(rf"(?:.*[-_])?{part}(?:-[0-9]+-of-[0-9]+(?:-[0-9a-f]+)?)?", name):
+                return part
+    return None
+
+
+def _from_file(path: Path, shown: str, columns: Sequence[str]) -> Iterator[Record]:
+    suffix = next((suffix for suffix in SUFFIXES[::-1] if path.name.endswith(suffix)), None)
+    if suffix is None:
+        raise InputError(f"{path} is not {_KINDS}; rename or convert it.")
+    if suffix == ".parquet":
+        yield from _parquet(path, shown)
+        return
+    try:
+        raw = path.read_bytes()
+        text = (gzip.decompress(raw) if suffix.endswith(".gz") else raw).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error}); it must be UTF-8 text, packed by gzip if .gz.") from None
+    if suffix.startswith(".csv"):
+        yield from _csv(text, shown, columns)
+    elif suffix.startswith(".jsonl"):
+        yield from _lines(text, shown)
+    else:
+        yield from _json(text, shown)
+
+
+def _parquet(path: Path, shown: str) -> Iterator[Record]:
+    datasets = _library(f"the parquet file {shown}")
+    try:
+        rows = datasets.Dataset.from_parquet(str(path))
+    except Exception as error:
+        raise InputError(f"{path} cannot be read as parquet ({type(error).__name__}); write it anew.") from error
+    for number, row in enumerate(rows, 1):
+        yield f"{shown}, row {number}", row
+
+
+def _lines(text: str, shown: str) -> Iterator[Record]:
+    # Only the line feed ends a line: JSON may hold other separators within strings.
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            place = f"{shown}, line {number}"
+            yield place, _mapping(_parsed(line, place), place)
+
+
+def _json(text: str, shown: str) -> Iterator[Record]:
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        # Many data sets give lines of JSON this ending; a fault is then told by its line.
+        yield from _lines(text, shown)
+        return
+    if isinstance(whole, dict):
+        yield f"{shown}, record 1", whole
+        return
+    if not isinstance(whole, list):
+        raise InputError(f"{shown} holds {type(whole).__name__}; it must hold a list of records, or one a line.")
+    for number, record in enumerate(whole, 1):
+        place = f"{shown}, record {number}"
+        yield place, _mapping(record, place)
+
+
+def _parsed(line: str, place: str) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{place} is not JSON ({error.msg} at column {error.colno}); mend or remove it.") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place} is not JSON that can be read ({error}); mend or remove it.") from None
+
+
+def _mapping(value: Any, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f'{place} is {type(value).__name__}, not a record of fields such as {{"question": ...}}.')
+    return value
+
+
+def _csv(text: str, shown: str, columns: Sequence[str]) -> Iterator[Record]:
+    reader = csv.reader(io.StringIO(text, newline=""))
+    header: list[str] | None = None
+    try:
+        for row in reader:
+            if not row:
+                continue
+            place = f"{shown}, line {reader.line_num}"
+            if header is None:
+                named = _QUESTION & {cell.strip().lower() for cell in row}
+                header = row if named or len(row) != len(columns) else list(columns)
+                if header is row:
+                    continue
+            if len(row) != len(header):
+                raise InputError(f"{place} has {len(row)} columns and the header {len(header)}; mend it.")
+            yield place, dict(zip(header, row))
+    except csv.Error as error:
+        raise InputError(f"{shown}, line {reader.line_num} is not CSV ({error}); mend it.") from None
