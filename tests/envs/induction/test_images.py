@@ -1,0 +1,91 @@
+"""Pictures of digits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from palaestra.envs.drawing import board
+from palaestra.envs.induction.images import PATTERNS, SYMMETRIES, lines, pattern, sheet, smooth, transformed
+
+L_SHAPE = np.array([[1, 2], [3, 4], [5, 6]])
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_slopes_are_as_steep_as_allowed_and_no_steeper(step: int):
+    rng = np.random.default_rng(step)
+    seen = set()
+    for _ in range(50):
+        picture = smooth(rng, 9, 14, step)
+        assert picture.shape == (9, 14)
+        steps = [abs(np.diff(picture, axis=axis)).max() for axis in (0, 1)]
+        assert steps == [step, step]
+        seen |= set(picture.ravel().tolist())
+    assert seen == set(range(10))
+
+
+def test_slopes_do_not_keep_to_one_height():
+    rng = np.random.default_rng(0)
+    heights = [len(np.unique(smooth(rng, 12, 12, 1))) for _ in range(50)]
+    assert np.mean(heights) > 5
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_patterns_are_digits_that_differ_from_draw_to_draw(kind: str):
+    rng = np.random.default_rng(0)
+    pictures = [pattern(kind, rng, 7, 5) for _ in range(60)]
+    assert all(picture.shape == (7, 5) for picture in pictures)
+    assert {digit for picture in pictures for digit in picture.ravel().tolist()} == set(range(10))
+    assert len({picture.tobytes() for picture in pictures}) > 40
+
+
+def test_patterns_show_what_they_are_called():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        stripes = pattern("stripes", rng, 8, 8)
+        assert len(np.unique(stripes)) <= 3
+        gradient = pattern("gradient", rng, 8, 8)
+        assert gradient.min() == 0
+        assert gradient.max() == 9
+        # It rises, or falls, all along each row and each column.
+        for axis in (0, 1):
+            steps = np.diff(gradient, axis=axis)
+            assert (steps >= 0).all() or (steps <= 0).all()
+        assert len(np.unique(pattern("checks", rng, 8, 8))) <= 3
+        assert len(np.unique(pattern("discs", rng, 8, 8))) <= 4
+
+
+@pytest.mark.parametrize(
+    ("mirrored", "degrees", "rows"),
+    [
+        (False, 0, ["12", "34", "56"]),
+        (False, 90, ["531", "642"]),
+        (False, 180, ["65", "43", "21"]),
+        (False, 270, ["246", "135"]),
+        (True, 0, ["21", "43", "65"]),
+        (True, 90, ["642", "531"]),
+        (True, 180, ["56", "34", "12"]),
+        (True, 270, ["135", "246"]),
+    ],
+)
+def test_pictures_are_mirrored_first_and_then_turned_clockwise(mirrored: bool, degrees: int, rows: list[str]):
+    assert (mirrored, degrees) in SYMMETRIES
+    assert lines(transformed(L_SHAPE, mirrored, degrees)) == rows
+
+
+def test_a_sheet_shows_titles_and_panels_in_rows():
+    cells = sheet([("a", ["09", "?1"]), ("b", ["5"]), ("c", ["777"])], across=2)
+    # Two bands of a title and two rows; two panels of three columns and a gap each.
+    assert [len(row) for row in cells] == [8] * 6
+    assert [cell.text for cell in cells[0]] == ["a", "", "", "", "b", "", "", ""]
+    assert cells[3][0].text == "c"
+    assert cells[2][0].text == "?"
+    shades = {digit: cells[y][x].fill for digit, y, x in (("0", 1, 0), ("9", 1, 1), ("1", 2, 1), ("5", 1, 4))}
+    assert len(set(shades.values())) == 4
+    assert cells[4][0].fill == cells[4][2].fill
+    assert cells[1][3].fill == cells[1][7].fill == cells[0][0].fill
+    assert cells[1][0].text == ""
+
+
+def test_a_sheet_can_be_drawn():
+    pytest.importorskip("PIL")
+    assert board(sheet([("1", ["01", "23"])], across=1), side=10).shape == (31, 31, 3)
