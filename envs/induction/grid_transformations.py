@@ -1,0 +1,265 @@
+"""palaestra/GridTransformations-v0: what a chain of operations, known from examples, makes of another grid."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.grid import GridError, parse_grid
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..drawing import Cell, board
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .chains import applications, fitting_answers, run
+from .grid_operations import KINDS, OPERATIONS, Grid, Operation
+from .labels import unlabelled
+
+# Rows and columns of any grid on the way, and characters of all examples together.
+LARGEST, LONGEST = 12, 800
+_SHOWN = ("012", "340", "500")
+# For an object: its kind, height, width, top, left, colour.
+_DRAWS = 6
+_COLOURS = (
+    *("#000000", "#1e6fd9", "#e5383b", "#2f9e44", "#ffd43b"),
+    *("#9a9a9a", "#d6336c", "#f76707", "#74c0fc", "#7b341e"),
+)
+
+
+class Rule(NamedTuple):
+    """The operations on the list, by their words; those of them that make up the chain; the examples as pairs of input
+    and output; and the grid that is asked about."""
+
+    listed: tuple[str, ...]
+    chain: tuple[str, ...]
+    examples: tuple[tuple[Grid, Grid], ...]
+    query: Grid
+
+
+class GridTransformations(Question):
+    """Infer from examples how grids of coloured cells are transformed, and transform another one.
+
+    Description:
+        Grids of digits hold rectangles in a few colours on a background of zeros. The transformation is a chain of
+        operations (turn, mirror, recolour, crop, tile, let cells fall, fill what is enclosed, ...; 43 kinds) out of a
+        list that the prompt shows. Every chain of that many operations of the list that fits all examples, each used
+        any number of times, gives the same output for the query; and no shorter chain fits them. Both are checked by
+        a search through all chains. All outputs have four cells and two digits or more, and the one asked for is
+        neither the query nor an output of an example.
+
+    Parameters:
+        operations (1 to 3): operations in the chain.
+        listed (6 to 10): operations to choose from.
+        size (3 to 8): rows and columns of the inputs, at most; beyond 3, some have one less.
+        colours (2 to 5): digits other than 0 to draw with.
+        examples (4 to 2, harder downwards): pairs of input and output.
+
+    Observation:
+        Text: the operations, the examples, and the grid that is asked about, each a row of digits a line.
+
+    Actions:
+        Text with the rows of the output on one line, ``012/340/500`` (``[[0, 1, 2], [3, 4, 0], [5, 0, 0]]`` is read
+        too), as ``answer_format`` says.
+
+    Reward:
+        1 for the output, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Chollet, "On the measure of intelligence", arXiv 1911.01547; there the operations are not listed, so that more
+        than one output has a rule.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("operations", 1, 3),
+            IntAxis("listed", 6, 10),
+            IntAxis("size", 3, 8),
+            IntAxis("colours", 2, 5),
+            IntAxis("examples", 2, 4, harder="down"),
+        ]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        count = params["operations"]
+        while True:
+            rule = _draw(rng, params)
+            if rule is None:
+                continue
+            answer = run(_functions(rule.chain), rule.query)[-1]
+            fitting = fitting_answers(_functions(rule.listed), rule.examples, rule.query, count)
+            if all(length == count and output == answer for length, output in fitting):
+                break
+        which = "One of these operations" if count == 1 else f"One chain of {count} of these operations"
+        again = "" if count == 1 else " An operation may be used more than once."
+        listed = "\n".join(f"- {words}" for words in rule.listed)
+        pairs = "\n".join(map(_text, rule.examples))
+        query = "\n".join(rule.query)
+        return Task(
+            f"{which} turns each input grid into its output grid.{again} Neighbours share a side; an object is a group "
+            f"of non-zero cells joined through neighbours, whatever their digits.\n{listed}\n{pairs}\nInput:\n{query}\n"
+            f"What is the output? Answer with its rows on one line, separated by slashes, such as {'/'.join(_SHOWN)}.",
+            "/".join(answer),
+            content=f"{listed}\n{pairs}\n{query}",
+            data=rule,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        rows = read_grid(answer)
+        if rows is None:
+            return rejected(
+                f"The answer must be rows of digits, all of the same length, separated by slashes: {'/'.join(_SHOWN)}."
+            )
+        gold = task.reference.split("/")
+        height, width = len(gold), len(gold[0])
+        if (len(rows), len(rows[0])) != (height, width):
+            size = f"{len(rows)} x {len(rows[0])} instead of {height} x {width}"
+            return Verdict(0.0, False, feedback=f"The grid has {size} rows and columns.")
+        right = sum(map(str.__eq__, "".join(rows), "".join(gold)))
+        if right == height * width:
+            return CORRECT
+        return Verdict(0.0, False, feedback=f"{right} of {height * width} cells are right.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """The chain on the first example, then on the query, an operation a line."""
+        rule: Rule = task.data
+        lines = []
+        for label, given in (("Example", rule.examples[0][0]), ("Query", rule.query)):
+            _, *grids = run(_functions(rule.chain), given)
+            lines.append(f"{label}: {'/'.join(given)}")
+            lines += [f"{words}: {'/'.join(after)}" for words, after in zip(rule.chain, grids)]
+        return [*lines, self.oracle(task)]
+
+    def solver_cost(self, episode: Task) -> float:
+        """The cells that a breadth-first search through the chains handles on the first example, about."""
+        rule: Rule = episode.data
+        given = rule.examples[0][0]
+        return float(applications(_functions(rule.listed), given, len(rule.chain)) * len(given) * len(given[0]))
+
+    def draw(self, episode: Task) -> np.ndarray:
+        """Inputs on the left, outputs on the right, and the query below them."""
+        rule: Rule = episode.data
+        pairs = [*rule.examples, (rule.query, ("?",))]
+        left, right = (max(len(pair[side][0]) for pair in pairs) for side in (0, 1))
+        cells: list[list[Cell]] = []
+        for given, output in pairs:
+            if cells:
+                cells.append([Cell()] * (left + 1 + right))
+            for y in range(max(len(given), len(output))):
+                cells.append([*_band(given, y, left), Cell(">" if y == 0 else ""), *_band(output, y, right)])
+        return board(cells, 20)
+
+
+def read_grid(answer: str) -> list[str] | None:
+    """The rows of a grid of digits; None where the text is none, or where its rows differ in length.
+
+    Rows are separated by slashes, line ends, semicolons or bars, else by blanks or commas, which otherwise may separate
+    the digits of a row; or they are the lists of a list.
+    """
+    text = unlabelled(answer)
+    if text.startswith("[") and "[" in text[1:]:
+        try:
+            rows = ["".join(map(str, row)) if max(row) <= 9 else "" for row in parse_grid(text)]
+        except GridError:
+            return None
+    else:
+        if text.startswith("[") and text.endswith("]"):
+            text = text[1:-1].replace('"', "").replace("'", "")
+        parts = [part.replace(",", " ").split() for part in re.split(r"[/\n;|]", text.strip("/ "))]
+        # Without any separator of rows, what is longer than one digit is a row.
+        one_line = len(parts) == 1 and max(map(len, parts[0]), default=0) > 1
+        rows = parts[0] if one_line else ["".join(part) for part in parts]
+    readable = all(row.isascii() and row.isdigit() for row in rows) and len(set(map(len, rows))) == 1
+    return rows if readable else None
+
+
+def _text(pair: tuple[Grid, Grid]) -> str:
+    return "Input:\n{}\nOutput:\n{}".format(*map("\n".join, pair))
+
+
+def _band(grid: Grid, y: int, width: int) -> list[Cell]:
+    row = grid[y] if y < len(grid) else ""
+    cells = [Cell(fill=_COLOURS[int(digit)]) if digit != "?" else Cell("?") for digit in row]
+    return cells + [Cell()] * (width - len(row))
+
+
+def _functions(words: tuple[str, ...]) -> list[Operation]:
+    return [OPERATIONS[name] for name in words]
+
+
+def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
+    """A random rule on random grids; None where an output says too little or is too large, or where an operation of the
+    chain could be left out."""
+    count, listed, size, pairs = (params[name] for name in ("operations", "listed", "size", "examples"))
+    objects = 2 + size // 3
+    draws = rng.random(9 + 6 * listed + (pairs + 1) * (2 + _DRAWS * objects)).tolist()
+    palette = sorted("123456789", key=dict(zip("123456789", draws)).__getitem__)[: params["colours"]]
+    names = _names(draws[9 : 9 + 6 * listed], palette, listed)
+    if len(names) < listed:
+        return None
+    chain = names[:count]
+    functions = _functions(chain)
+    inputs = []
+    for start in range(9 + 6 * listed, len(draws), 2 + _DRAWS * objects):
+        rows, columns = (max(3, size - int(2 * u)) for u in draws[start : start + 2])
+        inputs.append(_scene(rows, columns, palette, draws[start + 2 : start + 2 + _DRAWS * objects]))
+    outputs = []
+    for given in inputs:
+        way = run(functions, given)
+        cells = "".join(way[-1])
+        if max([max(len(step), len(step[0])) for step in way]) > LARGEST or len(cells) < 4 or len(set(cells)) == 1:
+            return None
+        outputs.append(way[-1])
+    query, answer = inputs.pop(), outputs.pop()
+    if answer in outputs or answer in (query, _SHOWN):
+        return None
+    examples = tuple(zip(inputs, outputs))
+    if sum([len(_text(pair)) for pair in examples]) > LONGEST:
+        return None
+    for skipped in range(count):
+        rest = functions[:skipped] + functions[skipped + 1 :]
+        if all(run(rest, given)[-1] == output for given, output in examples):
+            return None
+    return Rule(tuple(sorted(names)), chain, examples, query)
+
+
+def _names(draws: list[float], palette: list[str], count: int) -> tuple[str, ...]:
+    """Different operations with colours of the palette; fewer than ``count`` where the draws do not suffice."""
+    names: dict[str, None] = {}
+    for u, v, w in zip(draws[::3], draws[1::3], draws[2::3]):
+        words, colours = KINDS[int(u * len(KINDS))]
+        first = int(v * len(palette))
+        second = (first + 1 + int(w * (len(palette) - 1))) % len(palette)
+        names[words.format(palette[first], palette[second]) if colours else words] = None
+        if len(names) == count:
+            break
+    return tuple(names)
+
+
+def _scene(rows: int, columns: int, palette: list[str], draws: list[float]) -> Grid:
+    """Rectangles of at most 4 by 4 cells. Of ten, two are single cells, and three are hollow where there is room beside
+    them."""
+    cells = [["0"] * columns for _ in range(rows)]
+    for start in range(0, len(draws), _DRAWS):
+        kind, height, width, top, left, colour = draws[start : start + _DRAWS]
+        hollow = kind < 0.3 and min(rows, columns) > 3
+        least = 3 if hollow else 1
+        most = 1 if kind >= 0.8 else 4
+        tall = least + int(height * (min(rows, most) + 1 - least))
+        wide = least + int(width * (min(columns, most) + 1 - least))
+        top, left = int(top * (rows - tall + 1)), int(left * (columns - wide + 1))
+        digit = palette[int(colour * len(palette))]
+        for y in range(top, top + tall):
+            cells[y][left : left + wide] = digit * wide
+        if hollow:
+            for y in range(top + 1, top + tall - 1):
+                cells[y][left + 1 : left + wide - 1] = "0" * (wide - 2)
+    return tuple(map("".join, cells))
+
+
+register("palaestra/GridTransformations-v0", f"{__name__}:GridTransformations")
