@@ -79,8 +79,8 @@ class Jigsaw(Question):
             example = order[1:] + order[:1]
         return Task(
             f"A picture of {side * cells} x {side * cells} digits was cut into {side} x {side} square tiles, which "
-            "were shuffled but not turned. In the picture, digits side by side or one above the other differ by at most "
-            f"{step}, also across the cuts; only one order of the tiles makes it so.\n{listed}\n"
+            "were shuffled but not turned. In the picture, digits side by side or one above the other differ by at "
+            f"most {step}, also across the cuts; only one order of the tiles makes it so.\n{listed}\n"
             "Answer with the numbers of the tiles from left to right, row by row from the top, such as "
             f'"{" ".join(map(str, example))}".',
             None,
