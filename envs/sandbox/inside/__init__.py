@@ -1,0 +1,1 @@
+"""Plain files that run inside the sandbox, without the package."""

@@ -1,0 +1,206 @@
+"""What runs in the program's own process: reads it from a file, runs it as a script, and calls its functions."""
+
+from __future__ import annotations
+
+# Loaded before any program runs, so that programs find them at once.
+import bisect  # noqa: F401
+import builtins
+import collections  # noqa: F401
+import copy  # noqa: F401
+import dataclasses  # noqa: F401
+import datetime  # noqa: F401
+import decimal  # noqa: F401
+import fractions  # noqa: F401
+import functools  # noqa: F401
+import heapq  # noqa: F401
+import itertools  # noqa: F401
+import json
+import linecache
+import math  # noqa: F401
+import operator  # noqa: F401
+import os
+import random  # noqa: F401
+import re  # noqa: F401
+import statistics  # noqa: F401
+import string  # noqa: F401
+import sys
+import threading
+import time
+import traceback
+import types
+import typing
+
+_NAME = "program.py"
+
+
+def run(payload: int, values: int) -> None:
+    """Run the program in the open file ``payload`` in the present folder, with calls of its functions answered on
+    ``values``; never returns.
+
+    The file holds JSON: "program", "stdin", "files" (name to text), "calls" (list of [function, arguments, seconds]).
+    """
+    with open(payload, "rb") as file:
+        file.seek(0)
+        job = json.load(file)
+    for name, text in job["files"].items():
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        with open(name, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    given(job["stdin"])
+    sys.argv[:] = [_NAME]
+    sys.path[0] = os.getcwd()
+    sys.stdout = stream(1, "w", "replace")
+    sys.stderr = stream(2, "w", "backslashreplace")
+    sys.__stdout__, sys.__stderr__, sys.__stdin__ = sys.stdout, sys.stderr, sys.stdin  # type: ignore[misc]
+    text = job["program"]
+    linecache.cache[_NAME] = (len(text), None, text.splitlines(keepends=True), _NAME)
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=_NAME, __builtins__=builtins)
+    sys.modules["__main__"] = main
+    code = 0
+    try:
+        exec(compile(text, _NAME, "exec", dont_inherit=True), main.__dict__)
+        for place, (function, arguments, seconds) in enumerate(job["calls"]):
+            answer_apart(main, place, function, arguments, seconds, values)
+    except SystemExit as stop:
+        code = exit_code(stop)
+    except BaseException:
+        report_exception()
+        code = 1
+    finish(code)
+
+
+def given(text: str) -> None:
+    """Make ``text`` the standard input, also of processes that the program starts."""
+    descriptor = os.memfd_create("stdin") if text else os.open("/dev/null", os.O_RDONLY)
+    data = memoryview(text.encode("utf-8", "surrogateescape"))
+    while data:
+        data = data[os.write(descriptor, data) :]
+    if text:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    os.dup2(descriptor, 0)
+    os.close(descriptor)
+    sys.stdin = stream(0, "r", "surrogateescape")
+
+
+def stream(descriptor: int, mode: str, errors: str) -> typing.Any:
+    return open(descriptor, mode, 1 if descriptor == 2 else -1, "utf-8", errors, closefd=False)
+
+
+def exit_code(stop: SystemExit) -> int:
+    if stop.code is None:
+        return 0
+    if isinstance(stop.code, int):
+        return stop.code & 255
+    print(stop.code, file=sys.stderr)
+    return 1
+
+
+def report_exception() -> None:
+    """Print the traceback as the interpreter does, from the program's own frames on."""
+    kind, error, trace = sys.exc_info()
+    while trace is not None and trace.tb_frame.f_code.co_filename != _NAME:
+        trace = trace.tb_next
+    try:
+        traceback.print_exception(kind, error, trace)
+    except BaseException:
+        os.write(2, b"the error could not be printed\n")
+
+
+def finish(code: int) -> None:
+    """End as the interpreter ends: threads are waited for, what is registered is run, output is written."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        import atexit
+
+        atexit._run_exitfuncs()  # type: ignore[attr-defined]
+    except BaseException:
+        report_exception()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:
+            code = code or 120
+    os._exit(code)
+
+
+def answer_apart(
+    main: types.ModuleType, place: int, function: str, arguments: list[object], seconds: float, values: int
+) -> None:
+    """Call a function in a process of its own, with a time limit; its value goes to ``values`` as a line of JSON."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        try:
+            tell(values, answer(main, place, function, arguments))
+            sys.stdout.flush()
+        finally:
+            os._exit(0)
+    deadline = time.monotonic() + seconds
+    wait = 0.0002
+    while os.waitpid(child, os.WNOHANG)[0] == 0:
+        if time.monotonic() > deadline:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+            tell(values, {"call": place, "error": f"TimeoutError: no answer within {seconds:g} s"})
+            return
+        time.sleep(wait)
+        wait = min(2 * wait, 0.02)
+
+
+def answer(main: types.ModuleType, place: int, function: str, arguments: list[object]) -> dict[str, object]:
+    try:
+        return {"call": place, "value": plain(getattr(main, function)(*map(restored, arguments)))}
+    except BaseException as error:
+        return {"call": place, "error": f"{type(error).__name__}: {error}"[:500]}
+
+
+def tell(values: int, line: dict[str, object]) -> None:
+    data = memoryview(json.dumps(line).encode() + b"\n")
+    while data:
+        data = data[os.write(values, data) :]
+
+
+def plain(value: object) -> object:
+    """``value`` as JSON that `restored` turns back: a list stays one, everything else is tagged by its type's name.
+
+    Raises:
+        TypeError: it is, or holds, something else than plain data.
+    """
+    kind = type(value)
+    if value is None or kind in (bool, int, str):
+        return value
+    if kind is float:
+        return {"float": repr(value)}
+    if kind is list:
+        return [plain(item) for item in value]  # type: ignore[attr-defined]
+    if kind in (tuple, set, frozenset):
+        return {kind.__name__: [plain(item) for item in value]}  # type: ignore[attr-defined]
+    if kind is dict:
+        return {"dict": [[plain(key), plain(item)] for key, item in value.items()]}  # type: ignore[attr-defined]
+    if kind is bytes:
+        return {"bytes": value.hex()}  # type: ignore[attr-defined]
+    if kind is complex:
+        return {"complex": [repr(value.real), repr(value.imag)]}  # type: ignore[attr-defined]
+    raise TypeError(f"{kind.__name__} is no plain data")
+
+
+def restored(data: object) -> object:
+    """The value that `plain` wrote."""
+    if isinstance(data, list):
+        return [restored(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    ((tag, content),) = data.items()
+    return _RESTORE[tag](content)
+
+
+_RESTORE = {
+    "float": float,
+    "tuple": lambda items: tuple(map(restored, items)),
+    "set": lambda items: set(map(restored, items)),
+    "frozenset": lambda items: frozenset(map(restored, items)),
+    "dict": lambda pairs: {restored(key): restored(value) for key, value in pairs},
+    "bytes": bytes.fromhex,
+    "complex": lambda parts: complex(*map(float, parts)),
+}

@@ -1,0 +1,121 @@
+"""Sandboxes behind a queue: jobs run in the order in which they came, each on the next sandbox that is free."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from ...errors import InputError
+from .protocol import Job, Limits, Result, Sandbox
+
+_Entry = tuple[Job, Limits, "Future[Result]"]
+
+
+class Pool:
+    """Sandboxes of one kind, started when they are first needed.
+
+    A sandbox that is lost is replaced, and its job tried once more; a job that loses two has ``valid=False``. After a
+    fork the child starts sandboxes of its own.
+
+    Args:
+        make: makes a sandbox; what it raises reaches whoever waits for the job.
+        workers: sandboxes at most; the processor cores that this process may use, by default.
+
+    Raises:
+        InputError: workers below 1.
+    """
+
+    def __init__(self, make: Callable[[], Sandbox], workers: int | None = None):
+        self.make = make
+        self.workers = len(os.sched_getaffinity(0)) if workers is None else workers
+        if self.workers < 1:
+            raise InputError(f"workers of a pool must be 1 or more, not {workers!r}.")
+        self._forget()
+        _POOLS.add(self)
+
+    def submit(self, job: Job, limits: Limits) -> Future[Result]:
+        """Queue a job; ``asyncio.wrap_future`` makes the answer one to await."""
+        if self._pid != os.getpid():
+            self._forget()
+        answer: Future[Result] = Future()
+        with self._lock:
+            if self._closed:
+                raise InputError("this pool of sandboxes is closed; make another.")
+            self._waiting += 1
+            if self._waiting > self._idle and len(self._threads) < self.workers:
+                thread = threading.Thread(target=self._serve, name="sandbox", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._queue.put((job, limits, answer))
+        return answer
+
+    def close(self) -> None:
+        """Wait for the jobs under way, and end all sandboxes; jobs that wait are cancelled."""
+        if self._pid != os.getpid():
+            return
+        with self._lock:
+            self._closed = True
+            threads = list(self._threads)
+            while True:
+                try:
+                    entry = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if entry is not None:
+                    entry[2].cancel()
+            for _ in threads:
+                self._queue.put(None)
+        for thread in threads:
+            thread.join()
+
+    def _forget(self) -> None:
+        self._pid = os.getpid()
+        self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._idle = self._waiting = 0
+        self._closed = False
+
+    def _serve(self) -> None:
+        sandbox: Sandbox | None = None
+        while True:
+            with self._lock:
+                self._idle += 1
+            entry = self._queue.get()
+            with self._lock:
+                self._idle -= 1
+                if entry is not None:
+                    self._waiting -= 1
+            if entry is None:
+                break
+            job, limits, answer = entry
+            if not answer.set_running_or_notify_cancel():
+                continue
+            try:
+                for _ in range(2):
+                    sandbox = sandbox or self.make()
+                    result = sandbox.run(job, limits)
+                    if result.valid:
+                        break
+                    sandbox.close()
+                    sandbox = None
+            except BaseException as error:
+                answer.set_exception(error)
+            else:
+                answer.set_result(result)
+        if sandbox is not None:
+            sandbox.close()
+
+
+_POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for pool in list(_POOLS):
+        pool.close()
