@@ -15,9 +15,12 @@ from ..drawing import Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .bare import bare
 
 TABLE = "table"
-_FILLERS = frozenset({"put", "move", "to", "on", "onto", "the"})
+_FILLERS = frozenset({"put", "move", "then", "and", "to", "on", "onto", "the"})
+# What may stand between moves and their parts, as in "D -> table; A -> C".
+_SEPARATORS = str.maketrans(";\n->\u2192", ",,   ")
 
 
 class Blocks(NamedTuple):
@@ -75,7 +78,7 @@ class Blocksworld(Question):
             f"Blocks stand in stacks on a table, each listed from bottom to top.\n{states}\n"
             "A move takes a block that has nothing on it and puts it onto the table or onto another such block. "
             f"Reach the goal in at most {most} moves; the order of the stacks does not matter. "
-            'Answer on one line, such as "D table, A C" (D onto the table, then A onto C).',
+            'Answer on one line, such as "X table, Y Z" (X onto the table, then Y onto Z).',
             None,
             solution=", ".join(map(" ".join, plan)),
             content=f"{sorted(start)} {sorted(goal)} {params['slack']}",
@@ -86,7 +89,7 @@ class Blocksworld(Question):
         start, goal, _, most = task.data
         moves = _read(answer, "".join(start))
         if moves is None:
-            return rejected('The answer must consist of moves such as "D table, A C", separated by commas.')
+            return rejected('The answer must consist of moves such as "X table, Y Z", separated by commas.')
         if len(moves) > most:
             return Verdict(0.0, False, feedback=f"{len(moves)} moves are more than {most}.")
         below = _below(start)
@@ -141,7 +144,7 @@ def _below(stacks: tuple[str, ...]) -> dict[str, str]:
 def _read(answer: str, names: str) -> list[tuple[str, str]] | None:
     """The moves in an answer; None where a part of it is none."""
     moves = []
-    for part in answer.replace(";", ",").replace("->", " ").split(","):
+    for part in bare(answer).translate(_SEPARATORS).split(","):
         words = [word for word in part.split() if word.lower() not in _FILLERS]
         if len(words) != 2:
             return None

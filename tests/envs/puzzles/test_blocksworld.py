@@ -95,7 +95,10 @@ def test_every_short_sequence_of_moves_is_judged_as_in_the_search(slack: int):
 
 @pytest.mark.parametrize(
     "answer",
-    ["B table, A B", "b table, a b", "Move B to the table; put A on B", "B -> table, A -> B", "B onto table,A onto B"],
+    [
+        *("B table, A B", "b table, a b", "Move B to the table; put A on B", "B -> table, A -> B"),
+        *("B onto table,A onto B", "Move B to table, then put A on B", "B \u2192 table\nA \u2192 B"),
+    ],
 )
 def test_a_plan_is_right_in_any_spelling(answer: str):
     assert FAMILY.verify(TASK, answer).success
@@ -147,3 +150,9 @@ def test_pictures_show_both_arrangements_side_by_side():
     pytest.importorskip("PIL")
     # Two stacks, a gap, two stacks; two blocks high, and the table.
     assert FAMILY.draw(TASK).shape == (3 * 40 + 1, 5 * 40 + 1, 3)
+
+
+def test_the_example_of_the_prompt_is_never_the_answer():
+    for task in tasks(200, blocks=4, slack=4):
+        (example,) = re.findall(r'such as "([^"]+)"', task.prompt)
+        assert FAMILY.verify(task, example).malformed
