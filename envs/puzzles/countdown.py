@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ...rewards import Verdict, verify
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .bare import expression
 
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 
@@ -25,13 +27,14 @@ class Countdown(Question):
         largest (10 to 100, log-spaced): the largest number that may be given; the target is at most ten times that.
 
     Observation:
-        Text such as ``Make 60 from 3, 5, 25. Use + - * / ( ), each number at most once.``
+        Text such as ``Make 60 from 3, 5, 25. Use + - * / ( ), each number at most once.`` and the form of the answer.
 
     Actions:
         Text with one expression over the given numbers, ``(25 - 5) * 3``, read as ``answer_format`` says.
 
     Reward:
-        1 for an expression that equals the target exactly, 0 otherwise.
+        1 for an expression that equals the target exactly, 0 otherwise. Of the easiest targets, which two numbers make,
+        0.37 are their sum, so that a plus between the numbers is right by chance.
 
     Termination:
         After the first answer.
@@ -41,7 +44,7 @@ class Countdown(Question):
     """
 
     param_space = ParamSpace([IntAxis("count", 2, 6), IntAxis("largest", 10, 100, log=True)])
-    verifier = "countdown"
+    chance = 0.37
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, largest = params["count"], params["largest"]
@@ -52,11 +55,14 @@ class Countdown(Question):
                 break
         given = ", ".join(map(str, numbers))
         return Task(
-            f"Make {target} from {given}. Use + - * / ( ), each number at most once.",
+            f"Make {target} from {given}. Use + - * / ( ), each number at most once. Answer with the expression alone.",
             {"numbers": numbers, "target": target},
             solution=expression,
             content=f"{target} from {given}",
         )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        return verify("countdown", expression(answer, task.reference["target"]), task.reference)
 
 
 def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, str]:
