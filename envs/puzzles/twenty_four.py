@@ -16,6 +16,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .bare import expression
 
 # A rational number in lowest terms, its denominator positive.
 Ratio = tuple[int, int]
@@ -46,7 +47,8 @@ class TwentyFour(Question):
         Text with one expression over all four cards, ``8 / (3 - 8 / 3)``, read as ``answer_format`` says.
 
     Reward:
-        1 for an expression that uses each card exactly once and equals the target exactly, 0 otherwise.
+        1 for an expression that uses each card exactly once and equals the target exactly, 0 otherwise. The sum of the
+        cards is the target in 0.07 of the easiest hands by chance.
 
     Termination:
         After the first answer.
@@ -58,6 +60,7 @@ class TwentyFour(Question):
     param_space = ParamSpace(
         [IntAxis("ways", 1, 12, harder="down"), IntAxis("largest", 10, 16), IntAxis("target", 24, 60)]
     )
+    chance = 0.07
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         target, largest, most = params["target"], params["largest"], params["ways"]
@@ -79,6 +82,7 @@ class TwentyFour(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         numbers, target = task.reference["numbers"], task.reference["target"]
+        answer = expression(answer, target)
         try:
             value = evaluate(answer, numbers)
         except ExpressionError as error:
