@@ -13,6 +13,7 @@ from ..drawing import INK, LINE, Cell, board
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .bare import bare
 
 # Edges per vertex above which large random graphs cannot be coloured, by number of colours (half of the mean degrees in
 # Zdeborova and Krzakala, Phys. Rev. E 76, 031131, 2007, table I).
@@ -42,7 +43,8 @@ class GraphColouring(Question):
         read as ``answer_format`` says.
 
     Reward:
-        1 for a colouring without an edge between equal colours, 0 otherwise.
+        1 for a colouring without an edge between equal colours, 0 otherwise. A colouring that has each colour about
+        equally often fits the graphs of 8 vertices in 0.04 (three colours) to 0.06 (four) of cases by chance.
 
     Termination:
         After the first answer.
@@ -52,6 +54,7 @@ class GraphColouring(Question):
     """
 
     param_space = ParamSpace([IntAxis("vertices", 8, 18), IntAxis("colours", 3, 4), FloatAxis("density", 0.4, 0.7)])
+    chance = 0.06
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         n, k = params["vertices"], params["colours"]
@@ -77,7 +80,7 @@ class GraphColouring(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         n, k, edges = task.data
         try:
-            rows = parse_grid(answer.strip("[]() "))
+            rows = parse_grid(bare(answer).strip("[](){} "))
         except GridError:
             rows = []
         if len(rows) != 1 or len(rows[0]) != n or not all(1 <= colour <= k for colour in rows[0]):

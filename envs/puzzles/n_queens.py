@@ -13,6 +13,7 @@ from ..drawing import PAPER, Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .bare import bare
 
 _SHADE, _QUEEN = "#e9e2d0", "#7a1f1f"
 
@@ -36,7 +37,8 @@ class NQueens(Question):
         separated by blanks or commas: ``1 5 8 6 3 7 2 4``; read as ``answer_format`` says.
 
     Reward:
-        1 for a full board without attacks that has the given queens, 0 otherwise.
+        1 for a full board without attacks that has the given queens, 0 otherwise. The commonest of the 92 boards of 8
+        rows is right in 0.03 of such tasks by chance.
 
     Termination:
         After the first answer.
@@ -46,6 +48,7 @@ class NQueens(Question):
     """
 
     param_space = ParamSpace([IntAxis("size", 8, 12), IntAxis("given", 4, 6, harder="down")])
+    chance = 0.04
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, missing = params["size"], params["size"] - params["given"]
@@ -66,7 +69,7 @@ class NQueens(Question):
         given: list[int] = task.data
         size = len(given)
         try:
-            rows = parse_grid(answer.strip("[]() "))
+            rows = parse_grid(bare(answer).strip("[](){} "))
         except GridError:
             rows = []
         if len(rows) != 1 or len(rows[0]) != size or not all(1 <= column <= size for column in rows[0]):
