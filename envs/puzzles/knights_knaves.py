@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...rewards import Verdict, verify
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .bare import bare
 
 NAMES = "Ann Bob Cid Dan Eve Fay Gus Hal Ida Jon Kim Leo Mia Ned Oda Pam Rex Sue Tom Una Vic Wes Yan Zoe"
 # Kinds of statement by level; each level has those before it too. Twice is twice as likely.
@@ -21,6 +24,9 @@ KINDS = {
     "counting": ("count", "count", "parity"),
 }
 LEVELS = tuple(KINDS)
+# In an answer such as "The knights are Ann and Cid" names alone count.
+_WORD = re.compile(r"[^\s,;.:*()\[\]{}]+")
+_FILLERS = frozenset({"and", "the", "a", "is", "are", "knight", "knights"})
 
 
 class KnightsKnaves(Question):
@@ -84,7 +90,11 @@ class KnightsKnaves(Question):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        return verify("list", answer, task.reference, ordered=False)
+        names: list[str] = task.data[0]
+        given = [word for word in _WORD.findall(bare(answer).lower()) if word not in _FILLERS]
+        if not given or len(set(given)) < len(given) or not set(given) <= set(map(str.lower, names)):
+            return rejected(f"The answer must be names of people who live there, separated by commas: {names[0]}, ...")
+        return CORRECT if set(given) == set(map(str.lower, task.reference)) else WRONG
 
     def solver_cost(self, episode: Task) -> float:
         """Nodes of a depth-first search over the people in turn, which looks at a statement once it knows what

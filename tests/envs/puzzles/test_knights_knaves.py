@@ -88,13 +88,19 @@ def test_forms_of_the_right_answer_and_answers_near_it():
     task = env.here()
     one, two = env.oracle(task).split(", ")
     knaves = [name for name in speeches(prompt) if name not in (one, two)]
-    for right in (f"{two}, {one}", f"{one},{two}", f"[{one}, {two}]", f"{one.lower()}, {two}"):
+    for right in (f"{two}, {one}", f"{one},{two}", f"[{one}, {two}]", f"{one.lower()}, {two}", f"{one} and {two}"):
         assert env.verify(task, right).success
+    assert env.verify(task, f"The knights are {one} and {two}.").success
     wrong = [one, f"{one}, {one}", f"{one}, {two}, {two}", f"{one}, {two}, {knaves[0]}", ", ".join(speeches(prompt))]
     for text in [*wrong, ", ".join(knaves), "none", "all", "", prompt, "Ann," * 1000, f"not {one}, {two}"]:
         verdict = env.verify(task, text)
         assert not verdict.success
         assert verdict.score == 0.0
+    for text in ["none", "all", "", f"not {one}, {two}", f"{one}, {two}, {two}", f"{one} is a knave", "x" * 4000]:
+        verdict = env.verify(task, text)
+        assert verdict.malformed
+        assert "names of people" in verdict.feedback
+    assert not env.verify(task, one).malformed
 
 
 @pytest.mark.parametrize("level", LEVELS)
