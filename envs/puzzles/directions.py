@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import functools
 
+from .bare import bare
+
 DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
+# What may stand around and between directions, as in "[up, up]" and "U -> U".
+_BETWEEN = str.maketrans(dict.fromkeys(",;[]()->\u2192", " "))
 _LETTERS = {word: letter for letter, word in DIRECTIONS.items()}
 
 
 def read_directions(text: str) -> str | None:
     """The directions in ``text`` as a string over "UDLR"; None where there is none, or anything else beside them.
 
-    Words and runs of letters may be mixed, in either case, separated by spaces or commas.
+    Words and runs of letters may be mixed, in either case, separated by spaces, commas or arrows, and
+    may stand in brackets.
     """
     found = []
-    for token in text.replace(",", " ").split():
+    for token in bare(text).translate(_BETWEEN).split():
         if token.lower() in _LETTERS:
             found.append(_LETTERS[token.lower()])
         elif token.upper().strip("UDLR"):

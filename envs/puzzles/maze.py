@@ -55,7 +55,8 @@ class Maze(Question):
         Text with the moves as letters, ``RRDDLL`` (or as words, ``right right down``), read as ``answer_format`` says.
 
     Reward:
-        1 for a way from start to goal that no other way undercuts in length, 0 otherwise.
+        1 for a way from start to goal that no other way undercuts in length, 0 otherwise. A way of four moves such as
+        LLDD is right in 0.02 (without loops) to 0.04 of the smallest mazes by chance.
 
     Termination:
         After the first answer.
@@ -65,6 +66,7 @@ class Maze(Question):
     """
 
     param_space = ParamSpace([IntAxis("size", 3, 14), FloatAxis("loops", 0.0, 0.2)])
+    chance = 0.04
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, loops = params["size"], params["loops"]

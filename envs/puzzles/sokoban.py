@@ -13,6 +13,7 @@ from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
+from .bare import bare
 from .directions import DIRECTIONS, flood, read_directions, steps, way
 
 _BACK = {"U": "D", "D": "U", "L": "R", "R": "L"}
@@ -69,7 +70,8 @@ class Sokoban(Game):
         action with a move that is not possible does nothing.
 
     Reward:
-        1 when all boxes stand on goals, 0 otherwise.
+        1 when all boxes stand on goals, 0 otherwise. Random moves, begun again now and then, get a single box there in
+        0.34 of the easiest games by chance.
 
     Termination:
         When all boxes stand on goals. Truncated after 50 turns. ``info["progress"]`` is the share of boxes on goals.
@@ -80,6 +82,7 @@ class Sokoban(Game):
     """
 
     param_space = ParamSpace([IntAxis("boxes", 1, 4), IntAxis("pushes", 2, 5), IntAxis("size", 7, 9)])
+    chance = 0.34
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Warehouse:
         while True:
@@ -102,7 +105,7 @@ class Sokoban(Game):
 
     def act(self, state: Warehouse, action: str) -> Transition:
         level = state.level
-        if action.lower() == "restart":
+        if bare(action).lower() == "restart":
             return _after(Warehouse(level, level.boxes, level.player, 0, True))
         moves = read_directions(action)
         if moves is None:

@@ -75,7 +75,10 @@ RING = "# # # # #\n# S . . #\n# . # . #\n# . . G #\n# # # # #"
 TASK = Task("", None, data=Labyrinth(RING, 10, 12, 36, "RRDD"))
 
 
-@pytest.mark.parametrize("answer", ["RRDD", "DDRR", "rrdd", "R R D D", "right, right, down, down", "RR down D"])
+@pytest.mark.parametrize(
+    "answer",
+    ["RRDD", "DDRR", "rrdd", "R R D D", "right, right, down, down", "RR down D", "[R, R, D, D]", "R -> R -> D -> D"],
+)
 def test_any_shortest_way_in_any_spelling_is_right(answer: str):
     assert Maze().verify(TASK, answer).success
 
