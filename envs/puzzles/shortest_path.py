@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import re
 import string
 from typing import Any, NamedTuple
 
@@ -14,9 +15,11 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .bare import bare
 
-# What may stand between places, as in "A -> C, F".
-_SEPARATORS = str.maketrans(",;->", "    ")
+# What may stand between places, as in "A -> C, F" and "A to C to F".
+_SEPARATORS = str.maketrans(dict.fromkeys(",;->\u2192[]()", " "))
+_TO = re.compile(r"\\(?:right|longright)arrow|\\to\b|\bto\b", re.IGNORECASE)
 
 
 class Roads(NamedTuple):
@@ -99,7 +102,7 @@ class ShortestPath(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         lengths, start, goal, least = task.data
-        path = answer.upper().translate(_SEPARATORS).split()
+        path = _TO.sub(" ", bare(answer)).upper().translate(_SEPARATORS).split()
         if len(path) == 1:
             path = list(path[0])
         if len(path) < 2 or any(place not in lengths for place in path):

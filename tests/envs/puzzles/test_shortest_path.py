@@ -77,7 +77,23 @@ def test_the_road_between_both_ends_is_never_the_answer():
         assert FAMILY.verify(task, f"{start} {goal}").score == 0.0
 
 
-@pytest.mark.parametrize("answer", ["A C D", "A B D", "A B C D", "a c d", "A->C->D", "A, C, D", "A-C-D", "ACD"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "A C D",
+        "A B D",
+        "A B C D",
+        "a c d",
+        "A->C->D",
+        "A, C, D",
+        "A-C-D",
+        "ACD",
+        "A \u2192 C \u2192 D",
+        "A to C to D",
+        r"A \to C \rightarrow D",
+        "[A, C, D]",
+    ],
+)
 def test_every_shortest_path_is_right_in_any_spelling(answer: str):
     assert FAMILY.verify(TASK, answer).success
 
