@@ -14,6 +14,7 @@ from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
+from .bare import bare
 
 _MOVES = re.compile(r"[0-9]{1,2}(?:[ ,]+[0-9]{1,2})*")
 _EIGHT = "\n".join(["{} {} {}"] * 3)
@@ -50,7 +51,8 @@ class SlidingTiles(Game):
         cannot be slid does nothing.
 
     Reward:
-        1 when the tiles lie as in the goal, 0 otherwise.
+        1 when the tiles lie as in the goal, 0 otherwise. Random legal moves that never turn back get there in 0.08 of
+        the easiest games by chance.
 
     Termination:
         When an action ends at the goal, or when no move is left. Truncated after as many turns as there are moves.
@@ -64,6 +66,7 @@ class SlidingTiles(Game):
     param_space = ParamSpace(
         [IntAxis("distance", 4, 22), IntAxis("size", 3, 4), IntAxis("slack", 0, 10, harder="down")],
     )
+    chance = 0.08
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Tiles:
         size, distance = params["size"], params["distance"]
@@ -108,6 +111,7 @@ class SlidingTiles(Game):
         )
 
     def act(self, state: Tiles, action: str) -> Transition:
+        action = bare(action).strip("[](){} ")
         if not _MOVES.fullmatch(action):
             return _refused(state, 'The action must be tiles in order, such as "3 1".')
         moves = [int(move) for move in action.replace(",", " ").split()]
