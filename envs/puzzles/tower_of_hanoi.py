@@ -13,10 +13,11 @@ from ..drawing import Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .bare import bare
 
 _PEGS = "ABC"
 # What may stand between pegs, as in "A->C, A to B".
-_SEPARATORS = str.maketrans("", "", " \t,;->")
+_SEPARATORS = str.maketrans("", "", " \t\n,;->\u2192[]")
 
 
 class Disks(NamedTuple):
@@ -70,7 +71,7 @@ class TowerOfHanoi(Question):
         return Task(
             f"Tower of Hanoi with disks 1 (smallest) to {disks}; each peg is listed from bottom to top.\n{states}\n"
             "A move takes the top disk of a peg to another peg, never onto a smaller disk. "
-            f'Answer with at most {most} moves on one line, such as "AC BA" (A to C, then B to A).',
+            f'Answer with at most {most} moves on one line, such as "AC CA" (A to C, then C to A).',
             None,
             content=states,
             data=Disks(start, goal, most),
@@ -78,7 +79,7 @@ class TowerOfHanoi(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         start, goal, most = task.data
-        moves = answer.upper().replace("TO", "").translate(_SEPARATORS)
+        moves = bare(answer).upper().replace("TO", "").translate(_SEPARATORS)
         if not moves or len(moves) % 2 or moves.strip(_PEGS):
             return rejected('The answer must consist of moves such as "AC BA", each from one peg to another.')
         if len(moves) // 2 > most:

@@ -79,7 +79,7 @@ def test_the_prompt_lists_the_disks_of_each_peg_from_the_bottom():
 def test_any_plan_that_is_short_enough_is_right_in_any_spelling():
     # Disk 2 goes to C before disk 1.
     assert FAMILY.verify(SPREAD, "AC BC").success
-    for answer in ("A->C, B->C", "ac bc", "A to C; B to C", "ACBC", "AC BA AC"):
+    for answer in ("A->C, B->C", "ac bc", "A to C; B to C", "ACBC", "AC BA AC", "A \u2192 C, B \u2192 C", "[AC, BC]"):
         assert FAMILY.verify(SPREAD, answer).success, answer
 
 
@@ -123,3 +123,11 @@ def test_each_step_moves_the_disk_it_names():
 def test_pictures_show_both_arrangements_side_by_side():
     pytest.importorskip("PIL")
     assert FAMILY.draw(SPREAD).shape == (4 * 40 + 1, 7 * 40 + 1, 3)
+
+
+def test_the_example_of_the_prompt_is_never_the_answer():
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        made = FAMILY.generate(rng, {"disks": 3, "slack": 8})
+        assert 'such as "AC CA"' in made.prompt
+        assert not FAMILY.verify(made, "AC CA").success
