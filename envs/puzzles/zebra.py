@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .bare import bare
 from .zebra_clues import KINDS, RELATIONS, Clue, apply, draw_clues, narrow, places, rule_of
 
 # Attribute, how a clue speaks of the person with one of its values, and values to choose from.
@@ -24,6 +26,9 @@ ATTRIBUTES = (
     ("fruit", "the {} lover", "apple pear cherry plum banana grape melon peach"),
     ("instrument", "the {} teacher", "piano violin flute drum harp guitar trumpet cello"),
 )
+
+_LINES = str.maketrans("\r\n", ";;")
+_NUMBER = re.compile(r"^ *(?:house )? *[1-5] *[:.)]")
 
 
 class Zebra(Question):
@@ -48,7 +53,8 @@ class Zebra(Question):
         says; the order of the words for a house does not matter.
 
     Reward:
-        1 for the solution, 0 otherwise.
+        1 for the solution, 0 otherwise. The values of two attributes in any order are right for three houses in one of
+        36 cases by chance.
 
     Termination:
         After the first answer.
@@ -65,6 +71,7 @@ class Zebra(Question):
             IntAxis("spare", 0, 3, harder="down"),
         ]
     )
+    chance = 0.03
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         houses, attributes = params["houses"], params["attributes"]
@@ -97,7 +104,7 @@ class Zebra(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         values = task.data[0]
-        given = [sorted(house.lower().split()) for house in answer.split(",")]
+        given = _houses(answer)
         if len(given) != len(values[0]) or any(len(house) != len(values) for house in given):
             form = f"{len(values[0])} houses separated by commas, each {len(values)} words separated by spaces"
             return rejected(f"The answer must be {form}.")
@@ -114,6 +121,14 @@ class Zebra(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         return [*_deduction(*task.data), self.oracle(task)]
+
+
+def _houses(answer: str) -> list[list[str]]:
+    """The words for each house, in alphabetical order. A house may have its number before it, as in "1: Anna red"; and
+    where semicolons or line ends part the houses, commas may part the words."""
+    text = bare(answer).lower().translate(_LINES).strip(" ;[]()")
+    parts = text.replace(",", " ").split(";") if ";" in text else text.split(",")
+    return [sorted(_NUMBER.sub("", part).split()) for part in parts]
 
 
 def _person(attribute: int, value: int, values: list[list[str]], phrases: list[str]) -> str:

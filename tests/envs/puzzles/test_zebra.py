@@ -131,11 +131,20 @@ def test_forms_of_the_right_answer_and_answers_near_it():
     (a, b), (c, d), (e, f) = houses
     for right in (f"{a} {b}, {c} {d}, {e} {f}", f"{b} {a},{c} {d},{f} {e}", f"{a.upper()} {b}, {c} {d}, {e} {f}"):
         assert env.verify(task, right).success
+    for right in (
+        f"1: {a} {b}, 2: {c} {d}, 3: {e} {f}",
+        f"House 1: {a}, {b}; House 2: {d}, {c}; House 3: {e}, {f}",
+        f"1. {a}, {b}\n2. {c}, {d}\n3. {e}, {f}\n",
+        f"[{a} {b}, {c} {d}, {e} {f}]",
+    ):
+        assert env.verify(task, right).success, right
     near = [f"{c} {d}, {a} {b}, {e} {f}", f"{a} {d}, {c} {b}, {e} {f}", f"{a} {b}, {c} {d}, {e} {e}"]
     form = [
         f"{a} {b}, {c} {d}",
         f"{a} {b} {c} {d} {e} {f}",
         f"{a}, {c}, {e}",
+        f"{a}, {b}, {c}, {d}, {e}, {f}",
+        f"{a} {b}; {c} {d}, {e} {f}",
         "",
         task.prompt,
         "," * 4000,
