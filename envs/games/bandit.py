@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import unknown_name
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
+from ..puzzles.bare import bare
 from ..registration import register
 
 PAYS = ("regret", "sampled", "imitation")
@@ -153,7 +154,7 @@ class Bandit(Game):
         )
 
     def act(self, state: Pulls, action: str) -> Transition:
-        match = _ARM.fullmatch(action)
+        match = _ARM.fullmatch(bare(action))
         count = len(state.counts)
         arm = int(match[1]) - 1 if match else count
         if arm >= count:

@@ -14,6 +14,7 @@ import numpy as np
 from ..drawing import PAPER, Cell, board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
+from ..puzzles.bare import bare
 from ..registration import register
 
 SIZE = 4
@@ -59,7 +60,8 @@ class Game2048(Game):
         Text with one of left, right, up and down, read as ``answer_format`` says.
 
     Reward:
-        1 when a tile reaches the goal, 0 otherwise. Moves drawn by chance succeed in up to 0.2 of the easier games.
+        1 when a tile reaches the goal, 0 otherwise. Moves drawn by chance succeed in up to 0.2 of the easier games,
+        and left, down, right, up in turn, whatever the board, in up to 0.42.
 
     Termination:
         When the goal is reached, or no move changes the board. Truncated after the last move. A move that does not
@@ -73,7 +75,7 @@ class Game2048(Game):
     param_space = ParamSpace(
         [ChoiceAxis("goal", (16, 32, 64, 128, 256)), FloatAxis("spare", 0.0, _MOST_SPARE, harder="down")]
     )
-    chance = 0.2
+    chance = 0.42
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Sliding:
         goal, tile = params["goal"].bit_length() - 1, params["goal"]
@@ -107,13 +109,14 @@ class Game2048(Game):
         )
 
     def act(self, state: Sliding, action: str) -> Transition:
-        move = MOVES.get(action.lower()) if len(action) < 9 else None
+        name = bare(action).lower().removeprefix("move ")
+        move = MOVES.get(name)
         if move is None:
             error = "Answer with left, right, up or down."
             return Transition(state, progress=_progress(state.rows, state.goal), action_error=error)
         rows = move(state.rows)
         if rows == state.rows:
-            error = f"Nothing moves {action.lower()}; choose another way."
+            error = f"Nothing moves {name}; choose another way."
             return Transition(state, progress=_progress(rows, state.goal), action_error=error)
         won = max(map(max, rows)) >= state.goal
         if not won:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
+from ..puzzles.bare import bare
 from ..registration import register
 from .words import WORDS
 
@@ -57,7 +58,7 @@ class Hangman(Game):
 
     Reward:
         1 when the whole word is shown or guessed, 0 otherwise. Of the easiest words, letters in random order find 0.02
-        by chance, and letters in the order of their frequency, whatever the answers, a sixth.
+        by chance, and letters in the order of their frequency, whatever the answers, 0.17.
 
     Termination:
         When the word is found, or with the last miss. A letter tried before, or an answer that cannot be read, uses up
@@ -68,6 +69,7 @@ class Hangman(Game):
     """
 
     param_space = ParamSpace([IntAxis("length", 4, 8), IntAxis("lives", 5, 7, harder="down")])
+    chance = 0.17
     max_turns = 30
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Hanging:
@@ -96,7 +98,7 @@ class Hangman(Game):
         )
 
     def act(self, state: Hanging, action: str) -> Transition:
-        said = action[:32].lower()
+        said = bare(action)[:32].replace(" ", "").lower()
         if len(said) not in (1, len(state.secret)) or not all([letter in _LETTERS for letter in said]):
             error = f"Answer with one letter from a to z, or with a word of {len(state.secret)} letters."
         elif said in state.tried or said in state.wrong:

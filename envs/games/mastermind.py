@@ -11,6 +11,7 @@ import numpy as np
 from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
+from ..puzzles.bare import bare
 from ..registration import register
 
 LETTERS = "ABCDEFGH"
@@ -94,9 +95,9 @@ class Mastermind(Game):
         return f"{guess}: {exact} exact, {near} near."
 
     def act(self, state: Codebreaking, action: str) -> Transition:
-        guess = action[:64].replace(" ", "").upper()
+        guess = bare(action).replace(" ", "").upper()
         pegs = len(state.secret)
-        if len(guess) != pegs or len(action) > 64 or not set(guess) <= set(LETTERS[: state.colours]):
+        if len(guess) != pegs or not set(guess) <= set(LETTERS[: state.colours]):
             error = f"A guess is exactly {pegs} letters from A to {LETTERS[state.colours - 1]}."
             return Transition(state, progress=_progress(state), action_error=error)
         exact, near = marks(state.secret, guess)

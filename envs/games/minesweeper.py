@@ -12,9 +12,11 @@ import numpy as np
 from ..drawing import INK, Cell, board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
+from ..puzzles.bare import bare
 from ..registration import register
 
-_CELL = re.compile(r"\s*([0-9]{1,2})\s+([0-9]{1,2})\s*")
+# What may stand around two numbers, as in "(3, 5), (4, 1)" and "row 3 column 5".
+_WORDS = re.compile(r"\b(?:row|column|col|and|open)\b|[(),;\[\]\s]+", re.IGNORECASE)
 _INKS = (INK, "#0000c8", "#007a00", "#c80000", "#000078", "#780000", "#007878", "#000000", "#606060")
 
 
@@ -236,16 +238,10 @@ def _bits(cells: int) -> list[int]:
 
 def _cells(action: str, size: int) -> list[int] | None:
     """The cells that an action names, or None where it is not a list of cells of the board."""
-    if len(action) > 12 * size**2:
+    numbers = _WORDS.sub(" ", bare(action)).split()
+    if not numbers or len(numbers) % 2 or not set(numbers) <= set(map(str, range(1, size + 1))):
         return None
-    cells = []
-    for part in action.split(","):
-        match = _CELL.fullmatch(part)
-        y, x = (int(match[1]), int(match[2])) if match else (0, 0)
-        if not (1 <= y <= size and 1 <= x <= size):
-            return None
-        cells.append((y - 1) * size + x - 1)
-    return cells
+    return [(int(y) - 1) * size + int(x) - 1 for y, x in zip(numbers[::2], numbers[1::2])]
 
 
 def _closed(state: Field, opened: int) -> int:

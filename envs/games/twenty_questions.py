@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
+from ..puzzles.bare import bare
 from ..registration import register
 
 _NAMES = """
@@ -18,6 +20,8 @@ bottle button candle card comb crown door fan flute frame globe harp hat jar jug
 purse puzzle rake ruler shelf sled stool sword tile torch trunk whistle wheel yoyo
 """
 NAMES = tuple(_NAMES.split())
+# As in "Is it red?" and "the lamp".
+_ASKED = re.compile(r"^(?:is (?:it|the item) )?(?:an? |the )?")
 # The first three alone tell 48 items apart.
 PROPERTIES = (
     ("red", "blue", "green", "white"),
@@ -113,7 +117,7 @@ class TwentyQuestions(Game):
         )
 
     def act(self, state: Asking, action: str) -> Transition:
-        word = action[:40].strip(" .?!").lower()
+        word = _ASKED.sub("", bare(action).lower().strip(" .?!"))
         if word in state.having:
             has = state.having[word] >> state.secret & 1
             left = state.left & (state.having[word] if has else ~state.having[word])

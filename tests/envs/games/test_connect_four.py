@@ -175,7 +175,7 @@ def test_mistakes_are_random_columns():
         assert observation.splitlines()[2].startswith("O") is stopped
 
 
-@pytest.mark.parametrize("action", ["0", "8", "11", "1 2", "x", "-1", "1.", "\u0661", "1" * 4000])
+@pytest.mark.parametrize("action", ["0", "8", "11", "1 2", "x", "-1", "1.0", "row 1", "\u0661", "1" * 4000])
 def test_what_is_no_column_is_refused_and_uses_up_a_move(action: str):
     env = at(OPEN_TWO)
     before = env.here()

@@ -42,6 +42,14 @@ def test_opening_several_cells_and_winning():
     assert (reward, done, info["is_success"], info["progress"]) == (1.0, True, True, 1.0)
 
 
+@pytest.mark.parametrize(
+    "action", ["(1, 5), (2, 1)", "1,5; 2,1", "[[1, 5], [2, 1]]", "Row 1, column 5 and row 2 column 1"]
+)
+def test_cells_are_read_in_other_spellings(action: str):
+    env, other = by_hand(), by_hand()
+    assert env.step(action) == other.step("1 5, 2 1")
+
+
 def test_opening_a_mine_loses_whatever_was_opened_before():
     env = by_hand()
     observation, reward, done, truncated, info = env.step("1 5, 2 1, 1 1, 1 2, 1 3")
@@ -58,7 +66,7 @@ def test_opening_a_cell_without_mines_around_opens_its_neighbours():
 
 
 @pytest.mark.parametrize(
-    "action", ["", "0 1", "1 6", "3", "1 1 1", "1,1", "a b", "1 1;2 2", "-1 2", "1 5, 9 9", "1 1," * 1000]
+    "action", ["", "0 1", "1 6", "3", "1 1 1", "a b", "1.1", "-1 2", "1 5, 9 9", "01 1", "\u0661 1", "11", "9" * 4000]
 )
 def test_what_names_no_cells_is_refused_and_opens_nothing(action: str):
     env = by_hand()

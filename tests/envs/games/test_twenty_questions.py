@@ -51,7 +51,10 @@ def test_questions_run_out():
     assert (reward, done, truncated, info["is_success"]) == (0.0, False, True, False)
 
 
-@pytest.mark.parametrize("word", ["", "green", "red blue", "lamp box", "r", "is it red", "red" * 1000, "0"])
+@pytest.mark.parametrize(
+    "word",
+    ["", "green", "red blue", "lamp box", "r", "is red", "is it not red", "red or blue", "red" * 1000, "0"],
+)
 def test_a_word_of_neither_kind_uses_up_a_turn(word: str):
     env = small()
     *_, info = env.step(word)
