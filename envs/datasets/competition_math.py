@@ -91,9 +91,13 @@ class MATH(DatasetQuestion):
             return verdict
         # A unit, or percent, that the question asks for may stand on one side only.
         asked = asked_units(task.data.question)
-        amount = read_amount(answer, asked)
-        if amount is not None and amount == read_amount(task.reference, asked):
-            return CORRECT
+        amounts = read_amount(answer, asked), read_amount(task.reference, asked)
+        if any(amount is not None for amount in amounts):
+            given, gold = (
+                text if amount is None else str(amount) for text, amount in zip((answer, task.reference), amounts)
+            )
+            if verify("math", given, gold).success:
+                return CORRECT
         try:
             bare = isinstance(read(task.reference), Quantity) and not isinstance(read(answer), Quantity)
         except (Malformed, RecursionError):

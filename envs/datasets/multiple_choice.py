@@ -77,9 +77,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         right, order = int(item.answer), list(range(len(item.options)))
         if not any(map(_ABOUT_OTHERS.search, item.options)):
-            shuffled = rng.permutation(len(order)).tolist()
-            wrong = [place for place in shuffled if place != right][: params["options"] - 1]
-            order = [place for place in shuffled if place == right or place in wrong]
+            order = [place for place in rng.permutation(len(order)).tolist() if place != right][: params["options"] - 1]
+            order.insert(int(rng.integers(len(order) + 1)), right)
             if not self.shuffle:
                 order.sort()
         options = [item.options[place] for place in order]

@@ -71,7 +71,7 @@ def read_source(
 
 def from_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
     """The records of a hub data set, or of a local folder that ``datasets.load_dataset`` takes, one part of it."""
-    datasets = _library(f"the hub data set {name}")
+    datasets = _library(f"{name!r}, which is no file or folder here and so a data set of the hub,")
     try:
         if part is None:
             part = _only_part(name, list(datasets.get_dataset_split_names(name, config)))
