@@ -4,71 +4,31 @@ from palaestra.envs import sandbox
 
 result = sandbox.run("print(6 * 7)")                                    # result.stdout == "42\\n"
 sandbox.run("while True: pass", limits=sandbox.Limits(seconds=0.5))     # result.reason == "time"
+    tests = [sandbox.CallTest("double", [4], 8, public=True), sandbox.CallTest("double", ["ab"], "abab")]
+    sandbox.run_tests("def double(x): return x + x", tests)                 # .fraction, .success, .feedback
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-
-from ...registry import Registry
+from .judge import CallTest, Judgement, StdioTest, run_tests
 from .pool import Pool
 from .protocol import Call, Job, Limits, Result, Sandbox, Value
+from .running import BACKENDS, pool, run, submit
 
-BACKENDS: Registry[type[Sandbox]] = Registry("sandbox backend", group="palaestra.sandboxes")
-BACKENDS.add("local", f"{__name__}.local:LocalSandbox")
-BACKENDS.add("unsafe-subprocess", f"{__name__}.unsafe:UnsafeSubprocess")
-
-
-@functools.cache
-def pool(backend: str = "local") -> Pool:
-    """This process's pool of sandboxes of one backend, with a sandbox for each core.
-
-    Raises:
-        InputError: there is no such backend.
-    """
-    return Pool(BACKENDS[backend])
-
-
-def run(
-    program: str,
-    stdin: str = "",
-    files: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
-    *,
-    calls: Sequence[Call] = (),
-    backend: str = "local",
-) -> Result:
-    """Run a Python program.
-
-    Args:
-        program: its text; runs as a script named program.py, in an empty folder.
-        stdin: its standard input.
-        files: text files beside it, by name.
-        limits: what it may use.
-        calls: functions of it to call when it has run, each in a process of its own.
-        backend: a name in `BACKENDS`.
-
-    Raises:
-        InputError: there is no such backend, or this machine cannot provide it.
-        TypeError: an argument of a call is no plain data (None, bool, int, float, complex, str, bytes, list, tuple,
-            set, frozenset, dict).
-    """
-    return submit(program, stdin, files, limits, calls=calls, backend=backend).result()
-
-
-def submit(
-    program: str,
-    stdin: str = "",
-    files: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
-    *,
-    calls: Sequence[Call] = (),
-    backend: str = "local",
-) -> Future[Result]:
-    """As `run`, without waiting; ``await asyncio.wrap_future(submit(...))`` waits in a coroutine."""
-    return pool(backend).submit(Job(program, stdin, files or {}, tuple(calls)), limits or Limits())
-
-
-__all__ = ["BACKENDS", "Call", "Job", "Limits", "Pool", "Result", "Sandbox", "Value", "pool", "run", "submit"]
+__all__ = [
+    "BACKENDS",
+    "Call",
+    "CallTest",
+    "Job",
+    "Judgement",
+    "Limits",
+    "Pool",
+    "Result",
+    "Sandbox",
+    "StdioTest",
+    "Value",
+    "pool",
+    "run",
+    "run_tests",
+    "submit",
+]

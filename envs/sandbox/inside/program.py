@@ -162,27 +162,34 @@ def tell(values: int, line: dict[str, object]) -> None:
 
 
 def plain(value: object) -> object:
-    """``value`` as JSON that `restored` turns back: a list stays one, everything else is tagged by its type's name.
+    """``value`` as JSON that `restored` turns back: a list stays one, everything else is tagged by its type's name. Of
+    what is derived from a plain type, the plain value counts; arrays and scalars of numpy are lists and numbers.
 
     Raises:
         TypeError: it is, or holds, something else than plain data.
     """
-    kind = type(value)
-    if value is None or kind in (bool, int, str):
+    if value is None or isinstance(value, bool):
         return value
-    if kind is float:
-        return {"float": repr(value)}
-    if kind is list:
-        return [plain(item) for item in value]  # type: ignore[attr-defined]
-    if kind in (tuple, set, frozenset):
-        return {kind.__name__: [plain(item) for item in value]}  # type: ignore[attr-defined]
-    if kind is dict:
-        return {"dict": [[plain(key), plain(item)] for key, item in value.items()]}  # type: ignore[attr-defined]
-    if kind is bytes:
-        return {"bytes": value.hex()}  # type: ignore[attr-defined]
-    if kind is complex:
-        return {"complex": [repr(value.real), repr(value.imag)]}  # type: ignore[attr-defined]
-    raise TypeError(f"{kind.__name__} is no plain data")
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float):
+        return {"float": float.__repr__(value)}
+    if isinstance(value, list):
+        return [plain(item) for item in list.__iter__(value)]
+    if isinstance(value, dict):
+        return {"dict": [[plain(key), plain(item)] for key, item in dict.items(value)]}
+    for kind in (tuple, set, frozenset):
+        if isinstance(value, kind):
+            return {kind.__name__: [plain(item) for item in kind.__iter__(value)]}
+    if isinstance(value, (bytes, bytearray)):
+        return {"bytes": bytes(value).hex()}
+    if isinstance(value, complex):
+        return {"complex": [repr(value.real), repr(value.imag)]}
+    if type(value).__module__ == "numpy":
+        return plain(value.tolist())  # type: ignore[attr-defined]
+    raise TypeError(f"{type(value).__name__} is no plain data")
 
 
 def restored(data: object) -> object:
