@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
 from .precedence import joined, long_product, operations_of
+from .spelling import NumberQuestion
 
 
-class Arithmetic(Question):
+class Arithmetic(NumberQuestion):
     """Compute an expression of whole numbers.
 
     Description:
@@ -30,7 +31,8 @@ class Arithmetic(Question):
         Text with one integer, read as ``answer_format`` says.
 
     Reward:
-        1 for the exact value, 0 otherwise.
+        1 for the exact value, 0 otherwise. On the easiest tasks, sums of two digits, the commonest value, 11, is right
+        by chance in 0.11 of them.
 
     Termination:
         After the first answer.
@@ -43,6 +45,7 @@ class Arithmetic(Question):
         [IntAxis("terms", 2, 6), IntAxis("digits", 1, 6), ChoiceAxis("operations", ("+", "+-", "+-*"))]
     )
     verifier = "integer"
+    chance = 0.11
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         terms, digits, operations = params["terms"], params["digits"], params["operations"]

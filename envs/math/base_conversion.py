@@ -11,9 +11,11 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .spelling import bare, plain
 
 _DIGITS = "0123456789ABCDEF"
-_NUMBER = re.compile(r"[0-9A-Fa-f]{1,200}")
+# The digits, and perhaps the base.
+_NUMBER = re.compile(r"\(?([0-9A-Fa-f]{1,200})\)?(?:_\{?([0-9]{1,2})\}?| \(?(?:in )?base ([0-9]{1,2})\)?)?")
 
 
 class BaseConversion(Question):
@@ -30,8 +32,9 @@ class BaseConversion(Question):
         Text such as ``Write the base 2 number 101101 in base 10. ...``
 
     Actions:
-        Text with the digits of the number, ``45`` or ``2D``; small letters and leading zeros do not matter, prefixes
-        such as 0x are refused. Read as ``answer_format`` says.
+        Text with the digits of the number, ``45`` or ``2D``; small letters and leading zeros do not matter, and the
+        base may stand behind them (``2D_16``, ``2D (base 16)``); prefixes such as 0x are refused. Read as
+        ``answer_format`` says.
 
     Reward:
         1 for the right digits, 0 otherwise.
@@ -70,11 +73,12 @@ class BaseConversion(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         """Whether ``answer`` has the digits of the reference, leading zeros and small letters allowed."""
         base = task.data[2]
-        text = answer.strip().upper()
-        if not _NUMBER.fullmatch(text) or max(map(_DIGITS.index, text)) >= base:
+        written = _NUMBER.fullmatch(bare(plain(answer)))
+        digits, named = (written[1].upper(), written[2] or written[3]) if written else ("", None)
+        if named not in (None, str(base)) or not digits or max(map(_DIGITS.index, digits)) >= base:
             last = _DIGITS[base - 1]
             return Verdict(0.0, False, feedback=f"The answer must be digits from 0 to {last} only.", malformed=True)
-        right = text.lstrip("0") == task.reference
+        right = digits.lstrip("0") == task.reference
         return Verdict(float(right), right, feedback="Correct." if right else "The answer is not correct.")
 
     def solver_cost(self, episode: Task) -> float:

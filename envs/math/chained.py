@@ -58,7 +58,7 @@ class Chained(Question):
 
     Reward:
         1 for the right last answer, 0 otherwise. Where there is only one question, which may be a linear equation with
-        few solutions, a constant is right in a twentieth of the easiest tasks by chance.
+        few solutions or a sum of two digits, a constant is right in 0.06 of the easiest tasks by chance.
 
     Termination:
         After the first answer.
@@ -70,7 +70,7 @@ class Chained(Question):
 
     param_space = ParamSpace([IntAxis("horizon", 1, 8), FloatAxis("level", 0.0, 1.0)])
     max_observation = 16_384
-    chance = 0.05
+    chance = 0.06
 
     def __init__(self, *, families: Sequence[str] = FAMILIES, **kwargs: Any):
         super().__init__(**kwargs)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..param_space import IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
+from .spelling import NumberQuestion
 
 _NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gina", "Hugo", "Ida", "Jack", "Kim", "Lea")
 _GROUPS = ("teachers", "parents", "pupils")
@@ -22,7 +23,7 @@ LEAST = 100
 Counted = tuple[str, int, list[str], tuple[Any, ...]]
 
 
-class Counting(Question):
+class Counting(NumberQuestion):
     """Count the ways to do something under conditions.
 
     Description:

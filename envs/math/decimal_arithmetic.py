@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
 from .precedence import joined, operations_of
+from .spelling import NumberQuestion
 
 
-class DecimalArithmetic(Question):
+class DecimalArithmetic(NumberQuestion):
     """Compute an expression of decimals.
 
     Description:

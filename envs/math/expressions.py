@@ -7,11 +7,16 @@ answers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 Expression: TypeAlias = "Fraction | str | tuple[Any, ...]"
+
+MAX_LENGTH = 2_000
+# "xcos(2x)" is a product, and no name of a function.
+_TOUCHING = re.compile(r"x(?=(?:sin|cos|tan|sec|ln|exp)\b)")
 
 
 class Unreadable(ValueError):
@@ -22,8 +27,10 @@ def read_value(answer: str) -> Any:
     """The value that ``answer`` writes, in the classes of the verifier's grammar.
 
     Raises:
-        Unreadable: the text is outside the grammar.
+        Unreadable: the text is outside the grammar, or too long.
     """
+    if len(answer) > MAX_LENGTH:
+        raise Unreadable(f"The answer is longer than {MAX_LENGTH:,} characters.")
     # The grammar is slow to load, and most programs never read an expression.
     from ...rewards.verifiers.mathematics.grammar import read
     from ...rewards.verifiers.mathematics.tree import Malformed
@@ -42,7 +49,7 @@ def read_expression(answer: str) -> Expression:
     Raises:
         Unreadable: the text is outside the grammar, or is no single expression.
     """
-    value = read_value(answer)
+    value = read_value(_TOUCHING.sub("x*", answer))
     sides = getattr(value, "sides", ())
     if len(sides) == 2 and value.operators == ("=",) and str(getattr(sides[0], "name", "")).endswith("(x)"):
         value = sides[1]

@@ -10,12 +10,13 @@ import numpy as np
 
 from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
 from .precedence import joined, operations_of
+from .spelling import NumberQuestion, number_in
 
 
-class FractionArithmetic(Question):
+class FractionArithmetic(NumberQuestion):
     """Compute an expression of fractions.
 
     Description:
@@ -72,7 +73,7 @@ class FractionArithmetic(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         verdict = super().verify(task, answer)
-        if verdict.success and task.data[2] and "".join(answer.split()).lstrip("+") != task.reference:
+        if verdict.success and task.data[2] and "".join(number_in(answer).split()).lstrip("+") != task.reference:
             return Verdict(0.0, False, feedback="The value is right, but it is not a fraction p/q in lowest terms.")
         return verdict
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
+from .spelling import NumberQuestion
 
 
-class GcdLcm(Question):
+class GcdLcm(NumberQuestion):
     """Find a greatest common divisor or a least common multiple.
 
     Description:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -16,8 +17,11 @@ from ..question import Question, Task
 from ..registration import register
 from .expressions import Unreadable, read_value
 from .polynomials import product_of, signed, text
+from .spelling import bare
 
 MAX_ENDS = 20
+# A point as the question writes it, which braces only group where the rest is LaTeX.
+_POINT = re.compile(r"(^|[U\u222a] ?|cup ?)\{([-+0-9./, ]+)\}")
 _SIGNS = ("<", "<=", ">", ">=")
 
 # An inequality, reduced to a sign: its text, the roots with their multiplicities (negative where the root is not in the
@@ -80,7 +84,8 @@ class Inequality(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            given, gold = read_value(answer), read_value(task.reference)
+            given = read_value(_POINT.sub(r"\1\\{\2\\}", bare(answer, equated=False).replace("$", " ")))
+            gold = read_value(task.reference)
             ends: set[Fraction] = set()
             _gather(given, ends)
             _gather(gold, ends)

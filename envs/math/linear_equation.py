@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
+from .spelling import NumberQuestion
 
 
-class LinearEquation(Question):
+class LinearEquation(NumberQuestion):
     """Solve a linear equation for x.
 
     Description:
@@ -31,7 +32,7 @@ class LinearEquation(Question):
 
     Reward:
         1 for the exact solution, 0 otherwise. On the easiest tasks, whose solutions lie in -5 to 5, a constant is right
-        in a tenth of them by chance.
+        in 0.115 of them by chance.
 
     Termination:
         After the first answer.
@@ -48,7 +49,7 @@ class LinearEquation(Question):
         ]
     )
     verifier = "number"
-    chance = 0.1
+    chance = 0.115
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, both, fraction = params["size"], params["sides"] == "both", params["solution"] == "fraction"

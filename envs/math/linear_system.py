@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
-from ...rewards.verifiers.number import parse_number
-from ...rewards.verifiers.sequence import ListError, split_elements
+from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from .expressions import written
 from .polynomials import signed
+from .spelling import in_order
 
 NAMES = "xyzw"
 
@@ -82,22 +82,11 @@ class LinearSystem(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         names = NAMES[: len(task.reference)]
-        form = f"The answer must be {len(names)} numbers, such as {', '.join('1234'[: len(names)])}."
-        try:
-            parts = split_elements(answer)
-        except ListError:
-            parts = []
-        if len(parts) != len(names):
-            return Verdict(0.0, False, feedback=form, malformed=True)
-        pairs = [part.partition("=") for part in parts]
-        if all(equals for _, equals, _ in pairs):
-            named = {name.strip(): value for name, _, value in pairs}
-            parts = [named.get(name, "") for name in names]
-        values = list(map(parse_number, parts))
-        if None in values:
-            return Verdict(0.0, False, feedback=form, malformed=True)
-        right = values == list(map(Fraction, task.reference))
-        return Verdict(float(right), right, feedback="Correct." if right else "The answer is not the solution.")
+        values = in_order(answer, names)
+        if values is None:
+            example = ", ".join("1234"[: len(names)])
+            return rejected(f"The answer must be {len(names)} numbers, such as {example}.")
+        return CORRECT if values == list(map(Fraction, task.reference)) else WRONG
 
     def solution_steps(self, task: Task) -> list[str]:
         """Equations with fewer and fewer unknowns, then the unknowns one by one, the last first."""

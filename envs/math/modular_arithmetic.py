@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
 from .precedence import joined, operations_of
+from .spelling import NumberQuestion, number_in
 
 # An operand: its text, its residue, and the base and exponent of a power (an exponent of -1 is the inverse).
 Operand = tuple[str, int, int, int]
 
 
-class ModularArithmetic(Question):
+class ModularArithmetic(NumberQuestion):
     """Compute an expression modulo n.
 
     Description:
@@ -76,6 +78,13 @@ class ModularArithmetic(Question):
         if "inv" in expression:
             prompt += f" inv(a) is the number from 1 to {n - 1} with a * inv(a) = 1 modulo {n}."
         return Task(prompt, answer, content=expression, data=(operands, operators, n))
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        # The modulus may stand behind the residue.
+        text, n = number_in(answer), task.data[2]
+        for modulus in (f"(mod {n})", f"mod {n}", f"\\pmod{{{n}}}"):
+            text = text.removesuffix(modulus).rstrip()
+        return super().verify(task, text or answer)
 
     def solver_cost(self, episode: Task) -> float:
         """The length of the solution written out."""

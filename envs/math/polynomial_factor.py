@@ -13,6 +13,7 @@ from ..question import Question, Task
 from ..registration import register
 from .expressions import Unreadable
 from .polynomials import Polynomial, divided, irreducible, product_of, read_product, signed, text
+from .spelling import bare
 
 
 class PolynomialFactor(Question):
@@ -67,7 +68,7 @@ class PolynomialFactor(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            number, factors = read_product(answer)
+            number, factors = read_product(bare(answer))
         except Unreadable as error:
             return Verdict(0.0, False, feedback=str(error), malformed=True)
         degree = sum((len(factor) - 1) * power for factor, power in factors)

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ...rewards import Verdict, verify
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from .polynomials import Polynomial, divided, irreducible, product_of, signed, text
+from .spelling import numbers_in
 
-_NAME = re.compile(r"x[ \t]*=")
+_NAME = re.compile(r"(?:x(?:_?[0-9]|_\{[0-9]\})?)?")
 
 
 class PolynomialRoots(Question):
@@ -81,7 +83,10 @@ class PolynomialRoots(Question):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        return verify("list", _NAME.sub("", answer), task.reference, element="number", ordered=False)
+        found = numbers_in(answer)
+        if found is None or not all(_NAME.fullmatch(name) for name, _ in found):
+            return rejected("The answer must be a list of numbers such as -2, 1/3, 1/3.")
+        return CORRECT if sorted(value for _, value in found) == list(map(Fraction, task.reference)) else WRONG
 
     def solution_steps(self, task: Task) -> list[str]:
         """One root divided out a line."""

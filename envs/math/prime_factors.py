@@ -15,9 +15,12 @@ from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .spelling import bare
 
 _LARGEST = 500
 _POWER = re.compile(r"([0-9]{1,30})(?:\^([1-9][0-9]?|\{[1-9][0-9]?\}))?")
+# Powers in print.
+_RAISED = {ord(raised): f"^{power}" for power, raised in zip("23456", "\u00b2\u00b3\u2074\u2075\u2076")}
 # What is written for a product beside "*"; longer signs first.
 _TIMES = re.compile(r"\\cdot|\\times|[*,;x\u00d7\u00b7]")
 _MAX_FACTORS = 100
@@ -69,9 +72,11 @@ class PrimeFactors(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         """Whether ``answer`` names each prime of the number as often as it divides it."""
-        head, equals, body = answer.rpartition("=")
+        number, (head, equals, body) = str(task.data), bare(answer, equated=False).rpartition("=")
+        if body.strip() == number and equals:
+            head, body = body, head
         given = _factors(body)
-        if given is None or (equals and head.strip() != str(task.data)):
+        if given is None or (equals and head.strip() not in ("", number)):
             return Verdict(
                 0.0, False, feedback="The answer must be a product of primes such as 2^2 * 3 * 11.", malformed=True
             )
@@ -106,10 +111,11 @@ def _product(factors: list[int]) -> str:
 
 def _factors(text: str) -> Counter[int] | None:
     """The factors that ``text`` lists, with multiplicity, or None where it is no list of numbers and powers."""
-    parts = _TIMES.split(text.replace("**", "^").strip(" []()$."), maxsplit=_MAX_FACTORS)
+    text = text.translate(_RAISED).replace("**", "^").replace(")(", ")*(").strip(" []$.")
+    parts = _TIMES.split(text, maxsplit=_MAX_FACTORS)
     found: Counter[int] = Counter()
     for part in parts:
-        match = _POWER.fullmatch(part.strip())
+        match = _POWER.fullmatch(part.strip(" ()"))
         if match is None:
             return None
         found[int(match[1])] += int(match[2].strip("{}")) if match[2] else 1

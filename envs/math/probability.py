@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
+from .spelling import NumberQuestion
 
 # What an experiment gives: what is done, what the quantity is called, in how many equally likely ways it has each value
 # from 0 on, how these are computed from the value v, v - 1 = w and the number of draws less v, r, and how all of them.
@@ -20,7 +21,7 @@ Experiment = tuple[str, str, list[int], str, str]
 _SUITS = (("hearts", 13), ("black cards", 26), ("aces", 4), ("kings or queens", 8), ("face cards (J, Q, K)", 12))
 
 
-class Probability(Question):
+class Probability(NumberQuestion):
     """Find the exact probability of an event.
 
     Description:
@@ -42,7 +43,7 @@ class Probability(Question):
         Text with one exact number (``1/6``, ``6/36``, ``0.25``), read as ``answer_format`` says.
 
     Reward:
-        1 for the exact probability, 0 otherwise. The commonest one, 4/9, is right by chance in 0.025 of the easiest
+        1 for the exact probability, 0 otherwise. The commonest one, 4/9, is right by chance in 0.021 of the easiest
         tasks.
 
     Termination:
@@ -56,7 +57,7 @@ class Probability(Question):
         [IntAxis("draws", 2, 5), IntAxis("size", 8, 20), ChoiceAxis("event", ("exactly", "at least", "given"))]
     )
     verifier = "number"
-    chance = 0.025
+    chance = 0.021
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         chosen = _EXPERIMENTS[int(rng.random() * len(_EXPERIMENTS))]

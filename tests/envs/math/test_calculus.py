@@ -211,17 +211,20 @@ def test_what_has_no_form_is_refused(formula: str):
 
 
 def test_work_is_bounded_however_it_is_spread():
-    long = "+".join(f"sin({k}*x)" for k in range(1, 180))
-    for answer in [f"({long})*({long})", "*".join(["(1 + x + sin(x))"] * 150), "/".join(["(1+e^x)"] * 200), long * 2]:
+    long = "+".join(f"sin({k}*x)" for k in range(1, 90))
+    for answer in [f"({long})*({long})", "*".join(["(1 + x + sin(x))"] * 100), "/".join(["(1+e^x)"] * 200), long * 2]:
         functions = Functions()
         try:
-            functions.derivative(functions.read(read_expression(answer[:4096])))
+            functions.derivative(functions.read(read_expression(answer)))
         except Unreadable:
             continue
         assert functions._left >= 0
     with pytest.raises(Unreadable, match="large"):
         Functions().read(read_expression(f"({long})*({long})"))
     assert Functions().read(read_expression(f"x^{MAX_POWER}"))
+    assert read_expression("x" + " " * 1_999) == "x"
+    with pytest.raises(Unreadable, match="longer than 2,000"):
+        read_expression("x" + " " * 2_000)
 
 
 # The families.
@@ -309,6 +312,10 @@ def test_a_derivative_may_be_written_in_any_way():
         "e^{3x}(3x^2 + 2x) + 4 - 8 \\sin^2 x",
         "4cos(2x) + x exp(3x)(3x+2)",
         "F(x) = 2xe^{3x} + 3x^2e^{3x} + 4\\cos(2x)",
+        "dy/dx = x e^{3x}(2 + 3x) + 4cos(2x)",
+        "\\[ f'(x) = 2xe^{3x} + 3x^2e^{3x} + 4\\cos(2x) \\]",
+        "**The derivative is 2*x*e^(3*x) + 3*x^2*e^(3*x) + 4*cos(2*x).**",
+        "2xexp(3x) + 3x^2exp(3x) + 4cos(2x)",
         "$4\\cos^2(x) - 4\\sin^2(x) + (2x + 3x^2)e^{3x}$",
         "(2*x + 3*x^2)/e^(-3*x) + 4*(cos(x)^4 - sin(x)^4)",
     ]:
@@ -336,6 +343,8 @@ def test_an_antiderivative_may_be_written_in_any_way_with_any_constant():
         "\\sin(x^2) + 3\\ln|x| - \\cos^2 x + c",
         "F(x) = sin(x^2) + 3 ln(5x) + sin^2(x) - 17/3",
         "sin(x^2) + 3*ln(abs(x)) + sin(x)^2 + K",
+        "\\int f(x)\\,dx = \\sin(x^2) + 3\\ln|x| + \\sin^2(x) + C",
+        "Answer: sin(x^2) + 3ln(x) + sin(x)^2 + C.",
     ]:
         assert score(env, task, answer) == 1, answer
     for answer in [

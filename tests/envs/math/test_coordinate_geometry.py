@@ -127,11 +127,21 @@ def test_steps_are_equations_that_hold_and_end_in_the_answer(kind: str):
 def test_exact_numbers_and_points_in_any_usual_form():
     env = CoordinateGeometry()
     number, point = Task("", ["17/2"]), Task("", ["-3/2", "4"])
-    for answer in ("17/2", "8.5", " 34/4 ", "+8.50"):
+    for answer in ("17/2", "8.5", " 34/4 ", "+8.50", "A = 17/2", "The area is $\\frac{17}{2}$."):
         assert env.verify(number, answer).score == 1, answer
     for answer in ("8", "9", "-17/2", "17/2 square units", "(17/2, 0)", "17/2, 17/2", "9**9**9", "", "sqrt(2)"):
         assert env.verify(number, answer).score == 0, answer
     for answer in ("(-3/2, 4)", "-1.5, 4", "[-3/2, 4.0]", "( -6/4 , 8/2 )"):
         assert env.verify(point, answer).score == 1, answer
+    for answer in (
+        *("x = -3/2, y = 4", "y = 4, x = -3/2", "(x, y) = (-3/2, 4)", "M = (-3/2, 4)", "**(-1.5, 4)**."),
+        *(r"\left(-\frac{3}{2}, 4\right)", "The midpoint is $(-3/2, 4)$.", "x = \u22123/2 and y = 4"),
+    ):
+        assert env.verify(point, answer).score == 1, answer
+    for answer in ("-3/2", "(-3/2, 4, 0)", "x = -3/2, x = 4", "a = -3/2, b = 4", "(x, y)", "x = -3/2, 4", ""):
+        verdict = env.verify(point, answer)
+        assert verdict.malformed, answer
+        assert "point" in verdict.feedback
+    assert not env.verify(point, "x = 4, y = -3/2").malformed
     for answer in ("(4, -3/2)", "(3/2, 4)", "-3/2", "(-3/2, 4, 0)", "(-1, 4)", "-3/2 4", "", "(x, y)", "9**9**9, 1"):
         assert env.verify(point, answer).score == 0, answer

@@ -110,6 +110,11 @@ def test_a_set_may_be_written_in_any_way():
         "(-oo, -2] U [1, 1] U [3, 5] U (4, oo)",
         "$(-\\infty, -2] \\cup \\{1\\} \\cup [3, \\infty)$",
         "(-oo, -6/2) U [-3, -2] U {1, 3} U (3, inf)",
+        r"\left(-\infty, -2\right] \cup {1} \cup \left[\frac{6}{2}, \infty\right)",
+        r"{1} U (-\infty, -2] U [3, \infty)",
+        r"$x \le -2$ or $x = 1$ or $x \ge 3$",
+        "The solution is (-oo, -2] U {1} U [3, oo).",
+        "**Answer:** x <= -2 or x = 1 or x >= 3",
     ]:
         assert env.verify(task, answer).score == 1, answer
     for answer in [

@@ -88,10 +88,27 @@ def test_systems_without_a_single_solution_have_no_triangle():
     assert _triangle([(1, 1, 1, 6), (1, 1, 2, 9), (1, 2, 1, 8)]) is not None
 
 
+NATURAL = [
+    *("(x, y, z) = (1, -7/2, 4)", "x = 1, y = -7/2 and z = 4", "(x = 1, y = -7/2, z = 4)", "**1, -7/2, 4**."),
+    *(
+        r"$x = 1$, $y = -\frac{7}{2}$, $z = 4$",
+        "The solution is x = 1, y = \u22127/2, z = 4.",
+        "x = 1\ny = -7/2\nz = 4",
+    ),
+]
+
+
 def test_values_are_given_in_order_or_by_name():
     env = LinearSystem()
     task = Task("", ["1", "-7/2", "4"])
-    for answer in ["1, -7/2, 4", "(1, -3.5, 4)", "x = 1, y = -7/2, z = 4", "z=4; x=1; y=-14/4", "[1; -7/2; 4]"]:
+    for answer in [
+        "1, -7/2, 4",
+        "(1, -3.5, 4)",
+        "x = 1, y = -7/2, z = 4",
+        "z=4; x=1; y=-14/4",
+        "[1; -7/2; 4]",
+        *NATURAL,
+    ]:
         assert env.verify(task, answer).score == 1, answer
     for answer in ["-7/2, 1, 4", "x = -7/2, y = 1, z = 4", "1, 7/2, 4", "1, -7/2, 5", "1, -3, 4"]:
         verdict = env.verify(task, answer)

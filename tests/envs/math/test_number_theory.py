@@ -87,7 +87,10 @@ def test_another_number_of_the_same_residue_is_not_the_answer():
     task = env.here()
     n = task.data[2]
     assert env.verify(task, str(task.reference)).success
-    assert env.verify(task, f"+0{task.reference}").success
+    for right in ("+0{}", "{} (mod {})", "{} mod {}", r"$x \equiv {} \pmod{{{}}}$", "The answer is {}.", "x = {}"):
+        assert env.verify(task, right.format(task.reference, n)).success, right
+    assert env.verify(task, f"{task.reference} (mod {n + 1})").malformed
+    assert env.verify(task, f"(mod {n})").malformed
     for wrong in (str(task.reference + n), str(task.reference - n), str(task.reference + 1), task.prompt[:20], "9**9"):
         assert env.verify(task, wrong).score == 0, wrong
 
@@ -155,12 +158,39 @@ def test_both_ways_of_writing_a_number_agree_by_pythons_own_reading(direction: s
 def test_digits_of_either_case_count_and_prefixes_do_not():
     env = BaseConversion()
     task = Task("", "2D", data=(45, 2, 16))
-    for answer in ("2D", "2d", " 2D ", "002D"):
+    for answer in (
+        *(
+            "2D",
+            "2d",
+            " 2D ",
+            "002D",
+            "2D_16",
+            "2D_{16}",
+            "(2D)_{16}",
+            r"$\text{2D}_{16}$",
+            "2D (base 16)",
+            "2D in base 16",
+        ),
+        *("45 = 2D", "101101_2 = 2D_{16}", "**2D**.", "The number is 2D."),
+    ):
         assert env.verify(task, answer).success, answer
     for answer in ("45", "D2", "2E", "2"):
         assert env.verify(task, answer).score == 0, answer
         assert not env.verify(task, answer).malformed
-    for answer in ("0x2D", "2DH", "-2D", "2 D", "2G", "", "101101 base 2", "F" * 4000, "\u0662"):
+    for answer in (
+        "0x2D",
+        "2DH",
+        "-2D",
+        "2 D",
+        "2G",
+        "",
+        "2D_10",
+        "2D (base 2)",
+        "2D_",
+        "101101 base 2",
+        "F" * 4000,
+        "\u0662",
+    ):
         assert env.verify(task, answer).malformed, answer
     binary = Task("", "101", data=(5, 10, 2))
     assert env.verify(binary, "102").malformed
@@ -227,6 +257,12 @@ def test_a_factorisation_counts_in_any_order_and_notation():
         r"2^{3} \cdot 3^{2} \cdot 5",
         r"$2^3 \times 3^2 \times 5$",
         "2^3 \u00d7 3^2 \u00b7 5",
+        "2\u00b3 \u00d7 3\u00b2 \u00d7 5",
+        "(2^3)(3^2)(5)",
+        "(2^3) * (3^2) * 5",
+        "2^3 * 3^2 * 5 = 360",
+        "= 2^3 * 3^2 * 5",
+        "**The prime factorisation is 2^3 * 3^2 * 5.**",
     ):
         assert env.verify(task, answer).success, answer
     for answer in ("2^3 * 3^2", "2^2 * 3^2 * 5", "360", "8 * 9 * 5", "2^3 * 3^2 * 5 * 7", "1 * 2^3 * 3^2 * 5"):
@@ -239,6 +275,7 @@ def test_a_factorisation_counts_in_any_order_and_notation():
         "-2^3 * 3^2 * -5",
         "2^3 * 3^2 * 5 * 7^0",
         "72 = 2^3 * 3^2 * 5",
+        "2^3 * 3^2 * 5 = 72",
         "2^9^9 * 5",
         "9**9**9",
         "2^99999999999",

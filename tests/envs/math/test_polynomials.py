@@ -201,6 +201,8 @@ def test_an_expansion_must_be_the_sum_with_like_terms_collected():
         "x^2 + -1*x - 6",
         "\\boxed{x^2-x-6}",
         "P(x) = x^2 - x - 6",
+        "(x + 2)(x - 3) = x^2 - x - 6",
+        "The expanded form is $x^2 - x - 6$.",
         "x^2-x-6+0",
     ]:
         collected = "+0" not in answer
@@ -254,6 +256,7 @@ def test_only_the_complete_factorisation_is_right():
     right += ["-2(1 - x)(x - 1)(2x + 3)(x^2 + 1)", "2\\left(x-1\\right)^{2}(2x+3)(x^{2}+1)"]
     for answer in right:
         assert score(env, task, answer) == 1, answer
+    right += ["4x^5 - 2x^4 + 6 = 2(x - 1)^2(2x + 3)(x^2 + 1)", "**2(x - 1)^2(2x + 3)(x^2 + 1)**."]
     partly = ["(2x - 2)(x - 1)(2x + 3)(x^2 + 1)", "2(x^2 - 2x + 1)(2x + 3)(x^2 + 1)", "(x - 1)^2(4x + 6)(x^2 + 1)"]
     partly += [text(task.data), f"1*({text(task.data)})", "2(x-1)(2x+3)(x^3-x^2+x-1)"]
     for answer in partly:
@@ -314,8 +317,16 @@ def test_kinds_of_roots_are_as_asked_for():
 def test_roots_may_be_listed_in_any_order_but_each_as_often_as_it_is_one():
     env = PolynomialRoots()
     task = Task("", ["-2", "1/3", "1/3"])
-    for answer in ["-2, 1/3, 1/3", "1/3, -2, 2/6", "x = 1/3, x = -2, x = 1/3", "[1/3; 1/3; -2]", "{-2, 1/3, 1/3}"]:
+    for answer in [
+        *("-2, 1/3, 1/3", "1/3, -2, 2/6", "x = 1/3, x = -2, x = 1/3", "[1/3; 1/3; -2]", "{-2, 1/3, 1/3}"),
+        *("x = -2, 1/3, 1/3", "x = 1/3, x = 1/3, or x = -2", "x_1 = -2, x_2 = 1/3, x_{3} = 1/3", "-2\n1/3\n1/3"),
+        *(r"$x = -2, \frac{1}{3}, \frac{1}{3}$", "The rational roots are: \u22122, 1/3 and 1/3."),
+    ]:
         assert score(env, task, answer) == 1, answer
+    for answer in ["y = -2, y = 1/3, y = 1/3", "x, 1/3, 1/3", "-2, 1/3 (twice)", "", "x^2 = -2, 1/3, 1/3"]:
+        verdict = env.verify(task, answer)
+        assert verdict.malformed, answer
+        assert "such as" in verdict.feedback
     for answer in [
         "-2, 1/3",
         "-2, -2, 1/3",
