@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
+from .spelling import NumberQuestion
 
-# Every rule is a linear recurrence of order three at most: with E for the shift, (E - 1)^2 is "add", (E - 1)^2 (E + 1)
-# "woven", (E - 1)(E - c) "affine", (E - 1)^3 "growing" and E^2 - cE - d "mixed". Two sequences of orders m and n that
-# agree on m + n terms agree for ever, as their difference has order m + n.
+# Every rule is a linear recurrence of order four at most: with E for the shift, (E - 1)^2 is "add", (E - 1)^2 (E + 1)^2
+# "woven", (E - 1)(E - c) "affine", (E - 1)^3 "growing" and E^2 - cE - d "mixed". The difference of two sequences
+# follows the least common multiple of both, which has order six at most; so where six terms of it are zero, all are.
 SHOWN = 6
 # From the easiest to the hardest, as the prompt states them.
 _RULES = {
@@ -24,13 +25,13 @@ _RULES = {
 }
 
 
-class Sequences(Question):
+class Sequences(NumberQuestion):
     """Find a later term of a number sequence.
 
     Description:
         Six terms are shown. They follow one of the rules that the prompt states, with whole-number constants. Six are
         enough for all of these rules that fit them, whatever their constants, to agree on every later term, so that
-        there is one answer.
+        there is one answer. It is none of the terms shown.
 
     Parameters:
         rules ("add", "woven", "affine", "growing", "mixed"): the hardest rule that may occur, with all that stand
@@ -66,7 +67,8 @@ class Sequences(Question):
             first, *draws = rng.random(6).tolist()
             rule = rules[-1] if first < 0.5 else rules[int((2 * first - 1) * len(rules))]
             terms = _sequence(rule, size, draws, SHOWN + ahead)
-            if len(set(terms)) <= 3 or terms[0] == terms[1]:
+            # What comes back is no answer, as in 1, 2, 1, -1, -2, -1, 1.
+            if len(set(terms)) <= 3 or terms[0] == terms[1] or terms[-1] in terms[:SHOWN]:
                 continue
             # The rule meant is the easiest that fits.
             easier = rules[: rules.index(rule)]

@@ -70,6 +70,14 @@ def test_all_stated_rules_that_fit_lead_to_the_same_term(level: int):
         assert found == {int(env.oracle())}, prompt
 
 
+def test_no_term_that_is_shown_is_the_answer():
+    # Multiplied by 1 and -1, all sequences come back to their terms after six places.
+    env = Sequences(rules="mixed", ahead=5)
+    for seed in range(150):
+        prompt, _ = env.reset(seed=seed)
+        assert env.oracle() not in re.findall(r"-?\d+", prompt.split(". ")[0])
+
+
 def test_half_of_the_tasks_follow_the_hardest_rule_and_no_easier_one():
     env = Sequences(rules="mixed", size=100)
     hard = 0
