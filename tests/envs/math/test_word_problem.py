@@ -73,6 +73,14 @@ def test_the_story_says_what_the_answer_is_at_every_difficulty():
             assert quantity <= 20 * info["params"]["size"]
 
 
+def test_no_number_that_matters_is_the_answer():
+    env = WordProblem(difficulty=0.0)
+    for seed in range(200):
+        env.reset(seed=seed)
+        _, start, events = re.fullmatch(r"(\d) (\d+) (.+)", env.here().content).groups()  # type: ignore[union-attr]
+        assert env.oracle() not in [start, *re.findall(r"\d+", events)]
+
+
 def test_every_story_and_every_kind_of_event_occurs():
     env = WordProblem(steps=6)
     stories, seen = set(), set()
@@ -141,6 +149,17 @@ def test_steps_are_true_and_lead_from_the_first_quantity_to_the_answer():
 
 
 def test_only_the_quantity_is_right():
-    task = Task("", 42)
-    for answer, right in [("42", 1), (" +42 ", 1), ("41", 0), ("42 marbles", 0), ("84/2", 0), ("", 0), ("9**9**9", 0)]:
+    task = Task("There are 3 boxes. How many boxes of tea does the shop have?", 42)
+    for answer in ("42 boxes", "42 boxes of tea", r"$42 \text{ boxes}$", "The answer is 42 boxes.", "42."):
+        assert WordProblem().verify(task, answer).score == 1, answer
+    for answer, right in [
+        ("42", 1),
+        (" +42 ", 1),
+        ("41", 0),
+        ("42 marbles", 0),
+        ("43 boxes", 0),
+        ("84/2", 0),
+        ("", 0),
+        ("9**9**9", 0),
+    ]:
         assert WordProblem().verify(task, answer).score == right
