@@ -18,8 +18,8 @@ from .chains import applications, fitting_answers, run
 from .grid_operations import KINDS, OPERATIONS, Grid, Operation
 from .labels import unlabelled
 
-# Rows and columns of any grid on the way, and characters of all examples together.
-LARGEST, LONGEST = 12, 800
+# Rows and columns of any grid on the way, at most.
+LARGEST = 10
 _SHOWN = ("012", "340", "500")
 # For an object: its kind, height, width, top, left, colour.
 _DRAWS = 6
@@ -219,8 +219,6 @@ def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
     if answer in outputs or answer in (query, _SHOWN):
         return None
     examples = tuple(zip(inputs, outputs))
-    if sum([len(_text(pair)) for pair in examples]) > LONGEST:
-        return None
     for skipped in range(count):
         rest = functions[:skipped] + functions[skipped + 1 :]
         if all(run(rest, given)[-1] == output for given, output in examples):

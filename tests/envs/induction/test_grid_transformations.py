@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.grid_operations import OPERATIONS, Grid
+from palaestra.envs.induction.grid_operations import KINDS, OPERATIONS, Grid
 from palaestra.envs.induction.grid_transformations import LARGEST, GridTransformations, Rule
 from palaestra.envs.question import Task
 
@@ -82,7 +82,14 @@ def test_outputs_say_something_and_the_answer_is_nowhere_in_the_prompt():
                 largest = max(largest, len(given), len(given[0]))
             assert len("".join(given)) >= 4
             assert len(set("".join(given))) > 1
-    assert largest == LARGEST == 12
+    assert largest == LARGEST == 10
+
+
+def test_answers_have_four_cells_at_least(monkeypatch: pytest.MonkeyPatch):
+    shrinking = [kind for kind in KINDS if kind[0].startswith(("keep", "cut", "remove", "mirror the grid,"))]
+    monkeypatch.setattr("palaestra.envs.induction.grid_transformations.KINDS", shrinking)
+    found = tasks(60, operations=2, listed=6, size=4, colours=2, examples=2)
+    assert min(len(task.reference.replace("/", "")) for task in found) == 4
 
 
 def test_the_answer_is_not_the_grid_that_shows_its_form(monkeypatch: pytest.MonkeyPatch):
@@ -100,7 +107,7 @@ def test_the_longest_prompts_are_short_enough():
 
 def test_nearly_all_kinds_of_operations_occur():
     seen = Counter()
-    for task in tasks(800, operations=1, listed=8, size=7, colours=3, examples=3):
+    for task in tasks(800, operations=1, listed=8, size=5, colours=3, examples=3):
         seen.update(re.sub(r"\b[1-9]\b", "{}", words) for words in task.data.chain)
     assert seen["change each {} that no path of zeros joins to the edge to {}".replace("{}", "0", 1)] > 4
     assert len(seen) >= 41
@@ -110,7 +117,15 @@ def test_nearly_all_kinds_of_operations_occur():
     "answer",
     [
         *("002/210", "002 / 210", "002\n210", "0 0 2 / 2 1 0", "0,0,2/2,1,0", "0 0 2\n2 1 0", "002 210", "002, 210"),
-        *("[[0, 0, 2], [2, 1, 0]]", "[[0,0,2],\n[2,1,0]]", '["002", "210"]', "`002/210`", "**002/210**.", "/002/210/"),
+        *(
+            "[[0, 0, 2], [2, 1, 0]]",
+            "[[0,0,2],\n[2,1,0]]",
+            "[ [0, 0, 2], [2, 1, 0] ]",
+            '["002", "210"]',
+            "`002/210`",
+            "**002/210**.",
+            "/002/210/",
+        ),
         *(
             "Output: 002/210",
             "output\n002\n210",
@@ -154,7 +169,18 @@ def test_wrong_grids_are_told_what_is_wrong(answer: str, why: str):
 @pytest.mark.parametrize(
     "answer",
     [
-        *("", "/", "00/210", "002//210", "0x2/210", "-1/12", "[[0, 0, 2], [2, 1]]", "[[0, 0, 12], [2, 1, 0]]", "[[]]"),
+        *(
+            "",
+            "/",
+            "00/210",
+            "002//210",
+            "0x2/210",
+            "-1/12",
+            "[[0, 0, 2], [2, 1]]",
+            "[[0, 0, 12], [2, 1, 0]]",
+            "[[12, 0], [21, 0]]",
+            "[[]]",
+        ),
         *("[[0, -1, 2], [2, 1, 0]]", "[[0.0]]", "[[true]]", "[", "[[", "[]", "\u0660\u0661/12", "the same grid"),
     ],
 )
@@ -209,6 +235,8 @@ def test_pictures_show_the_examples_and_the_query_one_below_the_other():
     assert [colour(0, column) for column in range(3)] == [blue, red, black]
     assert [colour(0, column) for column in range(4, 7)] == [black, red, blue]
     assert [colour(7, column) for column in range(3)] == [black, blue, red]
+    # The arrow stands beside the first row of a band.
+    assert (picture[1:20, 61:80] != picture[21:40, 61:80]).any()
     # Nothing of the answer is shown.
     assert len({colour(row, column) for row in (6, 7) for column in range(3, 7)}) == 1
 
