@@ -144,11 +144,13 @@ def _bubblewrap() -> tuple[str, ...]:
             words += ["--ro-bind", folder, folder]
     for file in ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"):
         words += ["--ro-bind-try", file, file]
+    for folder in reversed(Path(sys.base_prefix).parents):
+        words += ["--perms", "0755", "--dir", str(folder)]
     words += ["--ro-bind", sys.base_prefix, sys.base_prefix]
     # Packages of the interpreter, this one perhaps among them, are no business of a program; numpy is.
     for folder in sorted({*site.getsitepackages([sys.base_prefix]), "/usr/local/lib/python3/dist-packages"}):
         if os.path.isdir(folder):
-            words += ["--tmpfs", folder]
+            words += ["--perms", "0755", "--tmpfs", folder]
     for name in ("numpy", "numpy.libs"):
         folder = os.path.join(sysconfig.get_paths()["platlib"], name)
         if os.path.isdir(folder):

@@ -97,13 +97,13 @@ class Pool:
             if not answer.set_running_or_notify_cancel():
                 continue
             try:
-                for _ in range(2):
-                    sandbox = sandbox or self.make()
-                    result = sandbox.run(job, limits)
-                    if result.valid:
-                        break
+                sandbox = sandbox or self.make()
+                result = sandbox.run(job, limits)
+                if not result.valid:
                     sandbox.close()
                     sandbox = None
+                    sandbox = self.make()
+                    result = sandbox.run(job, limits)
             except BaseException as error:
                 answer.set_exception(error)
             else:

@@ -180,9 +180,12 @@ def plain(value: object) -> object:
         return [plain(item) for item in list.__iter__(value)]
     if isinstance(value, dict):
         return {"dict": [[plain(key), plain(item)] for key, item in dict.items(value)]}
-    for kind in (tuple, set, frozenset):
-        if isinstance(value, kind):
-            return {kind.__name__: [plain(item) for item in kind.__iter__(value)]}
+    if isinstance(value, tuple):
+        return {"tuple": [plain(item) for item in tuple.__iter__(value)]}
+    if isinstance(value, set):
+        return {"set": [plain(item) for item in set.__iter__(value)]}
+    if isinstance(value, frozenset):
+        return {"frozenset": [plain(item) for item in frozenset.__iter__(value)]}
     if isinstance(value, (bytes, bytearray)):
         return {"bytes": bytes(value).hex()}
     if isinstance(value, complex):
