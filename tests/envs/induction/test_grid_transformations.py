@@ -85,11 +85,19 @@ def test_outputs_say_something_and_the_answer_is_nowhere_in_the_prompt():
     assert largest == LARGEST == 10
 
 
-def test_answers_have_four_cells_at_least(monkeypatch: pytest.MonkeyPatch):
-    shrinking = [kind for kind in KINDS if kind[0].startswith(("keep", "cut", "remove", "mirror the grid,"))]
-    monkeypatch.setattr("palaestra.envs.induction.grid_transformations.KINDS", shrinking)
-    found = tasks(60, operations=2, listed=6, size=4, colours=2, examples=2)
-    assert min(len(task.reference.replace("/", "")) for task in found) == 4
+def test_outputs_have_four_cells_at_least(monkeypatch: pytest.MonkeyPatch):
+    def scene(rows: int, columns: int, palette: list[str], draws: list[float]) -> Grid:
+        """One or two rows of two cells, amid zeros."""
+        a, b, c, d = (palette[int(draw * len(palette))] for draw in draws[1:5])
+        return ("0000", f"0{a}{b}0", *([f"0{c}{d}0"] if draws[0] < 0.5 else []), "0000")
+
+    kinds = [kind for kind in KINDS if kind[0].startswith(("keep", "cut", "remove", "mirror the grid,"))]
+    monkeypatch.setattr("palaestra.envs.induction.grid_transformations.KINDS", kinds)
+    monkeypatch.setattr("palaestra.envs.induction.grid_transformations._scene", scene)
+    found = tasks(60, operations=1, listed=6, size=4, colours=4, examples=2)
+    outputs = [output for task in found for _, output in task.data.examples]
+    outputs += [tuple(task.reference.split("/")) for task in found]
+    assert min(len("".join(output)) for output in outputs) == 4
 
 
 def test_the_answer_is_not_the_grid_that_shows_its_form(monkeypatch: pytest.MonkeyPatch):
