@@ -65,7 +65,8 @@ class GridTransformations(Question):
         too), as ``answer_format`` says.
 
     Reward:
-        1 for the output, 0 otherwise.
+        1 for the output, 0 otherwise. One of the operations picked at random and applied is right by chance in 0.18 of
+        the easiest tasks, where the chain is of one operation; fixed answers and copies of the prompt are not.
 
     Termination:
         After the first answer.
@@ -84,6 +85,8 @@ class GridTransformations(Question):
             IntAxis("examples", 2, 4, harder="down"),
         ]
     )
+
+    chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count = params["operations"]

@@ -55,7 +55,8 @@ class ListFunctions(Question):
         Text with a list, ``[3, 1, 4]`` (brackets may be left out, and commas too), read as ``answer_format`` says.
 
     Reward:
-        1 for the output, 0 otherwise.
+        1 for the output, 0 otherwise. One of the operations picked at random and applied is right by chance in 0.18 of
+        the easiest tasks, where the chain is of one operation; fixed answers and copies of the prompt are not.
 
     Termination:
         After the first answer.
@@ -73,6 +74,8 @@ class ListFunctions(Question):
             IntAxis("examples", 3, 8, harder="down"),
         ]
     )
+
+    chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count = params["operations"]

@@ -107,6 +107,24 @@ def test_the_answer_is_not_the_grid_that_shows_its_form(monkeypatch: pytest.Monk
     assert FAMILY.generate(np.random.default_rng(0), params).reference != answer
 
 
+def test_fixed_answers_and_copies_of_the_prompt_earn_nothing():
+    earned = Counter()
+    for task in tasks(600, **FAMILY.param_space.at(0.0)):
+        query, (_, output) = task.data.query, task.data.examples[0]
+        guesses = ["00/00", "10", "111/111/111", "/".join(query), "/".join(output), task.prompt]
+        earned.update(number for number, guess in enumerate(guesses) if FAMILY.verify(task, guess).success)
+    assert max(earned.values(), default=0) <= 0.02 * 600
+
+
+def test_an_operation_picked_at_random_is_right_as_often_as_stated():
+    easiest = FAMILY.param_space.at(0.0)
+    earned = [
+        sum("/".join(OPERATIONS[words](task.data.query)) == task.reference for words in task.data.listed)
+        for task in tasks(1000, **easiest)
+    ]
+    assert 0.16 < sum(earned) / len(earned) / easiest["listed"] <= FAMILY.chance == 0.18
+
+
 def test_the_longest_prompts_are_short_enough():
     for operations, colours in ((1, 5), (3, 2)):
         for task in tasks(60, operations=operations, listed=10, size=8, colours=colours, examples=4):
