@@ -34,6 +34,8 @@ _BRACKETED = re.compile(r"([+-]?)\(([^()]*)\)")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 # The name of a point, or nothing at all.
 _NAMES = re.compile(r"(?:\([a-z, ]*\))?")
+# A number of things.
+_COUNTED = re.compile(r"([+-]?[0-9,]+) +([a-z]+)(?: of [a-z]+)?")
 _JOINED = re.compile(r",? (?:and|or) ")
 
 
@@ -106,9 +108,16 @@ def in_order(answer: str, names: str) -> list[Fraction] | None:
 
 
 class NumberQuestion(Question):
-    """Base of the families with one number as answer, read by the verifier "integer" or "number"."""
+    """Base of the families with one number as answer, read by the verifier "integer" or "number". What the question
+    says is counted may stand behind the number."""
 
     def verify(self, task: Task, answer: str) -> Verdict:
         verdict = verify(self.verifier, answer, task.reference)
         # Most answers are plain numbers.
-        return verify(self.verifier, number_in(answer), task.reference) if verdict.malformed else verdict
+        if not verdict.malformed:
+            return verdict
+        text = number_in(answer)
+        counted = _COUNTED.fullmatch(text)
+        if counted and re.search(f"ow many (?:such |different )?{counted[2]} ", task.prompt):
+            text = number_in(counted[1])
+        return verify(self.verifier, text, task.reference)

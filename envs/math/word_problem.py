@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion, number_in
+from .spelling import NumberQuestion
 
 # What happens: its kind, its one or two numbers, and the quantity before and after.
 Event = tuple[str, tuple[int, ...], int, int]
@@ -21,7 +19,6 @@ NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gina", "Hugo", "Ida", "Jac
 THINGS = ("marbles", "stickers", "shells", "stamps", "cards", "coins", "beads", "buttons")
 # How many operations each kind of event takes.
 STEPS = {"more": 1, "fewer": 1, "half": 1, "times": 1, "groups": 2, "groups off": 2, "part": 2}
-_COUNTED = re.compile(r"([+-]?[0-9,]+) +([a-z]+)(?: of [a-z]+)?")
 _PARTS = {3: "third", 4: "quarter", 5: "fifth"}
 
 # {n} the first quantity, {k} and {m} numbers of an event, {part} one of _PARTS, {A} and {B} people, {T} things.
@@ -118,7 +115,7 @@ class WordProblem(NumberQuestion):
         end? Answer with an integer.``
 
     Actions:
-        Text with one integer, perhaps with the things that are counted behind it (``31 marbles``), read as
+        Text with one integer, perhaps with what is counted behind it (``31 marbles``), read as
         ``answer_format`` says.
 
     Reward:
@@ -157,12 +154,6 @@ class WordProblem(NumberQuestion):
             content=f"{story} {start} {[(kind, numbers) for kind, numbers, _, _ in events]}",
             data=events,
         )
-
-    def verify(self, task: Task, answer: str) -> Verdict:
-        # Things that the question asks for may stand behind their number.
-        counted = _COUNTED.fullmatch(number_in(answer))
-        asked = counted is not None and f"How many {counted[2]} " in task.prompt
-        return super().verify(task, counted[1] if counted and asked else answer)
 
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line."""

@@ -167,3 +167,25 @@ def test_rows_of_ways_are_those_of_pascals_triangle_where_nothing_is_barred():
     assert counting._ways(2, 2, {(1, 1): False}) == [[1, 1, 1], [1, 0, 1], [1, 1, 2]]
     assert counting._ways(2, 2, {(1, 1): True})[-1][-1] == 4
     assert counting._ways(2, 1, {(1, 0): False}) == [[1, 0, 0], [1, 1, 1]]
+
+
+def test_the_count_may_be_a_number_of_what_is_counted():
+    env = Counting(conditions=1, size=7)
+    counted = {"chairs": "ways", "letters": "orders", "chosen": "choices", "paths": "paths"}
+    met = set()
+    for seed in range(30):
+        prompt, _ = env.reset(seed=seed)
+        task = env.here()
+        name = next(name for kind, name in counted.items() if f" {kind}" in prompt)
+        met.add(name)
+        for right in (f"{task.reference} {name}", f"**{task.reference} {name}.**", f"7! / 2 = {task.reference}"):
+            assert env.verify(task, right).success, (prompt, right)
+        for wrong in (
+            f"{task.reference + 1} {name}",
+            f"{task.reference} people",
+            f"{task.reference} {name} 2",
+            "7! / 2",
+        ):
+            assert env.verify(task, wrong).score == 0, wrong
+        assert env.verify(task, f"{task.reference} cats").malformed
+    assert met == set(counted.values())
