@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.math.arithmetic import Arithmetic
+from palaestra.envs.math.arithmetic import Arithmetic, _number
 from palaestra.envs.math.linear_equation import LinearEquation
 from palaestra.envs.math.precedence import joined, long_product, operations_of
 
@@ -36,6 +36,11 @@ def test_products_and_quotients_come_first_and_then_all_goes_from_left_to_right(
 )
 def test_long_products_go_by_the_digits_of_the_number_with_fewer(a: int, b: int, line: str):
     assert long_product(a, b) == line
+
+
+def test_numbers_span_all_of_their_length_and_no_more():
+    ends = [(_number(length, 0.0), _number(length, 1 - 1e-9)) for length in (1, 2, 3)]
+    assert ends == [(1, 9), (10, 99), (100, 999)]
 
 
 @pytest.mark.parametrize("operations", ["+", "+-", "+-*"])
