@@ -81,7 +81,7 @@ class Blocksworld(Question):
             'Answer on one line, such as "X table, Y Z" (X onto the table, then Y onto Z).',
             None,
             solution=", ".join(map(" ".join, plan)),
-            content=f"{sorted(start)} {sorted(goal)} {params['slack']}",
+            content=f"{sorted(start)} {sorted(goal)}",
             data=Blocks(start, goal, tuple(plan), most),
         )
 

@@ -133,6 +133,15 @@ def test_the_order_of_the_stacks_does_not_matter():
     assert FAMILY.verify(turned, "B table, A B").success
 
 
+def test_the_content_is_both_arrangements_without_the_order_of_the_stacks_and_the_moves_allowed():
+    made: dict[tuple[State, State], set[str]] = {}
+    for slack in (0, 4):
+        for task in tasks(1500, blocks=4, slack=slack):
+            made.setdefault(shown(task), set()).add(task.content)
+    assert {len(contents) for contents in made.values()} == {1}
+    assert len(set.union(*made.values())) == len(made)
+
+
 def test_each_step_is_a_legal_move_from_where_it_says():
     for task in tasks(20, blocks=7, slack=0):
         state, goal = shown(task)
