@@ -12,6 +12,7 @@ from palaestra.envs import Question
 from palaestra.envs.puzzles.graph_colouring import GraphColouring
 from palaestra.envs.puzzles.n_queens import NQueens
 from palaestra.envs.puzzles.satisfiability import Satisfiability
+from palaestra.envs.question import Task
 
 
 def effort(env: Question, count: int = 40, **params: Any) -> float:
@@ -92,6 +93,8 @@ def test_satisfying_answers_in_several_forms_and_wrong_ones():
         env, [*map(" ".join, flipped), "".join(values), " ".join(values[:5]), f"{env.oracle()} 0", prompt, *HOSTILE]
     )
     refused(env, ["\n".join(values), "2 " * 6, "true " * 6])
+    for form in (["2", *values[1:]], values[1:], [*values, "0"]):
+        assert env.verify(env.here(), " ".join(form)).malformed
 
 
 def test_each_variable_is_forced_or_any_other_value_fails():
@@ -183,6 +186,22 @@ def test_wrong_colourings_and_their_feedback():
         env, [" ".join(bad), "4 " * 8, "0 " * 8, "1 " * 8, "".join(colours), " ".join(colours[:7]), prompt, *HOSTILE]
     )
     assert env.verify(env.here(), ", ".join(colours)).success
+
+
+def test_colours_beyond_those_allowed_are_no_answer():
+    env = GraphColouring(vertices=8, colours=3)
+    env.reset(seed=2)
+    colours = env.oracle().split()
+    for other in ("4", "0"):
+        verdict = env.verify(env.here(), " ".join([other, *colours[1:]]))
+        assert verdict.malformed
+        assert verdict.feedback == "The answer must be 8 numbers from 1 to 3, separated by spaces."
+
+
+def test_solver_cost_tries_a_new_colour_once():
+    # Four vertices, all joined, and three colours: nothing yet, one vertex, two and three, and then no way on.
+    every = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    assert GraphColouring().solver_cost(Task("", "", data=(4, 3, every))) == 4
 
 
 def test_colouring_steps_are_true():
@@ -277,6 +296,21 @@ def test_wrong_boards_and_their_feedback():
     )
     refused(env, [" ".join(str(int(c) - 1) for c in queens), " ".join(queens[:-1]), "1 2 3 4 5 6 7 8"])
     assert env.verify(env.here(), ",".join(queens)).success
+
+
+def test_every_board_is_judged_by_its_lines_also_beyond_the_edges():
+    env = NQueens(size=8, given=5)
+    env.reset(seed=1)
+    given = board_in(env.here().prompt)
+    empty = [row for row, column in enumerate(given) if column < 0]
+    for columns in itertools.product(range(-1, 9), repeat=3):
+        full = list(given)
+        for row, column in zip(empty, columns):
+            full[row] = column
+        verdict = env.verify(env.here(), " ".join(str(column + 1) for column in full))
+        assert verdict.malformed == (not 0 <= min(columns) <= max(columns) < 8)
+        lines = [set(full), {r + c for r, c in enumerate(full)}, {r - c for r, c in enumerate(full)}]
+        assert verdict.success == (not verdict.malformed and all(len(line) == 8 for line in lines))
 
 
 def test_queens_steps_are_true():

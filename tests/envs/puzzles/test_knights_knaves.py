@@ -71,6 +71,17 @@ def test_each_level_brings_its_own_statements():
         assert {form for form in forms if form in text} == {form for form, least in forms.items() if least <= level}
 
 
+def test_what_can_be_said_depends_on_those_in_its_scope_alone():
+    for level in LEVELS:
+        env = KnightsKnaves(people=4, statements=level)
+        for seed in range(20):
+            env.reset(seed=seed)
+            for allowed, scope in env.here().data[1]:
+                for choice, person in itertools.product(range(16), range(4)):
+                    if not scope >> person & 1:
+                        assert allowed >> choice & 1 == allowed >> (choice ^ 1 << person) & 1
+
+
 def test_answers_for_two_people_are_equally_likely():
     env = KnightsKnaves(people=2, split="all")
     counts: Counter[tuple[int, ...]] = Counter()

@@ -70,6 +70,11 @@ def test_the_graph_is_as_the_parameters_say():
         assert reached == set(lengths)
 
 
+def test_small_graphs_have_all_their_roads_too():
+    for task in tasks(40, places=5, degree=4, longest=9):
+        assert all(len(roads) == 4 for roads in read(task)[0].values())
+
+
 def test_the_road_between_both_ends_is_never_the_answer():
     for task in tasks(200, places=5, degree=4, longest=9):
         _, start, goal = read(task)

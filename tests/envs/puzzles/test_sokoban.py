@@ -206,3 +206,14 @@ def test_solver_cost_is_the_length_of_the_plan_in_moves():
 def test_pictures_have_a_square_per_place():
     pytest.importorskip("PIL")
     assert FAMILY.draw(SMALL).shape == (4 * 40 + 1, 6 * 40 + 1, 3)
+
+
+def test_moves_after_the_last_box_is_home_are_not_made():
+    for state in starts(10, boxes=1, pushes=2, size=7):
+        result = FAMILY.act(state, FAMILY.oracle(state))
+        while not result.done:
+            last, action = result.state, FAMILY.oracle(result.state)
+            result = FAMILY.act(last, action)
+        longer = FAMILY.act(last, f"{action} {' '.join([action.split()[-1]] * 9)}")
+        assert longer.success
+        assert longer.state == result.state
