@@ -1,0 +1,207 @@
+"""palaestra/TemporalLogic-v0: write a requirement in signal temporal logic."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import rejected
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .signal_logic import Formula, Unreadable, parse, robustness, sample_traces
+
+SIGNALS = ("speed", "temp", "pressure", "voltage", "altitude", "load", "humidity", "torque", "flow", "power")
+# What the parts are put into. Each wording says where a part ends, so that no sentence can be read in two ways.
+WORDINGS = {
+    ">": ("{s} is above {c}", "{s} exceeds {c}", "{s} is greater than {c}"),
+    "<": ("{s} is below {c}", "{s} is less than {c}", "{s} is under {c}"),
+    "G": (
+        "at every step from {a} to {b} later, {0}",
+        "always between {a} and {b} steps later, {0}",
+        "all through steps {a} to {b} from then, {0}",
+    ),
+    "F": (
+        "at some step from {a} to {b} later, {0}",
+        "at least once between {a} and {b} steps later, {0}",
+        "eventually, {a} to {b} steps later, {0}",
+    ),
+    "U": (
+        "there is a step {a} to {b} later at which {1}, and at every step before that one {0}",
+        "some step {a} to {b} later has it that {1}, and until just before then {0}",
+    ),
+    "and": ("both {0} and {1}", "two things hold: {0}; and {1}"),
+    "or": ("either {0} or {1}, or both", "at least one of two things holds: {0}; or {1}"),
+    "->": ("if {0}, then {1}", "in case {0}, it must be that {1}"),
+    "not": ("it is not true that {0}", "it is not the case that {0}"),
+}
+# Likely in this proportion; "not" is for compound parts alone, as the negation of a proposition is one itself.
+_KINDS = ("G", "G", "F", "F", "and", "or", "->", "U", "not")
+# Sampled traces and moments on each, up to a signal value of 100; only formulas that agree on the first go on.
+SAMPLES, HIGH = ((12, 400), (60, 1000)), 100.0
+# How much of the reward each term is for a right formula. All are exact in binary, so that they add up to 1.
+WEIGHTS = {"semantics": 0.5, "propositions": 0.25, "operators": 0.125, "succinctness": 0.125}
+
+
+class Requirement(NamedTuple):
+    """The formula, the signals that it may speak of, how far ahead an answer may look, and the formulas of the
+    requirement's parts with their wordings, inner ones first."""
+
+    formula: Formula
+    signals: tuple[str, ...]
+    farthest: int
+    parts: tuple[tuple[str, str], ...]
+
+
+class TemporalLogic(Question):
+    """Write a requirement in signal temporal logic.
+
+    Description:
+        A requirement on signals over time is told in English, in wordings that can be read in one way only. Any formula
+        with the same meaning is right: one that holds by as much (its robustness) at every moment of sampled traces.
+
+    Parameters:
+        depth (1 to 4): how deep the operators are nested.
+        signals (1 to 4): signals that are named; the requirement speaks of as many as it has room for.
+        horizon (4 to 12): the longest window, in steps.
+
+    Observation:
+        Text: the requirement, the signals, and how formulas are written.
+
+    Actions:
+        Text with one formula, ``G[0,5](speed < 30 and F[0,3](temp > 20))``, read as ``answer_format`` says. Operators
+        may also be spelled as words (always, eventually, until), as symbols (&, |, !, =>) or as in logic.
+
+    Reward:
+        Four terms. Where the meaning is right: "semantics" 0.5, "propositions" 0.25, "operators" 0.125, and up to 0.125
+        for "succinctness", the size of the requirement's own formula by that of the answer, at most 1. Otherwise half
+        of these at most: times the fraction of moments with the right robustness; times the F1 score of the
+        propositions; and, for the operators and succinctness, times their own score and that F1 score, so that
+        nothing is earned for form alone. A failure earns less than 0.5, a success 0.875 or more.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        RESTL, reinforcement learning from English to signal temporal logic, 2025; its four rewards are computed here,
+        not learned. Robustness as in Fainekos & Pappas, Theoretical Computer Science 410, 2009.
+    """
+
+    param_space = ParamSpace([IntAxis("depth", 1, 4), IntAxis("signals", 1, 4), IntAxis("horizon", 4, 12)])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        draws = iter(rng.random(300).tolist())
+        places = sorted(range(len(SIGNALS)), key=[next(draws) for _ in SIGNALS].__getitem__)
+        signals = tuple(SIGNALS[place] for place in places[: params["signals"]])
+        formula = _formula(params["depth"], "", params["horizon"], signals, {}, draws)
+        parts: list[tuple[str, str]] = []
+        sentence = _told(formula, draws, parts)
+        solution = str(formula)
+        return Task(
+            f'A requirement: "{sentence[0].upper()}{sentence[1:]}."\n'
+            f"Write it in signal temporal logic. The signals are {', '.join(signals)}. Write P > 3 and P < 3 for "
+            "propositions about a signal P; not A; A and B; A or B; A -> B; G[a,b] A (A at every step from a to b "
+            "later); F[a,b] A (A at some such step); A U[a,b] B (B at some such step, and A at every step before that "
+            "one, from the present one on). Windows count from the step at which their part is looked at. Use "
+            "parentheses. Any formula that always has the same robustness is right. "
+            'Answer with one formula on one line, such as "G[1,4](wind < 7 -> F[0,2](rain > 1))".',
+            solution,
+            content=f"{', '.join(signals)}: {solution}",
+            data=Requirement(formula, signals, 4 * params["horizon"], tuple(parts)),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        wanted, signals, farthest, _ = task.data
+        try:
+            given = parse(answer, signals, farthest)
+        except Unreadable as error:
+            return rejected(str(error))
+        agreement = 1.0 if given == wanted else _agreement(given, wanted, signals)
+        brevity = min(1.0, wanted.size / given.size)
+        if agreement == 1.0:
+            terms = {**WEIGHTS, "succinctness": WEIGHTS["succinctness"] * brevity}
+            return Verdict(sum(terms.values()), True, terms=terms, feedback="Correct.")
+        right = _f1(_propositions(given), _propositions(wanted))
+        shares = (agreement, right, right * _f1(_operators(given), _operators(wanted)), right * brevity)
+        terms = {name: weight * share / 2 for (name, weight), share in zip(WEIGHTS.items(), shares)}
+        feedback = (
+            f"The formula means something else: it agrees at {int(100 * agreement)} % of the moments sampled, and the "
+            f"F1 score of its propositions is {right:.2f}."
+        )
+        return Verdict(sum(terms.values()), False, terms=terms, feedback=feedback)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """The formula of each part, inner ones first."""
+        return [*(f"{told}: {written}" for told, written in task.data.parts), self.oracle(task)]
+
+
+def _formula(
+    depth: int, above: str, horizon: int, signals: tuple[str, ...], used: dict[Formula, None], draws: Iterator[float]
+) -> Formula:
+    """A formula of exactly this depth, for a place under the operator ``above``; ``used`` holds its propositions."""
+    if depth == 0:
+        signal = signals[len(used) % len(signals)]
+        while True:
+            kind, constant = "<>"[int(2 * next(draws))], 20 + 5 * int(13 * next(draws))
+            if all((other.signal, other.constant) != (signal, constant) for other in used):
+                break
+        proposition = Formula(kind, signal=signal, constant=float(constant))
+        used[proposition] = None
+        return proposition
+    kinds = [kind for kind in _KINDS if kind != above and (kind, depth) != ("not", 1)]
+    kind = kinds[int(next(draws) * len(kinds))]
+    parts = [_formula(depth - 1, kind, horizon, signals, used, draws)]
+    if kind in ("and", "or", "->", "U"):
+        other = _formula(min(depth - 1, int(2 * next(draws))), kind, horizon, signals, used, draws)
+        parts.insert(int(2 * next(draws)), other)
+    if kind not in "GFU":
+        return Formula(kind, tuple(parts))
+    last = 1 + int(next(draws) * horizon)
+    first = int(max(0.0, 2 * next(draws) - 1) * last)
+    return Formula(kind, tuple(parts), (first, last))
+
+
+def _told(formula: Formula, draws: Iterator[float], parts: list[tuple[str, str]]) -> str:
+    """The formula in English; ``parts`` gets each of its parts in English and as a formula."""
+    told = [_told(part, draws, parts) for part in formula.parts]
+    wordings = WORDINGS[formula.operator]
+    wording = wordings[int(next(draws) * len(wordings))]
+    first, last = formula.window
+    text = wording.format(*told, s=formula.signal, c=f"{formula.constant:g}", a=first, b=last)
+    parts.append((text, str(formula)))
+    return text
+
+
+def _agreement(given: Formula, wanted: Formula, signals: tuple[str, ...]) -> float:
+    """The fraction of moments of sampled traces at which both formulas have the same robustness."""
+    digest = hashlib.blake2b(str(wanted).encode(), digest_size=8).digest()
+    rng = np.random.default_rng(int.from_bytes(digest, "big"))
+    farthest, agreement = max(given.reach, wanted.reach), 1.0
+    for count, moments in SAMPLES:
+        traces = sample_traces(rng, signals, count, moments + farthest, HIGH)
+        one, other = (robustness(formula, traces)[:, :moments] for formula in (given, wanted))
+        agreement = float((abs(one - other) <= 1e-9).mean())
+        if agreement < 1.0:
+            break
+    return agreement
+
+
+def _propositions(formula: Formula) -> Counter[Hashable]:
+    return Counter({(node.signal, node.operator, node.constant): 1 for node in formula.nodes() if not node.parts})
+
+
+def _operators(formula: Formula) -> Counter[Hashable]:
+    return Counter(node.operator for node in formula.nodes() if node.parts)
+
+
+def _f1(given: Counter[Hashable], wanted: Counter[Hashable]) -> float:
+    """The F1 score of what is given, each as often as it comes."""
+    return 2 * (given & wanted).total() / max(1, given.total() + wanted.total())
+
+
+register("palaestra/TemporalLogic-v0", f"{__name__}:TemporalLogic")
