@@ -1,16 +1,50 @@
 """Chains of operations that explain examples: which ones fit, and what they make of a query.
 
-`ListFunctions` and `GridTransformations` list some operations and show what a chain of them does to a few inputs. This
-search finds every such chain, so that a task is kept only where all of them give the same answer.
+`ListFunctions` and `GridTransformations` list some operations and show what a chain of them does to a few inputs. The
+search here finds every such chain, so that a task is kept only where all of them give the same answer.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 Value = TypeVar("Value", bound=Hashable)
+
+
+class Rule(NamedTuple):
+    """The operations to choose from, by their words; those of them that make up the chain; the examples as pairs of
+    input and output, the one that tells most first; and the input that is asked about."""
+
+    listed: tuple[str, ...]
+    chain: tuple[str, ...]
+    examples: tuple[tuple[Any, Any], ...]
+    query: Any
+
+
+def is_determined(rule: Rule, operations: Mapping[str, Callable[[Any], Any]]) -> bool:
+    """Whether the examples leave one answer: no shorter chain fits them, and all that are as long as the rule's and fit
+    make the same of the query. ``operations`` are all that are known, by their words."""
+    chain = [operations[words] for words in rule.chain]
+    for skipped in range(len(chain)):
+        rest = chain[:skipped] + chain[skipped + 1 :]
+        # Not needed, but sooner done than the search.
+        if all(run(rest, given)[-1] == output for given, output in rule.examples):
+            return False
+    answer = run(chain, rule.query)[-1]
+    fitting = fitting_answers([operations[words] for words in rule.listed], rule.examples, rule.query, len(chain))
+    return all(length == len(chain) and output == answer for length, output in fitting)
+
+
+def derivation(rule: Rule, operations: Mapping[str, Callable[[Any], Any]], write: Callable[[Any], str]) -> list[str]:
+    """The chain on the first example, then on the query, an operation a line."""
+    chain = [operations[words] for words in rule.chain]
+    lines = []
+    for label, given in (("Example", rule.examples[0][0]), ("Query", rule.query)):
+        labels = (label, *rule.chain)
+        lines += [f"{words}: {write(value)}" for words, value in zip(labels, run(chain, given))]
+    return lines
 
 
 def run(chain: Sequence[Callable[[Value], Value]], value: Value) -> list[Value]:

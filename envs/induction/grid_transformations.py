@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..drawing import Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .chains import applications, fitting_answers, run
+from .chains import Rule, applications, derivation, is_determined, run
 from .grid_operations import KINDS, OPERATIONS, Grid, Operation
 from .labels import unlabelled
 
@@ -27,16 +27,6 @@ _COLOURS = (
     *("#000000", "#1e6fd9", "#e5383b", "#2f9e44", "#ffd43b"),
     *("#9a9a9a", "#d6336c", "#f76707", "#74c0fc", "#7b341e"),
 )
-
-
-class Rule(NamedTuple):
-    """The operations on the list, by their words; those of them that make up the chain; the examples as pairs of input
-    and output; and the grid that is asked about."""
-
-    listed: tuple[str, ...]
-    chain: tuple[str, ...]
-    examples: tuple[tuple[Grid, Grid], ...]
-    query: Grid
 
 
 class GridTransformations(Question):
@@ -89,15 +79,11 @@ class GridTransformations(Question):
     chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        count = params["operations"]
-        while True:
+        rule = None
+        while rule is None or not is_determined(rule, OPERATIONS):
             rule = _draw(rng, params)
-            if rule is None:
-                continue
-            answer = run(_functions(rule.chain), rule.query)[-1]
-            fitting = fitting_answers(_functions(rule.listed), rule.examples, rule.query, count)
-            if all(length == count and output == answer for length, output in fitting):
-                break
+        answer = run(_functions(rule.chain), rule.query)[-1]
+        count = len(rule.chain)
         which = "One of these operations" if count == 1 else f"One chain of {count} of these operations"
         again = "" if count == 1 else " An operation may be used more than once."
         listed = "\n".join(f"- {words}" for words in rule.listed)
@@ -129,14 +115,7 @@ class GridTransformations(Question):
         return Verdict(0.0, False, feedback=f"{right} of {height * width} cells are right.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The chain on the first example, then on the query, an operation a line."""
-        rule: Rule = task.data
-        lines = []
-        for label, given in (("Example", rule.examples[0][0]), ("Query", rule.query)):
-            _, *grids = run(_functions(rule.chain), given)
-            lines.append(f"{label}: {'/'.join(given)}")
-            lines += [f"{words}: {'/'.join(after)}" for words, after in zip(rule.chain, grids)]
-        return [*lines, self.oracle(task)]
+        return [*derivation(task.data, OPERATIONS, "/".join), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
         """The cells that a breadth-first search through the chains handles on the first example, about."""
@@ -196,8 +175,7 @@ def _functions(words: tuple[str, ...]) -> list[Operation]:
 
 
 def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
-    """A random rule on random grids; None where an output says too little or is too large, or where an operation of the
-    chain could be left out."""
+    """A random rule on random grids; None where an output says too little or is too large."""
     count, listed, size, pairs = (params[name] for name in ("operations", "listed", "size", "examples"))
     objects = 2 + size // 3
     draws = rng.random(9 + 6 * listed + (pairs + 1) * (2 + _DRAWS * objects)).tolist()
@@ -221,12 +199,7 @@ def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
     query, answer = inputs.pop(), outputs.pop()
     if answer in outputs or answer in (query, _SHOWN):
         return None
-    examples = tuple(zip(inputs, outputs))
-    for skipped in range(count):
-        rest = functions[:skipped] + functions[skipped + 1 :]
-        if all(run(rest, given)[-1] == output for given, output in examples):
-            return None
-    return Rule(tuple(sorted(names)), chain, examples, query)
+    return Rule(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
 
 
 def _names(draws: list[float], palette: list[str], count: int) -> tuple[str, ...]:
