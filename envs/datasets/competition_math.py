@@ -83,26 +83,21 @@ class MATH(DatasetQuestion):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         from ...rewards.verifiers.mathematics.grammar import read
-        from ...rewards.verifiers.mathematics.tree import Malformed, Quantity
+        from ...rewards.verifiers.mathematics.tree import Quantity
 
-        ordered = bool(_ORDERED.search(task.data.question))
-        verdict = verify("math", answer, task.reference, ordered=ordered)
-        if verdict.success or verdict.malformed or not verdict.valid:
+        question, reference = task.data.question, task.reference
+        ordered = bool(_ORDERED.search(question))
+        # The unit of a reference may be left out; one that the reference lacks is wrong unless it is asked for.
+        units = "optional" if isinstance(read(reference), Quantity) else "required"
+        verdict = verify("math", answer, reference, ordered=ordered, units=units)
+        if verdict.success:
             return verdict
-        # A unit, or percent, that the question asks for may stand on one side only.
-        asked = asked_units(task.data.question)
-        amounts = read_amount(answer, asked), read_amount(task.reference, asked)
-        if any(amount is not None for amount in amounts):
-            given, gold = (
-                text if amount is None else str(amount) for text, amount in zip((answer, task.reference), amounts)
-            )
-            if verify("math", given, gold).success:
-                return CORRECT
-        try:
-            bare = isinstance(read(task.reference), Quantity) and not isinstance(read(answer), Quantity)
-        except (Malformed, RecursionError):
+        asked = asked_units(question)
+        amounts = read_amount(answer, asked), read_amount(reference, asked)
+        if amounts == (None, None):
             return verdict
-        return verify("math", answer, task.reference, ordered=ordered, units="optional") if bare else verdict
+        given, gold = (text if amount is None else str(amount) for text, amount in zip((answer, reference), amounts))
+        return CORRECT if verify("math", given, gold).success else verdict
 
 
 register("palaestra/MATH-v0", f"{__name__}:MATH")

@@ -168,9 +168,10 @@ def test_questions_that_are_far_too_long_are_left_out(tmp_path: Path):
     assert env.observation_space.contains(env.reset(seed=0)[0])
 
 
-def test_a_question_that_stands_twice_counts_once(tmp_path: Path):
-    path = write(tmp_path / "a.jsonl", [word_problem(1)] * 99 + [word_problem(2)])
+def test_a_question_that_stands_twice_counts_once_and_the_first_answer_holds(tmp_path: Path):
+    path = write(tmp_path / "a.jsonl", [word_problem(1)] + [word_problem(1, answer=5)] * 99 + [word_problem(2)])
     env = make("GSM8K", path, split="all")
+    assert {env.oracle() for seed in range(20) if env.reset(seed=seed)} == {"72"}
     counts = Counter(env.reset(seed=seed)[0] for seed in range(200))
     assert len(counts) == 2
     assert min(counts.values()) > 60
@@ -187,9 +188,9 @@ def test_axes_span_what_the_source_holds(tmp_path: Path):
         make("MATH", path, level=5)
 
 
-@pytest.mark.parametrize(("wanted", "met"), [(1, 1), (2, 1), (3, 4), (4, 4), (5, 5)])
+@pytest.mark.parametrize(("wanted", "met"), [(1, 1), (2, 1), (3, 3), (4, 3), (5, 5)])
 def test_a_level_without_problems_means_the_nearest_one(tmp_path: Path, wanted: int, met: int):
-    path = write(tmp_path / "a.jsonl", [problem(n, level) for n, level in enumerate([1, 4, 5] * 9)])
+    path = write(tmp_path / "a.jsonl", [problem(n, level) for n, level in enumerate([1, 3, 5] * 9)])
     env = make("MATH", path, split="all")
     for seed in range(10):
         _, info = env.reset(seed=seed, options={"params": {"level": wanted}})
@@ -299,6 +300,7 @@ def test_golden_word_problem():
         ("How long is it?", r"10\text{ cm}", "0.1 m", 1.0),
         ("How long is it?", r"10\text{ cm}", "10 m", 0.0),
         ("How long is it?", r"10\text{ cm}", "11", 0.0),
+        ("How long is it in cm?", r"10\text{ cm}", "10 m", 0.0),
         ("How large is the angle?", r"60^\circ", "60", 1.0),
         ("How many minutes does it take?", r"\frac{15}{2}", "7.5 minutes", 1.0),
         ("How many minutes does it take?", r"\frac{15}{2}", "7.5 hours", 0.0),
@@ -356,6 +358,11 @@ def test_without_sympy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
 def test_answers_to_a_contest_problem(answer: str, reward: float, malformed: bool, tmp_path: Path):
     earned, info = asked(tmp_path, "AIME", {"problem": "p", "answer": 33}, answer)
     assert (earned, info["action_error"] is not None) == (reward, malformed)
+
+
+def test_the_example_of_a_contest_problem_is_not_the_answer(tmp_path: Path):
+    path = write(tmp_path / "a.jsonl", [{"problem": "p", "answer": 125}])
+    assert make("AIME", path, split="all").reset(seed=0)[0].endswith("such as 48.")
 
 
 # Multiple choice.
