@@ -109,6 +109,7 @@ def test_games_are_as_the_parameters_say(difficulty: float):
         assert arms.target == ucb_earns(arms) >= 0.6 * params["horizon"]
         assert (min(arms.worth), max(arms.worth)) == (0.0, 1.0)
         assert arms.kind == params["payout"]
+        assert env.turn_limit(env.here()) == 2 * params["horizon"]
 
 
 def test_an_unreadable_answer_pulls_nothing_and_the_turns_run_out():

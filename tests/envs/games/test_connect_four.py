@@ -264,3 +264,8 @@ def test_the_picture_has_42_cells_in_the_discs_colours():
     assert picture.shape == (6 * 40 + 1, 7 * 40 + 1, 3)
     assert picture[205, 125].tolist() == [0xED, 0xAE, 0x49]
     assert picture[165, 125].tolist() == [0xD1, 0x49, 0x5B]
+
+
+def test_a_column_may_be_put_in_words():
+    for said in ("Column 3", "column 3.", "**3**", "My move: 3"):
+        assert at(OPEN_TWO).step(said) == at(OPEN_TWO).step("3")

@@ -126,6 +126,8 @@ def test_the_oracle_reaches_the_goal_in_the_moves_planned_and_the_limit_follows(
             assert f"until one is {goal}." in prompt
             assert f"at most {start.limit} moves" in prompt
             assert start.limit == int(start.planned * (1 + spare))
+            # Each tile is at least a 2: so many moves bring twice the goal.
+            assert start.planned <= goal
             steps, ended = 0, False
             while not ended:
                 *_, done, truncated, info = env.step(env.oracle())
@@ -150,3 +152,10 @@ def test_the_picture_has_sixteen_cells():
     assert isinstance(picture, np.ndarray)
     assert picture.shape == (4 * 60 + 1, 4 * 60 + 1, 3)
     assert picture[5, 5].tolist() == [0xF2, 0xB1, 0x79]
+
+
+def test_a_move_may_be_put_in_words():
+    for said in ("move left", "**Left**", "Move: left.", "Answer: left"):
+        env, other = at([[0, 1, 0, 1]] + [[0] * 4] * 3), at([[0, 1, 0, 1]] + [[0] * 4] * 3)
+        assert env.step(said) == other.step("left")
+    assert at([[0, 1, 0, 1]] + [[0] * 4] * 3).step("remove left")[4]["action_error"]

@@ -181,3 +181,10 @@ def test_the_picture_has_a_square_per_cell():
     assert picture.shape == (5 * 32 + 1, 5 * 32 + 1, 3)
     assert picture[5, 5].tolist() == [0xA9, 0xA1, 0x8F]
     assert picture[155, 155].tolist() == [0xFA, 0xF7, 0xF0]
+
+
+def test_the_number_of_all_mines_frees_a_cell_that_no_open_one_touches():
+    # The corner is shut in by three mines, which the cells beside them give away.
+    mines, everything = bits(1, 5, 6), (1 << 25) - 1
+    assert free_cells(5, mines, everything & ~mines & ~1, False)[0] == 1
+    assert free_cells(5, mines | 1, everything & ~mines & ~1, False)[0] == 0

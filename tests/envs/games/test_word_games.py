@@ -172,6 +172,14 @@ def test_the_last_miss_loses_and_earns_nothing():
     assert (reward, done, truncated, info["is_success"], info["progress"]) == (0.0, True, False, False, 0.8)
 
 
+def test_a_word_guessed_before_is_no_second_miss():
+    env = hanging("apple", lives=2)
+    before = env.step("ample")[0]
+    observation, _, done, _, info = env.step("Ample")
+    assert info["action_error"] == "You have tried ample before; choose another."
+    assert (observation, done) == (f"{info['action_error']}\n{before}", False)
+
+
 @pytest.mark.parametrize("said", ["e", "E", "?", "ab", "apples", "1", "_", "\u00e9", "e" * 4000])
 def test_a_letter_tried_before_or_none_at_all_is_no_miss_but_a_turn(said: str):
     env = hanging("apple")
