@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 from palaestra.envs.math.decimal_arithmetic import DecimalArithmetic, _rounded, _text
-from palaestra.envs.math.fraction_arithmetic import FractionArithmetic, _fraction
+from palaestra.envs.math.fraction_arithmetic import FractionArithmetic, _fraction, _line
 from palaestra.envs.question import Task
 
 
@@ -46,13 +46,29 @@ def test_fractions_have_the_size_asked_for_and_are_in_lowest_terms():
     for i in range(40):
         for j in range(40):
             fraction = _fraction(i / 40, j / 40, 9)
-            assert 2 <= fraction.denominator <= 9
+            assert fraction.denominator == 2 + i // 5
             assert 1 <= fraction.numerator <= 9
     env = FractionArithmetic(size=9, terms=5)
     for seed in range(50):
         for p, q in re.findall(r"\((\d+)/(\d+)\)", env.reset(seed=seed)[0]):
             assert math.gcd(int(p), int(q)) == 1
             assert 2 <= int(q) <= 9
+
+
+@pytest.mark.parametrize(
+    ("a", "operator", "b", "line"),
+    [
+        ("1/2", "+", "1/3", "(1/2) + (1/3) = 3/6 + 2/6 = 5/6"),
+        ("1/4", "-", "3/4", "(1/4) - (3/4) = 1/4 - 3/4 = -2/4 = -1/2"),
+        ("1/2", "*", "1/3", "(1/2) * (1/3) = 1/6"),
+        ("1/2", "*", "2/3", "(1/2) * (2/3) = 2/6 = 1/3"),
+        ("1/2", "/", "3/4", "(1/2) / (3/4) = (1/2) * (4/3) = 4/6 = 2/3"),
+    ],
+)
+def test_operations_on_fractions_are_written_out(a: str, operator: str, b: str, line: str):
+    one, other = Fraction(a), Fraction(b)
+    result = {"+": one + other, "-": one - other, "*": one * other, "/": one / other}[operator]
+    assert _line(one, operator, other, result) == line
 
 
 def test_any_form_or_lowest_terms_as_the_prompt_says():

@@ -62,6 +62,8 @@ def test_steps_are_equations_that_the_solution_fulfils():
             env.reset(seed=seed, options={"difficulty": difficulty})
             values = dict(zip(NAMES, map(Fraction, env.here().reference)))
             *steps, _ = env.solution_steps(env.here())
+            # The triangle without its first and last equation, then a line for each unknown.
+            assert len(steps) == 2 * len(env.here().reference) - 2
             named = {}
             for step in steps:
                 for equation in step.split(", so "):

@@ -150,9 +150,15 @@ def test_both_ways_of_writing_a_number_agree_by_pythons_own_reading(direction: s
         assert source != target
         assert (target == 10, source == 10) == (direction == "to ten", direction == "from ten")
         assert 2 <= min(source, target) < max(source, target) <= 16
-        for step in env.solution_steps(env.here())[:-1]:
+        *steps, answer = env.solution_steps(env.here())
+        for step in steps:
             left, right = re.sub(r" \(digit .\)", "", step).split(" = ")
             assert whole(left) == whole(right)
+        # Horner's rule for all digits but the first; then all digits of the answer, the last one first.
+        horner = len(match[2]) - 1 if source != 10 else 0
+        ends = [re.search(r"\+ ([0-9]|1[0-5] \(digit (.)\))$", step) for step in steps[horner:]]
+        found = "".join(end[2] or end[1] for end in ends if end)
+        assert found[::-1] == (answer if target != 10 else "")
 
 
 def test_digits_of_either_case_count_and_prefixes_do_not():
