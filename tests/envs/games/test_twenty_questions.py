@@ -106,3 +106,23 @@ def test_naming_the_items_one_by_one_does_not_pay():
         env.reset(seed=seed)
         won += env.step(env.here().names[0])[1]
     assert won / 300 < 0.15
+
+
+@pytest.mark.parametrize("said", ["Is it red?", "Is the item red?", "Red.", "**red**"])
+def test_a_property_may_be_asked_for_in_a_sentence(said: str):
+    assert small().step(said) == small().step("red")
+
+
+@pytest.mark.parametrize("said", ["Is it a bowl?", "the bowl", "Answer: bowl", "My guess is bowl."])
+def test_an_item_may_be_named_in_a_sentence(said: str):
+    assert small().step(said)[0] == small().step("bowl")[0]
+
+
+def test_there_is_one_turn_for_the_guess_beside_the_questions():
+    env = TwentyQuestions(difficulty=0.5)
+    for seed in range(5):
+        prompt, _ = env.reset(seed=seed)
+        asked = env.here().questions
+        assert f"at most {asked} times" in prompt
+        ends = [env.step("red")[3] for _ in range(asked + 1)]
+        assert ends == [False] * asked + [True]

@@ -91,6 +91,7 @@ def test_letters_shown_at_the_start_are_the_words_own():
         assert all(shown in ("_", letter) for shown, letter in zip(state.shown, state.secret))
         assert f"It has these letters: {' '.join(state.shown)}\n" in prompt
         assert f"at most {state.guesses} guesses" in prompt
+        assert env.turn_limit(state) == state.guesses
 
 
 @pytest.mark.parametrize("length", [4, 5, 6, 7, 8])
