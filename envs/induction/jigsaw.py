@@ -176,7 +176,7 @@ def _column(rows: list[str], place: int) -> str:
 def _read(answer: str, count: int) -> tuple[int, ...] | None:
     """The numbers in an answer, or None where they are not the numbers from 1 to ``count``."""
     words = _SEPARATORS.sub(" ", answer).split()
-    if len(words) == 1 and count < 10:
+    if len(words) == 1:
         words = list(words[0])
     if len(words) != count or not all(word.isascii() and word.isdigit() and len(word) < 3 for word in words):
         return None

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.patch_fit import PatchFit, Puzzle
+from palaestra.envs.induction.patch_fit import PatchFit, Puzzle, fits
 from palaestra.envs.question import Task
 
 FAMILY = PatchFit()
@@ -78,6 +78,38 @@ def test_exactly_one_patch_fits_each_hole_and_no_patch_two(rule: str, holes: int
             for letter, number in zip(letters, fitting):
                 picture = filled(picture, letter, candidates[int(number)])
             assert keeps(picture, task.prompt)
+
+
+@pytest.mark.parametrize(
+    ("patch", "fit"),
+    [
+        (["33", "44"], True),
+        (["34", "45"], True),
+        (["22", "33"], False),  # 2 next to 4 on its left, in the lower row
+        (["33", "46"], False),  # 6 next to 4
+        (["53", "44"], False),  # 5 below 3
+        (["35", "45"], False),  # 5 next to 3 inside
+        (["34", "43"], False),  # 3 above 5
+    ],
+)
+def test_a_smooth_patch_agrees_inside_and_on_all_sides(patch: Rows, fit: bool):
+    picture = np.array([[3, 3, 3, 4], [3, 0, 0, 4], [4, 0, 0, 4], [5, 5, 5, 5]])
+    found = fits(picture, "smooth", (1, 1), np.array([[[int(digit) for digit in row] for row in patch]]))
+    assert found.tolist() == [fit]
+
+
+def test_a_smooth_patch_at_the_corner_has_neighbours_on_two_sides():
+    picture = np.array([[0, 0, 3], [0, 0, 4], [3, 4, 5]])
+    patches = np.array([[[9, 9], [9, 9]], [[3, 3], [3, 4]], [[1, 2], [2, 3]], [[3, 3], [3, 2]]])
+    assert fits(picture, "smooth", (0, 0), patches).tolist() == [False, True, True, False]
+
+
+def test_holes_lie_in_both_halves_of_mirrored_pictures():
+    left = 0
+    made = tasks(40, rule="mirror", holes=1)
+    for task in made:
+        left += any("A" in row[:6] for row in shown(task)[0])
+    assert 5 < left < 35
 
 
 def test_each_hole_is_a_square_apart_from_the_others():
@@ -155,7 +187,7 @@ def test_a_wrong_patch_earns_nothing_and_is_named(answer: str, why: str):
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "2", "2 4 1", "0 4", "2 6", "24", "x", "2 x", "A 2", "A 2, C 4", "A 2, A 4", "A 2, B 4, C 1", "A 2, 4",
+    ["", "2", "2 4 1", "0 4", "2 6", "24", "x", "2 x", "A 2", "A 2, C 4", "A 2, A 4", "A 1, A 2, B 4", "A 2, B 4, C 1", "A 2, 4",
      "2 B 4", "\u0662 4", "2 \u00b2", "1" * 4096, "2 " * 2048, "A 2, " * 819, "patch" * 819, "hole" * 1024],
 )  # fmt: skip
 def test_what_does_not_name_a_patch_for_each_hole_is_malformed(answer: str):

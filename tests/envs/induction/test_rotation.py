@@ -82,6 +82,15 @@ def test_one_possibility_is_nearer_than_all_others(size: int, noise: int, mirror
     assert len(seen) == (8 if mirrors == "perhaps" else 4)
 
 
+def test_pictures_that_equal_their_mirror_image_occur_where_none_is_mirrored():
+    same = {"never": 0, "perhaps": 0}
+    for mirrors in same:
+        for task in tasks(60, size=4, noise=0, mirrors=mirrors):
+            same[mirrors] += sum(mirrored(picture) == picture for picture, _ in shown(task))
+    assert same["never"] > 0
+    assert same["perhaps"] == 0
+
+
 def test_the_prompt_says_how_many_digits_were_changed_and_of_mirroring_where_there_is_any():
     for noise, said in ((0, ""), (1, "1 digit of each copy was changed"), (3, "3 digits of each copy were changed")):
         (task,) = tasks(1, noise=noise)

@@ -228,7 +228,7 @@ def test_no_failure_outranks_a_success():
                 rewards[verdict.success].append(verdict.reward)
     assert max(rewards[False]) < 0.5
     assert min(rewards[True]) >= 0.875 - 1e-9
-    assert min(len(found) for found in rewards.values()) > 100
+    assert min(len(found) for found in rewards.values()) > 40
 
 
 def changed(formula: Formula) -> Iterator[Formula]:
