@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(palaestra.__file__).parent
 PARTS = ("agents", "envs", "rewards", "scripts", "teachers")
-DATA = {"py.typed", "constraints.txt", "envs/puzzles/sudoku.txt"}
+DATA = {"py.typed", "constraints.txt"}
 
 # Imports every module of the installed package and plays one episode; prints what it saw. The one module left out is a
 # script for the environment of another project.
@@ -51,9 +51,10 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path):
         packed = {name.removeprefix("palaestra/") for name in archive.namelist() if name.startswith("palaestra/")}
     sources = {path.relative_to(ROOT) for part in PARTS for path in (ROOT / part).rglob("*.py")}
     scripts = {path.relative_to(ROOT) for kind in ("*.html", "*.sh") for path in (ROOT / "scripts").glob(kind)}
+    tables = {path.relative_to(ROOT) for kind in ("*.txt", "*.jsonl") for path in (ROOT / "envs").rglob(kind)}
     sheet = {path.relative_to(ROOT) for path in (ROOT / "rewards" / "audit" / "sheet").glob("*.jsonl")}
     root = {path.relative_to(ROOT) for path in ROOT.glob("*.py")}
-    assert packed == {path.as_posix() for path in sources | scripts | sheet | root} | DATA
+    assert packed == {path.as_posix() for path in sources | scripts | tables | sheet | root} | DATA
 
 
 def test_the_installed_wheel_works_without_the_sources(wheel: Path, tmp_path: Path):
