@@ -299,6 +299,7 @@ def test_the_rule_asked_for_occurs_and_no_harder_one(family: type[Question]):
                 assert 1 <= abs(coefficient) <= 9
                 kinds.append(next(kind for kind, pattern in KINDS[family].items() if re.fullmatch(pattern, body)))
             assert len(kinds) == 3
+            assert len({body for (_, body), _ in env.here().data}) == 3
             assert rule in kinds
             seen.update(kinds)
         assert seen == set(list(KINDS[family])[: list(KINDS[family]).index(rule) + 1])

@@ -124,13 +124,16 @@ def test_only_numbers_that_stand_alone_are_replaced(prompt: str, numbers: list[s
 
 
 def test_steps_give_all_answers_in_between():
-    env = Chained(horizon=5)
+    env = Chained(horizon=5, axes={"level": [0.5, 0.9]})
     for seed in range(20):
         prompt, _ = env.reset(seed=seed)
         *steps, last = env.solution_steps(env.here())
         assert len(steps) == 5
         assert steps[0] == f"A1 = {env.here().data[0].answer}"
-        for step in steps[1:]:
+        for step, link in zip(steps[1:], env.here().data):
+            # The answer before stands in brackets where it is negative or a fraction.
+            known = str(link.answer) if re.fullmatch(r"\d+", str(link.answer)) else f"({link.answer})"
+            assert re.match(rf"n = (\d+\*)?{re.escape(known)}( |$)", step), step
             match = re.fullmatch(r"n = (.+) = (\d+), A(\d) = (.+)", step)
             assert match, step
             assert exact(match[1]) == int(match[2])

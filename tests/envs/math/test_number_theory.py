@@ -51,6 +51,8 @@ def test_residues_are_right_and_in_range(operations: str):
         assert int(match[3]) == n - 1
         assert info["params"]["modulus"] / 2 < n <= info["params"]["modulus"]
         assert re.search(marks[operations], match[1])
+        inverses = f"inv(a) is the number from 1 to {n - 1} with a * inv(a) = 1 modulo {n}."
+        assert prompt.endswith(inverses if "inv" in match[1] else match[0])
         assert int(env.oracle()) == residue(match[1], n)
         assert 1 < int(env.oracle()) < n
         assert len(re.split(r" [-+*] ", match[1])) == info["params"]["terms"]
