@@ -69,15 +69,18 @@ class Formula(NamedTuple):
         return self.window[1] + max((part.reach for part in self.parts), default=0)
 
     def __str__(self) -> str:
-        if not self.parts:
+        return self.joining(
+            [f"({part})" if len(part.parts) > 1 < len(self.parts) else str(part) for part in self.parts]
+        )
+
+    def joining(self, parts: Sequence[str]) -> str:
+        """The formula written with these texts for its parts."""
+        if not parts:
             return f"{self.signal} {self.operator} {self.constant:g}"
         window = f"[{self.window[0]},{self.window[1]}]" if self.operator in ("G", "F", "U") else ""
-        if len(self.parts) == 1:
-            (part,) = self.parts
-            return f"{self.operator}{window}({part})" if window else f"not ({part})"
-        return f" {self.operator}{window} ".join(
-            f"({part})" if len(part.parts) > 1 else str(part) for part in self.parts
-        )
+        if len(parts) > 1:
+            return f" {self.operator}{window} ".join(parts)
+        return f"{self.operator}{window}({parts[0]})" if window else f"not ({parts[0]})"
 
 
 def parse(text: str, signals: Sequence[str], farthest: int) -> Formula:

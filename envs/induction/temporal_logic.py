@@ -49,8 +49,8 @@ WEIGHTS = {"semantics": 0.5, "propositions": 0.25, "operators": 0.125, "succinct
 
 
 class Requirement(NamedTuple):
-    """The formula, the signals that it may speak of, how far ahead an answer may look, and the formulas of the
-    requirement's parts with their wordings, inner ones first."""
+    """The formula, the signals that it may speak of, how far ahead an answer may look, and the requirement part by
+    part, inner ones first: in English and as a formula, each with the numbers of earlier parts for its own."""
 
     formula: Formula
     signals: tuple[str, ...]
@@ -100,7 +100,7 @@ class TemporalLogic(Question):
         signals = tuple(SIGNALS[place] for place in places[: params["signals"]])
         formula = _formula(params["depth"], "", params["horizon"], signals, {}, draws)
         parts: list[tuple[str, str]] = []
-        sentence = _told(formula, draws, parts)
+        sentence, _ = _told(formula, draws, parts)
         solution = str(formula)
         return Task(
             f'A requirement: "{sentence[0].upper()}{sentence[1:]}."\n'
@@ -137,7 +137,8 @@ class TemporalLogic(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         """The formula of each part, inner ones first."""
-        return [*(f"{told}: {written}" for told, written in task.data.parts), self.oracle(task)]
+        numbered = enumerate(task.data.parts, 1)
+        return [*(f"#{number} {told}: {written}" for number, (told, written) in numbered), self.oracle(task)]
 
 
 def _formula(
@@ -166,15 +167,18 @@ def _formula(
     return Formula(kind, tuple(parts), (first, last))
 
 
-def _told(formula: Formula, draws: Iterator[float], parts: list[tuple[str, str]]) -> str:
-    """The formula in English; ``parts`` gets each of its parts in English and as a formula."""
-    told = [_told(part, draws, parts) for part in formula.parts]
+def _told(formula: Formula, draws: Iterator[float], parts: list[tuple[str, str]]) -> tuple[str, str]:
+    """The formula in English, and its number among the ``parts``, which get it and those that it consists of."""
+    inner = [_told(part, draws, parts) for part in formula.parts]
     wordings = WORDINGS[formula.operator]
     wording = wordings[int(next(draws) * len(wordings))]
     first, last = formula.window
-    text = wording.format(*told, s=formula.signal, c=f"{formula.constant:g}", a=first, b=last)
-    parts.append((text, str(formula)))
-    return text
+    told, numbered = (
+        wording.format(*texts, s=formula.signal, c=f"{formula.constant:g}", a=first, b=last)
+        for texts in ([text for text, _ in inner], [number for _, number in inner])
+    )
+    parts.append((numbered, formula.joining([number for _, number in inner])))
+    return told, f"#{len(parts)}"
 
 
 def _agreement(given: Formula, wanted: Formula, signals: tuple[str, ...]) -> float:

@@ -187,8 +187,8 @@ def test_a_wrong_patch_earns_nothing_and_is_named(answer: str, why: str):
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "2", "2 4 1", "0 4", "2 6", "24", "x", "2 x", "A 2", "A 2, C 4", "A 2, A 4", "A 1, A 2, B 4", "A 2, B 4, C 1", "A 2, 4",
-     "2 B 4", "\u0662 4", "2 \u00b2", "1" * 4096, "2 " * 2048, "A 2, " * 819, "patch" * 819, "hole" * 1024],
+    ["", "2", "2 4 1", "0 4", "2 6", "24", "x", "2 x", "A 2", "A 2, C 4", "A 2, A 4", "A 1, A 2, B 4", "A 2, B 4, C 1",
+     "A 2, 4", "2 B 4", "\u0662 4", "2 \u00b2", "1" * 4096, "2 " * 2048, "A 2, " * 819, "patch" * 819, "hole" * 1024],
 )  # fmt: skip
 def test_what_does_not_name_a_patch_for_each_hole_is_malformed(answer: str):
     verdict = FAMILY.verify(TWO, answer)

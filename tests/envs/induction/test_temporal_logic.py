@@ -298,16 +298,26 @@ def test_the_example_and_fixed_formulas_earn_next_to_nothing():
     assert max(earned.values()) < 0.02
 
 
+def filled(text: str, earlier: dict[str, str]) -> str:
+    return re.sub(r"#\d+", lambda match: earlier[match.group()], text)
+
+
 def test_the_steps_give_the_formula_of_each_part():
     for task in tasks(20, depth=3, signals=3):
         *steps, last = FAMILY.solution_steps(task)
         assert last == FAMILY.oracle(task)
         assert len(steps) == task.data.formula.size
-        for step in steps:
-            told, written = re.fullmatch(r"(.*): (.*?)", step).groups()  # type: ignore[union-attr]
-            (formula,) = readings(told)
-            assert parse(written, signals_of(task), 40) == formula
-        assert steps[-1].endswith(f": {last}")
+        sentences: dict[str, str] = {}
+        formulas: dict[str, str] = {}
+        for number, step in enumerate(steps, 1):
+            told, written = re.fullmatch(rf"#{number} (.*): (.*?)", step).groups()  # type: ignore[union-attr]
+            assert len(step) < 150
+            sentences[f"#{number}"] = filled(told, sentences)
+            formulas[f"#{number}"] = f"({filled(written, formulas)})"
+            (formula,) = readings(sentences[f"#{number}"])
+            assert parse(formulas[f"#{number}"], signals_of(task), 40) == formula
+        assert sentences[f"#{len(steps)}"] in task.prompt.replace('A requirement: "', "").lower()
+        assert str(formula) == last
 
 
 def test_a_golden_task():
