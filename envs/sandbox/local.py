@@ -7,7 +7,9 @@ an environment of a few words.
 
 from __future__ import annotations
 
+import fcntl
 import functools
+import importlib.util
 import json
 import os
 import select
@@ -16,11 +18,11 @@ import site
 import socket
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from pathlib import Path
 
 from ...errors import InputError
+from .inside.program import as_bytes
 from .protocol import Job, Limits, Result
 from .seccomp import system_call_filter
 from .wire import encoded, result
@@ -29,6 +31,10 @@ INSIDE = Path(__file__).with_name("inside")
 START_SECONDS = 30.0
 # What the supervisor may take beyond the limit of a run, seconds.
 _GRACE = 10.0
+# The supervisor ends by itself when nobody is there to speak to, and all its processes with it.
+_END_SECONDS = 2.0
+# F_ADD_SEALS; F_SEAL_SEAL, _SHRINK, _GROW and _WRITE.
+_ADD_SEALS, _SEALS = 1033, 0xF
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/tmp",
@@ -74,20 +80,20 @@ class LocalSandbox:
                 )
 
     def run(self, job: Job, limits: Limits) -> Result:
-        payload = os.memfd_create("job")
+        given = [_sealed(encoded(job, stdin=False))]
         try:
-            data = memoryview(encoded(job))
-            while data:
-                data = data[os.write(payload, data) :]
+            if job.stdin:
+                given.append(_sealed(as_bytes(job.stdin)))
             header = {name: getattr(limits, name) for name in Limits.__slots__}
-            socket.send_fds(self._socket, [json.dumps(header).encode()], [payload])
+            socket.send_fds(self._socket, [json.dumps(header).encode()], given)
             if not self._readable(limits.seconds + _GRACE):
                 return self._lost()
             return self._received(len(job.calls))
         except (OSError, ValueError):
             return self._lost()
         finally:
-            os.close(payload)
+            for descriptor in given:
+                os.close(descriptor)
 
     @property
     def pid(self) -> int:
@@ -96,8 +102,11 @@ class LocalSandbox:
     def close(self) -> None:
         """End the interpreter and all that runs in it."""
         self._socket.close()
-        self._process.kill()
-        self._process.wait()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def _lost(self) -> Result:
         self.close()
@@ -115,25 +124,37 @@ class LocalSandbox:
         return result(report, stdout, stderr, values, calls)
 
 
+def _sealed(data: bytes) -> int:
+    """A file in memory that holds ``data``, open at its begin, which nobody can change."""
+    descriptor = os.memfd_create("given", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    fcntl.fcntl(descriptor, _ADD_SEALS, _SEALS)
+    return descriptor
+
+
 def command(descriptor: int) -> list[str]:
     """The command that starts the warm interpreter, which talks through ``descriptor``.
 
     Raises:
         InputError: bubblewrap is not installed.
     """
-    if sys.platform != "linux" or shutil.which("bwrap") is None:
+    bwrap = shutil.which("bwrap")
+    if sys.platform != "linux" or bwrap is None:
         raise InputError(
             "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or "
             "choose the backend 'docker'."
         )
     here = [sys.executable, "-s", "-S", "-m", "inside.launch"]
-    return [*here, *_bubblewrap(), _interpreter(), "-s", "-B", "-m", "inside.zygote", str(descriptor)]
+    return [*here, *_bubblewrap(bwrap), _interpreter(), "-s", "-B", "-m", "inside.zygote", str(descriptor)]
 
 
 @functools.cache
-def _bubblewrap() -> tuple[str, ...]:
-    words = ["bwrap", "--userns", "NAMESPACE", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
-    words += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--clearenv"]
+def _bubblewrap(bwrap: str) -> tuple[str, ...]:
+    words = [bwrap, "--userns", "NAMESPACE", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+    words += ["--unshare-cgroup-try", "--hostname", "sandbox", "--die-with-parent", "--new-session", "--clearenv"]
     for name, value in _ENVIRONMENT.items():
         words += ["--setenv", name, value]
     words += ["--ro-bind", "/usr", "/usr"]
@@ -142,29 +163,43 @@ def _bubblewrap() -> tuple[str, ...]:
             words += ["--symlink", os.readlink(folder), folder]
         elif os.path.isdir(folder):
             words += ["--ro-bind", folder, folder]
+    words += ["--perms", "0755", "--dir", "/etc"]
     for file in ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"):
         words += ["--ro-bind-try", file, file]
     for folder in reversed(Path(sys.base_prefix).parents):
         words += ["--perms", "0755", "--dir", str(folder)]
     words += ["--ro-bind", sys.base_prefix, sys.base_prefix]
     # Packages of the interpreter, this one perhaps among them, are no business of a program; numpy is.
-    for folder in sorted({*site.getsitepackages([sys.base_prefix]), "/usr/local/lib/python3/dist-packages"}):
-        if os.path.isdir(folder):
-            words += ["--perms", "0755", "--tmpfs", folder]
-    for name in ("numpy", "numpy.libs"):
-        folder = os.path.join(sysconfig.get_paths()["platlib"], name)
-        if os.path.isdir(folder):
-            words += ["--ro-bind", folder, f"{_packages()}/{name}"]
-    words += ["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp", "--ro-bind", str(INSIDE), "/sandbox/inside"]
-    words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/sandbox"]
-    for capability in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL", "SYS_RESOURCE"):
+    hidden = [
+        folder
+        for folder in sorted({*site.getsitepackages([sys.base_prefix]), "/usr/local/lib/python3/dist-packages"})
+        if os.path.isdir(folder)
+    ]
+    for folder in hidden:
+        words += ["--perms", "0755", "--tmpfs", folder]
+    words += _numpy()
+    words += ["--proc", "/proc", "--perms", "0755", "--tmpfs", "/dev", "--dir", "/dev/shm"]
+    for device in ("null", "random", "urandom"):
+        words += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
+    words += ["--symlink", "/dev/shm/.stdin", "/dev/stdin"]
+    words += ["--dir", "/tmp", "--ro-bind", str(INSIDE), "/sandbox/inside"]
+    for folder in (*hidden, "/dev", "/"):
+        words += ["--remount-ro", folder]
+    words += ["--chdir", "/sandbox"]
+    for capability in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL", "SYS_RESOURCE", "SYS_PTRACE"):
         words += ["--cap-add", f"CAP_{capability}"]
     return tuple(words)
 
 
-def _packages() -> str:
-    """Where the interpreter looks for packages, inside."""
-    return next(folder for folder in site.getsitepackages([sys.base_prefix]) if os.path.isdir(folder))
+def _numpy() -> list[str]:
+    """What shows numpy, and the libraries that it comes with, to the interpreter inside."""
+    found = importlib.util.find_spec("numpy")
+    inside = [folder for folder in site.getsitepackages([sys.base_prefix]) if os.path.isdir(folder)]
+    if found is None or not found.submodule_search_locations or not inside:
+        return []
+    package = Path(found.submodule_search_locations[0])
+    folders = [folder for folder in (package, package.with_name("numpy.libs")) if folder.is_dir()]
+    return [word for folder in folders for word in ("--ro-bind", str(folder), f"{inside[0]}/{folder.name}")]
 
 
 def _interpreter() -> str:

@@ -1,79 +1,143 @@
-"""A filter of system calls, as a BPF program made by libseccomp where that library is there."""
+"""A filter of system calls, as a classic BPF program: it needs no library, so every program runs behind it.
+
+What a program that computes never needs is refused: much of it has been a way out of a namespace, speaks to what
+namespaces do not divide, or holds memory that belongs to no process and so escapes every limit.
+"""
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import errno
 import functools
-import os
+import platform
 import socket
-import tempfile
+import struct
 
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
-_EQUAL, _MASKED = 4, 7
-# Nothing of this is needed by a program that computes; much of it has been a way out of a namespace, or speaks to what
-# namespaces do not divide.
+from ...errors import InputError
+
+# The machines that are known, by the kernel's word for them (linux/audit.h).
+_MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+# Calls with a greater number are newer than this table, or of another calling convention (x32).
+_NEWEST = 452
+# Refused calls: name, number on x86_64, number on aarch64 ("-": there is none).
 _REFUSED = """
-    ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd
-    mount umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount fspick mount_setattr
-    unshare setns
-    keyctl add_key request_key
-    shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink
-    bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register
-    kexec_load kexec_file_load init_module finit_module delete_module
-    open_by_handle_at name_to_handle_at quotactl swapon swapoff reboot syslog acct
-    settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname
-    fanotify_init lookup_dcookie vhangup iopl ioperm personality
+    ptrace 101 117                    process_vm_readv 310 270          process_vm_writev 311 271
+    process_madvise 440 440           process_mrelease 448 448          kcmp 312 272
+    pidfd_getfd 438 438               mount 165 40                      umount2 166 39
+    pivot_root 155 41                 chroot 161 51                     move_mount 429 429
+    open_tree 428 428                 fsopen 430 430                    fsconfig 431 431
+    fsmount 432 432                   fspick 433 433                    mount_setattr 442 442
+    unshare 272 97                    setns 308 268                     keyctl 250 219
+    add_key 248 217                   request_key 249 218               shmget 29 194
+    shmat 30 196                      shmctl 31 195                     shmdt 67 197
+    semget 64 190                     semop 65 193                      semctl 66 191
+    semtimedop 220 192                msgget 68 186                     msgsnd 69 189
+    msgrcv 70 188                     msgctl 71 187                     mq_open 240 180
+    mq_unlink 241 181                 memfd_create 319 279              memfd_secret 447 447
+    inotify_init 253 -                inotify_init1 294 26              fanotify_init 300 262
+    bpf 321 280                       perf_event_open 298 241           userfaultfd 323 282
+    io_uring_setup 425 425            io_uring_enter 426 426            io_uring_register 427 427
+    io_setup 206 0                    kexec_load 246 104                kexec_file_load 320 294
+    init_module 175 105               finit_module 313 273              delete_module 176 106
+    create_module 174 -               open_by_handle_at 304 265         name_to_handle_at 303 264
+    quotactl 179 60                   quotactl_fd 443 443               swapon 167 224
+    swapoff 168 225                   reboot 169 142                    syslog 103 116
+    acct 163 89                       settimeofday 164 170              clock_settime 227 112
+    adjtimex 159 171                  clock_adjtime 305 266             sethostname 170 161
+    setdomainname 171 162             lookup_dcookie 212 18             vhangup 153 58
+    iopl 172 -                        ioperm 173 -                      modify_ldt 154 -
+    personality 135 92                uselib 134 -                      nfsservctl 180 42
+    move_pages 279 239                migrate_pages 256 238             mbind 237 235
+    set_mempolicy 238 237             set_mempolicy_home_node 450 450   sched_setaffinity 203 122
 """
-# For this one a wrapper exists that does without: clone3 hides its flags from a filter.
-_UNKNOWN = ("clone3",)
-_NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x00000080)
-_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+# Calls that are refused or not by their arguments.
+_CLONE, _CLONE3, _SOCKET, _SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
+_MMAP, _PRLIMIT, _SETRLIMIT, _SETSOCKOPT = (9, 222), (302, 261), (160, 164), (54, 208)
 
+# The flags of clone that make namespaces, and CLONE_PARENT: a sister of the program would be the supervisor's to bury.
+_CLONE_FLAGS = 0x7E020080 | 0x8000
+_SHARED_ANONYMOUS, _HUGE_PAGES = 0x21, 0x40000
+_RLIMIT_CORE = 4
+_SOL_SOCKET = 1
+# SO_SNDBUF, SO_RCVBUF, and as the administrator.
+_BUFFER_SIZES = (7, 8, 32, 33)
 
-class _Compare(ctypes.Structure):
-    _fields_ = [
-        ("argument", ctypes.c_uint),
-        ("operator", ctypes.c_int),
-        ("first", ctypes.c_uint64),
-        ("second", ctypes.c_uint64),
-    ]
+# Instructions: load a word of the call's description, mask what was loaded, jump where it equals, exceeds or has a bit.
+_LOAD, _AND, _EQUAL, _GREATER, _HAS, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x45, 0x06
+_KILL, _ALLOW = 0x80000000, 0x7FFF0000
+_NUMBER, _MACHINE = 0, 4
+
+_Code = list[tuple[int, int, int, int]]
 
 
 @functools.cache
 def system_call_filter() -> bytes:
-    """The program, 8 bytes an instruction; empty where libseccomp is missing."""
-    name = ctypes.util.find_library("seccomp") or "libseccomp.so.2"
-    try:
-        library = ctypes.CDLL(name)
-    except OSError:
-        return b""
-    library.seccomp_init.restype = ctypes.c_void_p
-    context = ctypes.c_void_p(library.seccomp_init(ctypes.c_uint32(_ALLOW)))
-    try:
-        for call in _REFUSED.split():
-            _refuse(library, context, call, errno.EPERM)
-        for call in _UNKNOWN:
-            _refuse(library, context, call, errno.ENOSYS)
-        for flag in _NAMESPACES:
-            _refuse(library, context, "clone", errno.EPERM, _Compare(0, _MASKED, flag, flag))
-        for family in range(64):
-            if family not in _FAMILIES:
-                _refuse(library, context, "socket", errno.EPERM, _Compare(0, _EQUAL, family, 0))
-        with tempfile.TemporaryFile() as file:
-            if library.seccomp_export_bpf(context, file.fileno()) != 0:
-                return b""
-            file.seek(0, os.SEEK_SET)
-            return file.read()
-    finally:
-        library.seccomp_release(context)
+    """The program, 8 bytes an instruction.
+
+    Raises:
+        InputError: the machine is of a kind whose calls are not known.
+    """
+    if platform.machine() not in _MACHINES:
+        raise InputError(
+            f"the sandbox 'local' knows the system calls of {' and '.join(_MACHINES)}, not of {platform.machine()!r}; "
+            "choose the backend 'docker'."
+        )
+    machine = _MACHINES[platform.machine()]
+    column = [*_MACHINES].index(platform.machine())
+    code: _Code = [(_LOAD, 0, 0, _MACHINE), *_unless(_EQUAL, machine, _KILL), (_LOAD, 0, 0, _NUMBER)]
+    code += _where(_GREATER, _NEWEST, _refusal(errno.ENOSYS))
+    for number in refused_calls().values():
+        code += _where(_EQUAL, number, _refusal(errno.EPERM))
+    # Its flags are in memory, where a filter cannot see them; the C library then uses clone.
+    code += _where(_EQUAL, _CLONE3[column], _refusal(errno.ENOSYS))
+    code += _call(_CLONE[column], [_load(0), *_where(_HAS, _CLONE_FLAGS, _refusal(errno.EPERM))])
+    for call in (_SOCKET, _SOCKETPAIR):
+        code += _call(call[column], [_load(0), *_unless(_EQUAL, socket.AF_UNIX, _refusal(errno.EAFNOSUPPORT))])
+    # Shared memory without a file can be filled and then let go of, and is still there while no process holds it.
+    shared = [(_AND, 0, 0, _SHARED_ANONYMOUS), *_where(_EQUAL, _SHARED_ANONYMOUS, _refusal(errno.EPERM))]
+    huge = [_load(3), *_where(_HAS, _HUGE_PAGES, _refusal(errno.EPERM)), *shared]
+    code += _call(_MMAP[column], huge)
+    # The limit that is set for core dumps keeps them from the machine's own collector, too; a limit of none does not.
+    halves = [[_load(2, high=high), *_where(_HAS, 0xFFFFFFFF, _refusal(errno.EPERM))] for high in (False, True)]
+    setting = [instruction for half in halves for instruction in half]
+    code += _call(_PRLIMIT[column], [_load(1), *_only(_RLIMIT_CORE, setting)])
+    code += _call(_SETRLIMIT[column], [_load(0), *_where(_EQUAL, _RLIMIT_CORE, _refusal(errno.EPERM))])
+    # The supervisor counts a socket as its buffer of the default size.
+    sizes = [instruction for size in _BUFFER_SIZES for instruction in _where(_EQUAL, size, _refusal(errno.EPERM))]
+    code += _call(_SETSOCKOPT[column], [_load(1), *_only(_SOL_SOCKET, [_load(2), *sizes])])
+    code.append((_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
-def _refuse(library: ctypes.CDLL, context: ctypes.c_void_p, call: str, error: int, *when: _Compare) -> None:
-    number = library.seccomp_syscall_resolve_name(call.encode())
-    if number < 0:
-        return  # not a call of this machine
-    conditions = (_Compare * len(when))(*when)
-    action = ctypes.c_uint32(_REFUSE | error)
-    library.seccomp_rule_add_array(context, action, number, len(when), conditions)
+def refused_calls(machine: str = platform.machine()) -> dict[str, int]:
+    """Names and numbers of the calls that are refused whatever their arguments."""
+    words = _REFUSED.split()
+    numbers = words[1 + [*_MACHINES].index(machine) :: 3]
+    return {name: int(number) for name, number in zip(words[::3], numbers) if number != "-"}
+
+
+def _refusal(error: int) -> int:
+    return 0x00050000 | error
+
+
+def _load(argument: int, high: bool = False) -> tuple[int, int, int, int]:
+    """Load half of an argument; both machines keep the low half first."""
+    return _LOAD, 0, 0, 16 + 8 * argument + 4 * high
+
+
+def _where(test: int, value: int, answer: int) -> _Code:
+    """Answer where the test holds for what was loaded."""
+    return [(test, 0, 1, value), (_RETURN, 0, 0, answer)]
+
+
+def _unless(test: int, value: int, answer: int) -> _Code:
+    return [(test, 1, 0, value), (_RETURN, 0, 0, answer)]
+
+
+def _only(value: int, code: _Code) -> _Code:
+    """Run ``code`` where the value was loaded."""
+    return [(_EQUAL, 0, len(code), value), *code]
+
+
+def _call(number: int, code: _Code) -> _Code:
+    """Run ``code``, and allow what it does not answer, where the call's number was loaded."""
+    return _only(number, [*code, (_RETURN, 0, 0, _ALLOW)])

@@ -10,14 +10,14 @@ from .inside.program import plain, restored
 from .protocol import Job, Result, Value
 
 
-def encoded(job: Job) -> bytes:
-    """The job as `inside.program.run` reads it.
+def encoded(job: Job, *, stdin: bool = True) -> bytes:
+    """The job as `inside.program.run` reads it, with its standard input or, where that is brought otherwise, without.
 
     Raises:
         TypeError: an argument of a call is no plain data.
     """
     calls = [[call.function, [plain(item) for item in call.arguments], call.seconds] for call in job.calls]
-    data = {"program": job.program, "stdin": job.stdin, "files": dict(job.files), "calls": calls}
+    data = {"program": job.program, "stdin": job.stdin if stdin else None, "files": dict(job.files), "calls": calls}
     return json.dumps(data).encode()
 
 

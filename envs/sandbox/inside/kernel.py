@@ -8,13 +8,18 @@ import os
 import platform
 import signal
 
-NEW_USER, NEW_PID, NEW_IPC = 0x10000000, 0x20000000, 0x08000000
+NEW_USER, _NEW_PID = 0x10000000, 0x20000000
+_SHARE_MEMORY = 0x100
 _NOSUID_NODEV = 2 | 4
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_CLONE, _CAPSET = {"x86_64": (56, 126), "aarch64": (220, 91)}[platform.machine()]
+_CAPSET = {"x86_64": 126, "aarch64": 91}[platform.machine()]
 _CAPBSET_DROP, _SET_SECCOMP, _SET_NO_NEW_PRIVS = 24, 22, 38
 _FILTER = _DETACH = 2
+_CAPABILITIES = 64
+_STACK = 1 << 14
+# __WALL: whatever signal tells of its end.
+_ANY_CHILD = 0x40000000
 
 
 def _checked(result: int, what: str) -> int:
@@ -24,19 +29,48 @@ def _checked(result: int, what: str) -> int:
     return result
 
 
-def fork_into(namespaces: int) -> int:
-    """``os.fork`` whose child is alone in new namespaces."""
-    ctypes.pythonapi.PyOS_BeforeFork()
-    pid = _libc.syscall(_CLONE, namespaces | signal.SIGCHLD, None, None, None, None)
-    if pid == 0:
-        ctypes.pythonapi.PyOS_AfterFork_Child()
-        return 0
-    ctypes.pythonapi.PyOS_AfterFork_Parent()
-    return _checked(pid, "clone")
-
-
 def unshare(namespaces: int) -> None:
     _checked(_libc.unshare(namespaces), "unshare")
+
+
+class Processes:
+    """A namespace of processes, into which this one's further children are born until `leave`.
+
+    Its first process only waits, and reaps. It shares this one's memory, so that it costs next to nothing, and has no
+    handler of any signal, so that none from inside reaches it. When it ends, all of the namespace does.
+
+    Args:
+        home: a descriptor of this process's own namespace.
+    """
+
+    _stack = ctypes.create_string_buffer(_STACK)
+    _top = ctypes.c_void_p((ctypes.addressof(_stack) + _STACK) & ~15)
+    _wait = ctypes.cast(_libc.pause, ctypes.c_void_p)
+
+    def __init__(self, home: int):
+        self.home = home
+        unshare(_NEW_PID)
+        # Whoever ignores this signal has no dead children to wait for.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        try:
+            self.first = _checked(_libc.clone(self._wait, self._top, _SHARE_MEMORY | signal.SIGCHLD, None), "clone")
+        finally:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+    def leave(self) -> None:
+        _checked(_libc.setns(self.home, _NEW_PID), "setns")
+
+    def end(self) -> None:
+        """End every process of the namespace. The children of this process are for it to wait for."""
+        os.kill(self.first, signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Wait until nothing of the namespace, nor any other child of this process, is left."""
+        while True:
+            try:
+                os.waitpid(-1, _ANY_CHILD)
+            except ChildProcessError:
+                return
 
 
 def mount(kind: str, target: str, options: str) -> None:
@@ -52,11 +86,15 @@ def unmount(target: str) -> None:
     _checked(_libc.umount2(target.encode(), _DETACH), f"unmount {target}")
 
 
+def forgo_privileges() -> None:
+    """Let no program that is started by this process, or by its children, have a capability."""
+    _checked(_libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(PR_SET_NO_NEW_PRIVS)")
+    for capability in range(_CAPABILITIES):
+        _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
+
+
 def drop_privileges() -> None:
     """Give up every capability, for good."""
-    _checked(_libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(PR_SET_NO_NEW_PRIVS)")
-    for capability in range(64):
-        _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     nothing = (ctypes.c_uint32 * 6)()
     _checked(_libc.syscall(_CAPSET, header, nothing), "capset")

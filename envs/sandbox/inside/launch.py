@@ -8,16 +8,24 @@ further user namespace can be made inside.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import sys
 
 from . import kernel
 
 # The user as which programs run where the caller is root: inside, and on the machine.
 INSIDE, OUTSIDE = 1000, 2_000_000_000
+_THREAD_STACK = 2 << 20
 
 
 def main() -> None:
+    # The first to go when the machine is out of memory.
+    with contextlib.suppress(OSError):
+        write("/proc/self/oom_score_adj", "1000")
+    # The stack that threads of programs have unless they say otherwise.
+    resource.setrlimit(resource.RLIMIT_STACK, (_THREAD_STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
     namespace = make_namespace()
     os.set_inheritable(namespace, True)
     command = [str(namespace) if word == "NAMESPACE" else word for word in sys.argv[1:]]
@@ -32,7 +40,9 @@ def make_namespace() -> int:
         kernel.unshare(kernel.NEW_USER)
         os.write(made_in, b".")
         os.read(mapped_out, 1)
-        write("/proc/sys/user/max_user_namespaces", "0")
+        # Where this file cannot be written, the filter of system calls stands alone.
+        with contextlib.suppress(OSError):
+            write("/proc/sys/user/max_user_namespaces", "0")
         os.write(made_in, b".")
         os.read(mapped_out, 1)
         os._exit(0)
@@ -41,7 +51,8 @@ def make_namespace() -> int:
         os.waitpid(child, 0)
         sys.exit("unprivileged user namespaces are not allowed on this machine")
     user, group = os.getuid(), os.getgid()
-    if user == 0:
+    # In a container without so many users, root has but itself to be.
+    if user == 0 and mapped("uid", OUTSIDE) and mapped("gid", OUTSIDE):
         write(f"/proc/{child}/uid_map", f"0 0 1\n{INSIDE} {OUTSIDE} 1")
         write(f"/proc/{child}/gid_map", f"0 0 1\n{INSIDE} {OUTSIDE} 1")
     else:
@@ -56,6 +67,13 @@ def make_namespace() -> int:
     for descriptor in (made_out, mapped_out, mapped_in):
         os.close(descriptor)
     return namespace
+
+
+def mapped(kind: str, number: int) -> bool:
+    """Whether there is a user ("uid") or group ("gid") of this number in this process's namespace."""
+    with open(f"/proc/self/{kind}_map", encoding="ascii") as file:
+        ranges = [list(map(int, line.split())) for line in file]
+    return any(first <= number < first + count for first, _, count in ranges)
 
 
 def write(path: str, text: str) -> None:

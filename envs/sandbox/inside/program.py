@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # Loaded before any program runs, so that programs find them at once.
+import atexit
 import bisect  # noqa: F401
 import builtins
 import collections  # noqa: F401
@@ -12,6 +13,7 @@ import datetime  # noqa: F401
 import decimal  # noqa: F401
 import fractions  # noqa: F401
 import functools  # noqa: F401
+import gc
 import heapq  # noqa: F401
 import itertools  # noqa: F401
 import json
@@ -21,6 +23,8 @@ import operator  # noqa: F401
 import os
 import random  # noqa: F401
 import re  # noqa: F401
+import resource
+import signal
 import statistics  # noqa: F401
 import string  # noqa: F401
 import sys
@@ -31,56 +35,124 @@ import types
 import typing
 
 _NAME = "program.py"
+_STDIN = "/dev/stdin"
+# A program whose text has one of these may look for its own file, which otherwise nobody misses.
+_WANTS_FILE = ("__file__", "argv", _NAME, "multiprocessing", "concurrent", "subprocess", "runpy")
 
 
 def run(payload: int, values: int) -> None:
     """Run the program in the open file ``payload`` in the present folder, with calls of its functions answered on
     ``values``; never returns.
 
-    The file holds JSON: "program", "stdin", "files" (name to text), "calls" (list of [function, arguments, seconds]).
+    The file holds JSON: "program", "stdin" (None where it is in place), "files" (name to text), "calls" (list of
+    [function, arguments, seconds]).
     """
-    with open(payload, "rb") as file:
-        file.seek(0)
-        job = json.load(file)
-    for name, text in job["files"].items():
-        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
-        with open(name, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-    given(job["stdin"])
-    sys.argv[:] = [_NAME]
-    sys.path[0] = os.getcwd()
-    sys.stdout = stream(1, "w", "replace")
-    sys.stderr = stream(2, "w", "backslashreplace")
-    sys.__stdout__, sys.__stderr__, sys.__stdin__ = sys.stdout, sys.stderr, sys.stdin  # type: ignore[misc]
-    text = job["program"]
-    linecache.cache[_NAME] = (len(text), None, text.splitlines(keepends=True), _NAME)
-    main = types.ModuleType("__main__")
-    main.__dict__.update(__file__=_NAME, __builtins__=builtins)
-    sys.modules["__main__"] = main
     code = 0
     try:
-        exec(compile(text, _NAME, "exec", dont_inherit=True), main.__dict__)
+        with open(payload, "rb") as file:
+            file.seek(0)
+            job = json.load(file)
+        main = prepared(job)
+        exec(compile(job["program"].removeprefix("\ufeff"), _NAME, "exec", dont_inherit=True), main.__dict__)
         for place, (function, arguments, seconds) in enumerate(job["calls"]):
             answer_apart(main, place, function, arguments, seconds, values)
     except SystemExit as stop:
         code = exit_code(stop)
-    except BaseException:
+    except BaseException as error:
+        code = -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
         report_exception()
-        code = 1
     finish(code)
 
 
-def given(text: str) -> None:
+def prepared(job: dict[str, typing.Any]) -> types.ModuleType:
+    """The module in which the program is to run, with everything about it as it is when Python runs a script."""
+    text = job["program"]
+    if any(word in text for word in _WANTS_FILE):
+        write(_NAME, text)
+    for name, content in job["files"].items():
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        write(name, content)
+    if job["stdin"] is not None:
+        give(job["stdin"])
+    if _STDIN in text and os.path.islink(_STDIN):
+        with open(_STDIN, "wb") as file, open(0, "rb", closefd=False) as source:
+            file.write(source.read())
+            source.seek(0)
+    sys.argv[:] = [_NAME]
+    sys.path[0] = os.getcwd()
+    sys.stdin = stream(0, "r", "surrogateescape")
+    sys.stdout = stream(1, "w", "replace")
+    sys.stderr = stream(2, "w", "backslashreplace")
+    sys.__stdout__, sys.__stderr__, sys.__stdin__ = sys.stdout, sys.stderr, sys.stdin  # type: ignore[misc]
+    linecache.cache[_NAME] = (len(text), None, text.splitlines(keepends=True), _NAME)
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=_NAME, __builtins__=builtins)
+    sys.modules["__main__"] = main
+    if "stack_size" in text:
+        bound_stacks()
+    if "mmap" in text:
+        share_through_files()
+    return main
+
+
+def write(name: str, text: str) -> None:
+    with open(name, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        file.write(text)
+
+
+def give(text: str) -> None:
     """Make ``text`` the standard input, also of processes that the program starts."""
     descriptor = os.memfd_create("stdin") if text else os.open("/dev/null", os.O_RDONLY)
-    data = memoryview(text.encode("utf-8", "surrogateescape"))
+    data = memoryview(as_bytes(text))
     while data:
         data = data[os.write(descriptor, data) :]
     if text:
         os.lseek(descriptor, 0, os.SEEK_SET)
     os.dup2(descriptor, 0)
     os.close(descriptor)
-    sys.stdin = stream(0, "r", "surrogateescape")
+
+
+def as_bytes(text: str) -> bytes:
+    """``text`` as the bytes of a standard input; what stands for single bytes becomes these again."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def bound_stacks() -> None:
+    """Let the stacks of threads be smaller than asked for, rather than fail, where memory is limited: they are as large
+    as programs think they may ever need, and counted before they are used."""
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    if limit != resource.RLIM_INFINITY:
+        set_size = threading.stack_size
+        threading.stack_size = lambda size=0: set_size(min(size, limit // 4 >> 12 << 12))
+
+
+def share_through_files() -> None:
+    """Let mmap share memory through a file that has no name, where it is refused otherwise."""
+    import mmap
+
+    try:
+        mmap.mmap(-1, 1).close()
+        return
+    except OSError:
+        pass
+
+    class FileMap(mmap.mmap):
+        def __new__(cls, fileno: int, length: int, *args: typing.Any, **options: typing.Any) -> typing.Any:
+            flags = args[0] if args else options.pop("flags", mmap.MAP_SHARED)
+            if fileno != -1 or not flags & mmap.MAP_SHARED:
+                return super().__new__(cls, fileno, length, flags, *args[1:], **options)
+            file = os.open("/dev/shm", os.O_TMPFILE | os.O_RDWR, 0o600)
+            try:
+                os.ftruncate(file, length)
+                return super().__new__(cls, file, length, flags & ~mmap.MAP_ANONYMOUS, *args[1:], **options)
+            finally:
+                os.close(file)
+
+    FileMap.__name__ = FileMap.__qualname__ = "mmap"
+    mmap.mmap = FileMap  # type: ignore[misc]
 
 
 def stream(descriptor: int, mode: str, errors: str) -> typing.Any:
@@ -102,18 +174,22 @@ def report_exception() -> None:
     while trace is not None and trace.tb_frame.f_code.co_filename != _NAME:
         trace = trace.tb_next
     try:
-        traceback.print_exception(kind, error, trace)
+        if sys.excepthook is not sys.__excepthook__ and kind and error:
+            sys.excepthook(kind, error, trace)
+        else:
+            traceback.print_exception(kind, error, trace)
     except BaseException:
         os.write(2, b"the error could not be printed\n")
 
 
 def finish(code: int) -> None:
-    """End as the interpreter ends: threads are waited for, what is registered is run, output is written."""
+    """End as the interpreter ends: threads are waited for, what is registered is run, objects are let go of, output is
+    written. A negative code is that of a signal."""
     try:
         threading._shutdown()  # type: ignore[attr-defined]
-        import atexit
-
         atexit._run_exitfuncs()  # type: ignore[attr-defined]
+        if threading.active_count() == 1:
+            forget(sys.modules["__main__"].__dict__)
     except BaseException:
         report_exception()
     for stream in (sys.stdout, sys.stderr):
@@ -121,7 +197,19 @@ def finish(code: int) -> None:
             stream.flush()
         except BaseException:
             code = code or 120
-    os._exit(code)
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code & 255)
+
+
+def forget(names: dict[str, typing.Any]) -> None:
+    """Let go of what a module's names mean, in the interpreter's order: private ones first."""
+    for private in (True, False):
+        for name in [*names]:
+            if (name[:1] == "_" and name[1:2] != "_") == private and name != "__builtins__":
+                names[name] = None
+    gc.collect()
 
 
 def answer_apart(

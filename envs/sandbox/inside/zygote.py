@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
+import random
 import resource
 import select
 import signal
@@ -22,9 +24,17 @@ from . import kernel, program
 
 # The user as which programs run where this one is root.
 _USER = 1000
+# Cores that one run may use at a time.
+_CORES = 4
+# Between two looks at the memory of a run, seconds.
 _TICK = 0.01
 _CHUNK = 1 << 16
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_STACK = 8 << 20
+_QUEUED_SIGNALS = 1024
+_LOCKED_MEMORY = 1 << 16
+# This one, bubblewrap's and the first of the run's namespace: where there is one user only, they count as the run's.
+_PROCESSES = 3
 
 
 def main() -> None:
@@ -33,23 +43,37 @@ def main() -> None:
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
     # Programs get no /proc; this process keeps its own through a descriptor.
     processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+    home = os.open("/proc/self/ns/pid", os.O_RDONLY)
     kernel.unmount("/proc")
-    disks = {folder: Disk(folder) for folder in ("/tmp", "/dev/shm")}
+    kernel.forgo_privileges()
+    # A signal that a handler waits for would reach this process through the first one of a run; see kernel.Processes.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    share_cores()
+    sockets = Sockets(processes)
+    disks = [Disk("/tmp"), Disk("/dev/shm")]
     gc.collect()
     gc.freeze()
     control.sendall(b"\n")
     while True:
-        header, descriptors, _, _ = socket.recv_fds(control, _CHUNK, 1)
+        header, descriptors, _, _ = socket.recv_fds(control, _CHUNK, 2)
         if not header:
-            return
+            os._exit(0)
         limits = json.loads(header)
-        for disk in disks.values():
-            disk.prepare(f"size={int(limits['disk_mb'])}m,nr_inodes={int(limits['files'])}")
-        report, streams = supervise(limits, descriptors[0], filters, control, processes)
+        for disk in disks:
+            disk.prepare(f"size={math.ceil(limits['disk_mb'] * 2**20)},nr_inodes={limits['files'] + 1}")
+        watch = Watch(limits, processes, sockets)
+        report, streams = supervise(limits, descriptors, filters, control, watch, home)
         report["sizes"] = [len(stream) for stream in streams]
         control.sendall(json.dumps(report).encode() + b"\n" + b"".join(streams))
-        for disk in disks.values():
+        for disk in disks:
             disk.clean()
+
+
+def share_cores() -> None:
+    """Keep to a few of the cores, so that a run of many processes leaves most of a large machine to others."""
+    cores = sorted(os.sched_getaffinity(0))
+    first = random.SystemRandom().randrange(len(cores))
+    os.sched_setaffinity(0, {cores[(first + place) % len(cores)] for place in range(_CORES)})
 
 
 class Disk:
@@ -58,16 +82,15 @@ class Disk:
     def __init__(self, folder: str):
         self.folder = folder
         self.options = ""
-        self.mounted = False
-        self.fresh: tuple[int, ...] = ()
+        self.fresh: tuple[int, ...] | None = None
 
     def prepare(self, options: str) -> None:
-        if self.mounted and options == self.options and self._look() == self.fresh:
-            return
-        if self.mounted:
+        if self.fresh is not None:
+            if options == self.options and self._look() == self.fresh:
+                return
             kernel.unmount(self.folder)
         kernel.mount("tmpfs", self.folder, f"mode=1777,{options}")
-        self.options, self.mounted, self.fresh = options, True, self._look()
+        self.options, self.fresh = options, self._look()
 
     def clean(self) -> None:
         """Let go of what a run left, rather than keep it until the next one."""
@@ -75,36 +98,38 @@ class Disk:
             self.prepare(self.options)
 
     def _look(self) -> tuple[int, ...]:
-        found = os.stat(self.folder)
-        return found.st_mode, found.st_mtime_ns, found.st_ctime_ns, found.st_uid, found.st_dev
+        """What no run can use the folder without changing; its times alone are too coarse to tell."""
+        found, space = os.stat(self.folder), os.statvfs(self.folder)
+        times = found.st_mtime_ns, found.st_ctime_ns
+        return found.st_mode, found.st_uid, found.st_gid, found.st_nlink, *times, space.f_bfree, space.f_ffree
 
 
 def supervise(
-    limits: dict[str, float], payload: int, filters: bytes, control: socket.socket, processes: int
+    limits: dict[str, float], given: list[int], filters: bytes, control: socket.socket, watch: Watch, home: int
 ) -> tuple[dict[str, object], list[bytes]]:
-    """Run a program; how it ended, and what it wrote to its output, its error output and its channel for values."""
+    """Run a program; how it ended, and what it wrote to its output, its error output and its channel for values.
+
+    ``given`` has descriptors of its text and, where there is any, of its standard input.
+    """
     pipes = [os.pipe() for _ in range(3)]
     begun = time.monotonic()
-    # System V's objects outlive processes; where the filter refuses them, the slow namespace for them is spared.
-    child = kernel.fork_into(kernel.NEW_PID if filters else kernel.NEW_PID | kernel.NEW_IPC)
+    namespace = kernel.Processes(home)
+    child = os.fork()
     if child == 0:
         try:
-            control.close()
-            os.close(processes)
-            for inside, _ in pipes:
-                os.close(inside)
-            restrict(limits, filters, pipes[0][1], pipes[1][1])
-            program.run(payload, pipes[2][1])
+            values = restrict(limits, filters, given, [outside for _, outside in pipes])
+            program.run(given[0], values)
         finally:
             os._exit(70)
-    os.close(payload)
-    for _, outside in pipes:
-        os.close(outside)
-    run = Run(limits, child, [inside for inside, _ in pipes], processes, begun + limits["seconds"])
-    reason = run.watch(control)
-    # With its first process, all of a namespace ends.
-    os.kill(child, signal.SIGKILL)
+    namespace.leave()
+    for descriptor in (*given, *[outside for _, outside in pipes]):
+        os.close(descriptor)
+    run = Run(limits, child, [inside for inside, _ in pipes], watch, begun + limits["seconds"])
+    watch.besides = {str(os.getpid()), str(namespace.first), "1"}
+    reason = run.follow(control)
+    namespace.end()
     _, status, usage = os.wait4(child, 0)
+    namespace.wait()
     seconds = time.monotonic() - begun
     report: dict[str, object] = {"reason": reason or run.drain(), "seconds": seconds, "peak": usage.ru_maxrss}
     report["code"] = None if report["reason"] else os.waitstatus_to_exitcode(status)
@@ -116,25 +141,29 @@ def supervise(
 class Run:
     """A program at work, and what came through its pipes."""
 
-    def __init__(self, limits: dict[str, float], child: int, pipes: list[int], processes: int, deadline: float):
-        self.child, self.pipes, self.processes, self.deadline = child, pipes, processes, deadline
-        self.memory = limits["memory_mb"] * 2**20
+    def __init__(self, limits: dict[str, float], child: int, pipes: list[int], watch: Watch, deadline: float):
+        self.child, self.pipes, self.watch, self.deadline = child, pipes, watch, deadline
         self.left = [int(limits[name]) for name in ("output_bytes", "output_bytes", "value_bytes")]
         self.found: list[list[bytes]] = [[] for _ in pipes]
 
-    def watch(self, control: socket.socket) -> str:
+    def follow(self, control: socket.socket) -> str:
         """Wait until the program ends, and say "", or until it must be ended, and say why."""
         poll = select.poll()
         places = {pipe: place for place, pipe in enumerate(self.pipes)}
         end = os.pidfd_open(self.child)
         for descriptor in (end, control.fileno(), *self.pipes):
             poll.register(descriptor, select.POLLIN)
+        look = time.monotonic() + _TICK
         try:
             while True:
-                left = self.deadline - time.monotonic()
-                if left <= 0:
+                now = time.monotonic()
+                if now >= self.deadline:
                     return "time"
-                events = dict(poll.poll(1000 * min(_TICK, left)))
+                if now >= look:
+                    if self.watch.exceeded():
+                        return "memory"
+                    look = time.monotonic() + _TICK
+                events = dict(poll.poll(1000 * max(0, min(look, self.deadline) - now)))
                 if control.fileno() in events:
                     os._exit(0)  # the caller is gone, or speaks out of turn
                 for descriptor in events.keys() & places.keys():
@@ -144,8 +173,6 @@ class Run:
                         return "output"
                 if end in events:
                     return ""
-                if not events and self.resident() > self.memory:
-                    return "memory"
         finally:
             os.close(end)
 
@@ -163,53 +190,105 @@ class Run:
                 pass
         return "output" if min(self.left) < 0 else ""
 
-    def resident(self) -> int:
-        """Bytes of memory of all processes of the run beyond what they share with this one."""
-        known = {str(os.getpid()), "1"}
-        names = [name for name in os.listdir(self.processes) if name.isdigit() and name not in known]
-        shared = self.pages(str(os.getpid()))
-        return _PAGE * sum([max(0, self.pages(name) - shared) for name in names])
+
+class Sockets:
+    """The memory that sockets hold: of no process, but bounded for each."""
+
+    def __init__(self, processes: int):
+        self.file = os.open("self/net/sockstat", os.O_RDONLY, dir_fd=processes)
+        with socket.socket(socket.AF_UNIX) as one:
+            self.each = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        self.others = self.count()
+
+    def count(self) -> int:
+        return int(os.pread(self.file, 100, 0).split(None, 3)[2])
+
+    def most(self) -> int:
+        """Bytes that the sockets of a run can hold."""
+        return self.each * max(0, self.count() - self.others)
+
+
+class Watch:
+    """The memory of all processes of a run.
+
+    Args:
+        limits: of the run.
+        processes: a descriptor of /proc.
+    """
+
+    def __init__(self, limits: dict[str, float], processes: int, sockets: Sockets):
+        self.memory = limits["memory_mb"] * 2**20
+        self.processes, self.sockets = processes, sockets
+        # Processes that are not of the run.
+        self.besides: set[str] = set()
+
+    def exceeded(self) -> bool:
+        names = [name for name in os.listdir(self.processes) if name.isdigit() and name not in self.besides]
+        allowed = self.memory - self.sockets.most()
+        # What processes share is counted for each of them, and counting it once is slow: it is done where that matters.
+        return _PAGE * sum(map(self.pages, names)) > allowed and sum(map(self.share, names)) > allowed
 
     def pages(self, name: str) -> int:
+        """Pages of memory of a process."""
+        return int((self.file(f"{name}/statm") or b"0 0").split(None, 2)[1])
+
+    def share(self, name: str) -> int:
+        """Bytes of memory of a process, what it shares with others divided by their number."""
+        for line in self.file(f"{name}/smaps_rollup").splitlines():
+            if line.startswith(b"Pss:"):
+                return 1024 * int(line.split()[1])
+        return 0
+
+    def file(self, name: str) -> bytes:
+        """A file of a process; empty where that has just ended."""
         try:
-            file = os.open(f"{name}/statm", os.O_RDONLY, dir_fd=self.processes)
+            file = os.open(name, os.O_RDONLY, dir_fd=self.processes)
         except OSError:
-            return 0  # it has just ended
+            return b""
         try:
-            return int(os.read(file, 200).split()[1])
-        except (OSError, IndexError):
-            return 0
+            return os.read(file, 4096)
+        except OSError:
+            return b""
         finally:
             os.close(file)
 
 
-def restrict(limits: dict[str, float], filters: bytes, output: int, errors: int) -> None:
-    """Make this process the program's: its user, limits, output and nothing else."""
-    memory = int(limits["memory_mb"] * 2**20)
+def restrict(limits: dict[str, float], filters: bytes, given: list[int], pipes: list[int]) -> int:
+    """Make this process the program's: its user, limits, output and nothing else. The descriptor for its values."""
+    output, errors, values = pipes
+    memory = math.ceil(limits["memory_mb"] * 2**20)
     for kind, limit in (
         (resource.RLIMIT_DATA, memory),
         (resource.RLIMIT_AS, memory + (1 << 30)),
         (resource.RLIMIT_CPU, int(limits["seconds"]) + 2),
-        (resource.RLIMIT_FSIZE, int(limits["disk_mb"] * 2**20)),
+        (resource.RLIMIT_FSIZE, math.ceil(limits["disk_mb"] * 2**20)),
         (resource.RLIMIT_NOFILE, int(limits["files"])),
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CORE, 1),  # one byte: no file, and no collector of the machine is started for it
         (resource.RLIMIT_MSGQUEUE, 0),
-        (resource.RLIMIT_NPROC, int(limits["processes"])),
+        (resource.RLIMIT_SIGPENDING, _QUEUED_SIGNALS),
+        (resource.RLIMIT_MEMLOCK, _LOCKED_MEMORY),
+        (resource.RLIMIT_NPROC, int(limits["processes"]) + (0 if os.getuid() == 0 else _PROCESSES)),
     ):
         resource.setrlimit(kind, (limit, limit))
+    # Less was for the stacks of threads, which are as large as this limit was when the interpreter started.
+    resource.setrlimit(resource.RLIMIT_STACK, (_STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
     os.setsid()
     os.chdir("/tmp")
+    if given[1:]:
+        os.dup2(given[1], 0)
+    os.dup2(output, 1)
+    os.dup2(errors, 2)
+    kept = sorted((given[0], values))
+    for first, last in zip((2, *kept), (*kept, 1 << 20)):
+        os.closerange(first + 1, last)
     if os.getuid() == 0:
         os.setgroups([])
         os.setresgid(_USER, _USER, _USER)
         os.setresuid(_USER, _USER, _USER)
     kernel.drop_privileges()
-    os.dup2(output, 1)
-    os.dup2(errors, 2)
-    os.close(output)
-    os.close(errors)
-    if filters:
-        kernel.filter_calls(filters)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    kernel.filter_calls(filters)
+    return values
 
 
 if __name__ == "__main__":
