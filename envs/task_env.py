@@ -22,7 +22,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError, unknown_name
-from ..rewards.answers import checked_format, extract, present
+from ..rewards.answers import bare, checked_format, extract, present
 from .param_space import ParamSpace, checked_difficulty
 from .splits import checked_split, split_of
 
@@ -39,6 +39,8 @@ class TaskEnv(gym.Env[Any, Any]):
     Attributes:
         chance: the mean reward that an answer without thought may earn by chance alone, on the easiest tasks; where it
             is more than 0.02, the family's docstring says why.
+        strips_marks: whether Markdown's marks, a full stop and words such as "The answer is" are taken off what the
+            agent wrote, as `rewards.answers.bare` does; False where they may belong to an answer.
 
     Args:
         difficulty: from 0 (easiest) to 1 (hardest); None draws the parameters uniformly at each reset.
@@ -56,6 +58,7 @@ class TaskEnv(gym.Env[Any, Any]):
     param_space: ParamSpace = ParamSpace(())
     default_answer_format: ClassVar[str] = "any"
     chance: ClassVar[float] = 0.0
+    strips_marks: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any):
         """Let ``oracle()`` mean the task or state at hand, where a family implements ``oracle(self, task)``, and list
@@ -191,7 +194,7 @@ class TaskEnv(gym.Env[Any, Any]):
         if answer is None:
             where = {"boxed": " in \\boxed{}", "tag": " in <answer></answer>"}.get(self.answer_format, "")
             return "", f"There is no answer{where}."
-        return answer, None
+        return bare(answer) if self.strips_marks else answer, None
 
     def write_action(self, answer: Any) -> Any:
         """An oracle's bare answer as an action that `read_action` reads back."""

@@ -6,6 +6,8 @@ several. All scans are linear in the length of the text, use no backtracking pat
 
 from __future__ import annotations
 
+import re
+
 from ..errors import unknown_name
 
 FORMATS = ("any", "boxed", "tag", "last_line", "whole")
@@ -22,6 +24,24 @@ REQUESTS = {
 _TEMPLATES = {"boxed": "\\boxed{%s}", "tag": "<answer>%s</answer>"}
 _BOX = "\\boxed{"
 _OPEN, _CLOSE = "<answer>", "</answer>"
+# Lines that end a block and say nothing.
+_FENCES = frozenset({"```", "~~~", "$$", "\\]"})
+
+# Layers that are taken off, each by one look at the ends of the text.
+_MOST = 8
+_PAIRS = (
+    *(("**", "**"), ("$$", "$$"), ("$", "$"), ("`", "`"), ('"', '"'), ("'", "'"), (r"\(", r"\)"), (r"\[", r"\]")),
+    *((rf"\{name}{{", "}") for name in ("boxed", "text", "texttt", "textbf", "mathrm", "mathtt", "mathbf")),
+)
+_LABEL = re.compile(
+    r"(?:#{1,6} )?(?P<bold>\*\*)?(?:(?:so|thus|therefore|hence),? )?(?:(?:the|my|a|one) )?"
+    r"(?:(?:final|correct|next|shortest) )?"
+    r"(?:answer|solution|guess|moves?|action|plan|path|way|expression|letter|word|code)"
+    r"(?(bold)(?::\*\*|\*\*:|\*\* (?:is|are):?)|(?::| is:?| are:?))\s+",
+    re.IGNORECASE,
+)
+# One of these ends every text in a pair of marks, or with a full stop.
+_ENDS = frozenset("*$`\"')]}.")
 
 
 def checked_format(answer_format: str) -> str:
@@ -58,9 +78,41 @@ def present(answer: str, answer_format: str = "any") -> str:
     return _TEMPLATES.get(answer_format, "%s").replace("%s", answer)
 
 
+def bare(text: str) -> str:
+    """``text`` without marks of code, bold type, quotation or formulas around all of it, a label such as "Answer:" or
+    "The answer is" before it, a full stop behind it, and white space at its ends."""
+    for _ in range(_MOST):
+        text = text.strip()
+        shorter = text
+        if label := _LABEL.match(text):
+            shorter = text[label.end() :]
+        elif text[-1:] in _ENDS:
+            shorter = _peeled(text)
+        if shorter == text:
+            break
+        text = shorter
+    return text
+
+
+def _peeled(text: str) -> str:
+    for left, right in _PAIRS:
+        inner = text[len(left) : -len(right)]
+        if inner and left not in inner and text.startswith(left) and text.endswith(right):
+            return inner
+    return text.removesuffix(".")
+
+
 def _last_line(text: str) -> str | None:
-    stripped = text.rstrip()
-    return stripped[max(stripped.rfind("\n"), stripped.rfind("\r")) + 1 :].strip() or None
+    """The last line that is neither blank nor the end of a block."""
+    end = len(text)
+    while end:
+        stripped = text[:end].rstrip()
+        start = max(stripped.rfind("\n"), stripped.rfind("\r")) + 1
+        line = stripped[start:].strip()
+        if line not in _FENCES:
+            return line or None
+        end = start
+    return None
 
 
 def _last_box(text: str) -> tuple[int, int] | None:

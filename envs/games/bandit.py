@@ -13,7 +13,6 @@ import numpy as np
 from ...errors import unknown_name
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
-from ..puzzles.bare import bare
 from ..registration import register
 
 PAYS = ("regret", "sampled", "imitation")
@@ -154,7 +153,7 @@ class Bandit(Game):
         )
 
     def act(self, state: Pulls, action: str) -> Transition:
-        match = _ARM.fullmatch(bare(action))
+        match = _ARM.fullmatch(action)
         count = len(state.counts)
         arm = int(match[1]) - 1 if match else count
         if arm >= count:

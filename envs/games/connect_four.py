@@ -11,7 +11,6 @@ import numpy as np
 from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
-from ..puzzles.bare import bare
 from ..registration import register
 
 COLUMNS, ROWS = 7, 6
@@ -135,7 +134,7 @@ class ConnectFour(Game):
         )
 
     def act(self, state: Position, action: str) -> Transition:
-        action = bare(action).lower().removeprefix("column ")
+        action = action.lower().removeprefix("column ")
         if len(action) != 1 or action not in "1234567":
             return Transition(state, action_error=f"Answer with the number of a column, 1 to {COLUMNS}.")
         cell = playable(state.mine | state.theirs) & _COLUMN[int(action) - 1]

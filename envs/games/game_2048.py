@@ -14,7 +14,6 @@ import numpy as np
 from ..drawing import PAPER, Cell, board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
-from ..puzzles.bare import bare
 from ..registration import register
 
 SIZE = 4
@@ -109,7 +108,7 @@ class Game2048(Game):
         )
 
     def act(self, state: Sliding, action: str) -> Transition:
-        name = bare(action).lower().removeprefix("move ")
+        name = action.lower().removeprefix("move ")
         move = MOVES.get(name)
         if move is None:
             error = "Answer with left, right, up or down."

@@ -12,7 +12,6 @@ import numpy as np
 from ...errors import InputError
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
-from ..puzzles.bare import bare
 from ..registration import register
 
 _GUESS = re.compile(r"[+-]?[0-9]{1,20}")
@@ -88,7 +87,6 @@ class GuessNumber(Game):
         return f"Guess my number from 1 to {state.size}. You have {state.guesses} guesses. Answer with an integer."
 
     def act(self, state: Guessing, action: str) -> Transition:
-        action = bare(action)
         if not _GUESS.fullmatch(action):
             return Transition(state, progress=_progress(state), action_error="A guess must be one integer.")
         guess = int(action)

@@ -11,7 +11,6 @@ import numpy as np
 from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
-from ..puzzles.bare import bare
 from ..registration import register
 
 LETTERS = "ABCDEFGH"
@@ -95,7 +94,7 @@ class Mastermind(Game):
         return f"{guess}: {exact} exact, {near} near."
 
     def act(self, state: Codebreaking, action: str) -> Transition:
-        guess = bare(action).replace(" ", "").upper()
+        guess = action.replace(" ", "").upper()
         pegs = len(state.secret)
         if len(guess) != pegs or not set(guess) <= set(LETTERS[: state.colours]):
             error = f"A guess is exactly {pegs} letters from A to {LETTERS[state.colours - 1]}."

@@ -12,7 +12,6 @@ import numpy as np
 from ..drawing import INK, Cell, board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
-from ..puzzles.bare import bare
 from ..registration import register
 
 # What may stand around two numbers, as in "(3, 5), (4, 1)" and "row 3 column 5".
@@ -238,7 +237,7 @@ def _bits(cells: int) -> list[int]:
 
 def _cells(action: str, size: int) -> list[int] | None:
     """The cells that an action names, or None where it is not a list of cells of the board."""
-    numbers = _WORDS.sub(" ", bare(action)).split()
+    numbers = _WORDS.sub(" ", action).split()
     if not numbers or len(numbers) % 2 or not set(numbers) <= set(map(str, range(1, size + 1))):
         return None
     return [(int(y) - 1) * size + int(x) - 1 for y, x in zip(numbers[::2], numbers[1::2])]

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
-from ..puzzles.bare import bare
 from ..registration import register
 
 _NAMES = """
@@ -117,7 +116,7 @@ class TwentyQuestions(Game):
         )
 
     def act(self, state: Asking, action: str) -> Transition:
-        word = _ASKED.sub("", bare(action).lower().strip(" .?!"))
+        word = _ASKED.sub("", action.lower().strip(" .?!"))
         if word in state.having:
             has = state.having[word] >> state.secret & 1
             left = state.left & (state.having[word] if has else ~state.having[word])

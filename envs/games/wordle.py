@@ -13,7 +13,6 @@ import numpy as np
 from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
-from ..puzzles.bare import bare
 from ..registration import register
 from .words import WORDS
 
@@ -110,7 +109,7 @@ class Wordle(Game):
         )
 
     def act(self, state: Guessed, action: str) -> Transition:
-        guess = bare(action).replace(" ", "").lower()
+        guess = action.replace(" ", "").lower()
         if len(guess) != len(state.secret) or not _LETTERS.issuperset(guess):
             error = f"A guess is exactly {len(state.secret)} letters from a to z."
             return Transition(state, progress=_progress(state), action_error=error)

@@ -15,7 +15,6 @@ from ..drawing import Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .bare import bare
 
 TABLE = "table"
 _FILLERS = frozenset({"put", "move", "then", "and", "to", "on", "onto", "the"})
@@ -144,7 +143,7 @@ def _below(stacks: tuple[str, ...]) -> dict[str, str]:
 def _read(answer: str, names: str) -> list[tuple[str, str]] | None:
     """The moves in an answer; None where a part of it is none."""
     moves = []
-    for part in bare(answer).translate(_SEPARATORS).split(","):
+    for part in answer.translate(_SEPARATORS).split(","):
         words = [word for word in part.split() if word.lower() not in _FILLERS]
         if len(words) != 2:
             return None

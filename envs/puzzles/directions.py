@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import functools
 
-from .bare import bare
-
 DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 # What may stand around and between directions, as in "[up, up]" and "U -> U".
 _BETWEEN = str.maketrans(dict.fromkeys(",;[]()->\u2192", " "))
@@ -23,7 +21,7 @@ def read_directions(text: str) -> str | None:
     may stand in brackets.
     """
     found = []
-    for token in bare(text).translate(_BETWEEN).split():
+    for token in text.translate(_BETWEEN).split():
         if token.lower() in _LETTERS:
             found.append(_LETTERS[token.lower()])
         elif token.upper().strip("UDLR"):

@@ -13,7 +13,6 @@ from ..drawing import INK, LINE, Cell, board
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .bare import bare
 
 # Edges per vertex above which large random graphs cannot be coloured, by number of colours (half of the mean degrees in
 # Zdeborova and Krzakala, Phys. Rev. E 76, 031131, 2007, table I).
@@ -80,7 +79,7 @@ class GraphColouring(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         n, k, edges = task.data
         try:
-            rows = parse_grid(bare(answer).strip("[](){} "))
+            rows = parse_grid(answer.strip("[](){} "))
         except GridError:
             rows = []
         if len(rows) != 1 or len(rows[0]) != n or not all(1 <= colour <= k for colour in rows[0]):

@@ -14,7 +14,6 @@ from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .bare import bare
 
 NAMES = "Ann Bob Cid Dan Eve Fay Gus Hal Ida Jon Kim Leo Mia Ned Oda Pam Rex Sue Tom Una Vic Wes Yan Zoe"
 # Kinds of statement by level; each level has those before it too. Twice is twice as likely.
@@ -91,7 +90,7 @@ class KnightsKnaves(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         names: list[str] = task.data[0]
-        given = [word for word in _WORD.findall(bare(answer).lower()) if word not in _FILLERS]
+        given = [word for word in _WORD.findall(answer.lower()) if word not in _FILLERS]
         if not given or len(set(given)) < len(given) or not set(given) <= set(map(str.lower, names)):
             return rejected(f"The answer must be names of people who live there, separated by commas: {names[0]}, ...")
         return CORRECT if set(given) == set(map(str.lower, task.reference)) else WRONG

@@ -13,7 +13,6 @@ from ..drawing import PAPER, Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .bare import bare
 
 _SHADE, _QUEEN = "#e9e2d0", "#7a1f1f"
 
@@ -69,7 +68,7 @@ class NQueens(Question):
         given: list[int] = task.data
         size = len(given)
         try:
-            rows = parse_grid(bare(answer).strip("[](){} "))
+            rows = parse_grid(answer.strip("[](){} "))
         except GridError:
             rows = []
         if len(rows) != 1 or len(rows[0]) != size or not all(1 <= column <= size for column in rows[0]):

@@ -13,7 +13,6 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .bare import bare
 
 
 class Satisfiability(Question):
@@ -63,7 +62,7 @@ class Satisfiability(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         n, clauses = task.data
         try:
-            rows = parse_grid(bare(answer).strip("[](){} "))
+            rows = parse_grid(answer.strip("[](){} "))
         except GridError:
             rows = []
         if len(rows) != 1 or len(rows[0]) != n or not all(value in (0, 1) for value in rows[0]):

@@ -15,7 +15,6 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .bare import bare
 
 # What may stand between places, as in "A -> C, F" and "A to C to F".
 _SEPARATORS = str.maketrans(dict.fromkeys(",;->\u2192[]()", " "))
@@ -102,7 +101,7 @@ class ShortestPath(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         lengths, start, goal, least = task.data
-        path = _TO.sub(" ", bare(answer)).upper().translate(_SEPARATORS).split()
+        path = _TO.sub(" ", answer).upper().translate(_SEPARATORS).split()
         if len(path) == 1:
             path = list(path[0])
         if len(path) < 2 or any(place not in lengths for place in path):

@@ -14,7 +14,6 @@ from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .bare import bare
 
 _MOVES = re.compile(r"[0-9]{1,2}(?:[ ,]+[0-9]{1,2})*")
 _EIGHT = "\n".join(["{} {} {}"] * 3)
@@ -111,7 +110,7 @@ class SlidingTiles(Game):
         )
 
     def act(self, state: Tiles, action: str) -> Transition:
-        action = bare(action).strip("[](){} ")
+        action = action.strip("[](){} ")
         if not _MOVES.fullmatch(action):
             return _refused(state, 'The action must be tiles in order, such as "3 1".')
         moves = [int(move) for move in action.replace(",", " ").split()]

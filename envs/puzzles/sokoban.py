@@ -13,7 +13,6 @@ from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .bare import bare
 from .directions import DIRECTIONS, flood, read_directions, steps, way
 
 _BACK = {"U": "D", "D": "U", "L": "R", "R": "L"}
@@ -105,7 +104,7 @@ class Sokoban(Game):
 
     def act(self, state: Warehouse, action: str) -> Transition:
         level = state.level
-        if bare(action).lower() == "restart":
+        if action.lower() == "restart":
             return _after(Warehouse(level, level.boxes, level.player, 0, True))
         moves = read_directions(action)
         if moves is None:

@@ -13,7 +13,6 @@ from ..drawing import Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .bare import bare
 
 _PEGS = "ABC"
 # What may stand between pegs, as in "A->C, A to B".
@@ -79,7 +78,7 @@ class TowerOfHanoi(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         start, goal, most = task.data
-        moves = bare(answer).upper().replace("TO", "").translate(_SEPARATORS)
+        moves = answer.upper().replace("TO", "").translate(_SEPARATORS)
         if not moves or len(moves) % 2 or moves.strip(_PEGS):
             return rejected('The answer must consist of moves such as "AC BA", each from one peg to another.')
         if len(moves) // 2 > most:

@@ -12,7 +12,6 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .bare import bare
 from .zebra_clues import KINDS, RELATIONS, Clue, apply, draw_clues, narrow, places, rule_of
 
 # Attribute, how a clue speaks of the person with one of its values, and values to choose from.
@@ -126,7 +125,7 @@ class Zebra(Question):
 def _houses(answer: str) -> list[list[str]]:
     """The words for each house, in alphabetical order. A house may have its number before it, as in "1: Anna red"; and
     where semicolons or line ends part the houses, commas may part the words."""
-    text = bare(answer).lower().translate(_LINES).strip(" ;[]()")
+    text = answer.lower().translate(_LINES).strip(" ;[]()")
     parts = text.replace(",", " ").split(";") if ";" in text else text.split(",")
     return [sorted(_NUMBER.sub("", part).split()) for part in parts]
 

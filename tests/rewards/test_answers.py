@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
-from palaestra.rewards.answers import FORMATS, checked_format, extract, present
+from palaestra.rewards.answers import FORMATS, bare, checked_format, extract, present
 
 untimed = settings(deadline=None)
 
@@ -83,3 +83,43 @@ def test_huge_texts_are_read_in_one_pass(text: str):
 def test_unknown_format_names_the_nearest():
     with pytest.raises(InputError, match="'boxed'"):
         checked_format("box")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (" \n", ""),
+        ("1 2 3", "1 2 3"),
+        ("**Answer:** `3 1`.", "3 1"),
+        ("**Answer**: 3", "3"),
+        ("### Final answer: 3", "3"),
+        ("Hence, the shortest path is A, C, D.", "A, C, D"),
+        ("**Answer:** **4 2**", "4 2"),
+        ("\\[\\mathrm{UD}\\].", "UD"),
+        ("Move B to table; put A on B", "Move B to table; put A on B"),
+        ("answers: 3", "answers: 3"),
+        ("no answer: 3", "no answer: 3"),
+        ("**2**3**", "**2**3**"),
+        ('"a" "b"', '"a" "b"'),
+        ("**", "**"),
+        ("(3 + 4) * (2 + 1)", "(3 + 4) * (2 + 1)"),
+        ("`" * 9 + "1" + "`" * 9, "`" * 9 + "1" + "`" * 9),
+    ],
+)
+def test_only_what_is_around_all_of_an_answer_is_taken_off(text: str, left: str):
+    assert bare(text) == left
+
+
+def test_so_many_layers_and_no_more_are_taken_off():
+    assert bare("Answer: " * 8 + "1") == "1"
+    assert bare("Answer: " * 9 + "1") == "Answer: 1"
+
+
+@pytest.mark.parametrize("text", ["```\n42\n```", "so\n\\[\n42\n\\]\n", "$$\n42\n$$", "42\n```\n\n~~~\n"])
+def test_the_end_of_a_block_is_no_last_line(text: str):
+    assert extract(text) == extract(text, "last_line") == "42"
+
+
+@pytest.mark.parametrize("text", ["```", "```\n\n", "\\]\n$$"])
+def test_blocks_without_content_have_no_answer(text: str):
+    assert extract(text) is None
