@@ -69,9 +69,8 @@ class Formula(NamedTuple):
         return self.window[1] + max((part.reach for part in self.parts), default=0)
 
     def __str__(self) -> str:
-        return self.joining(
-            [f"({part})" if len(part.parts) > 1 < len(self.parts) else str(part) for part in self.parts]
-        )
+        binary = len(self.parts) > 1
+        return self.joining([f"({part})" if binary and len(part.parts) > 1 else str(part) for part in self.parts])
 
     def joining(self, parts: Sequence[str]) -> str:
         """The formula written with these texts for its parts."""

@@ -268,6 +268,16 @@ def test_a_small_change_is_accepted_only_where_many_other_traces_show_no_differe
     assert told_apart > 30 * depth
 
 
+def test_differences_that_seldom_show_are_found():
+    # The first part matters only while speed is above 80 for thirteen steps and temp below 20 for as long.
+    verdict = FAMILY.verify(
+        asking("G[0,12](speed > 80) or F[0,12](temp > 20)"), "G[0,11] speed > 80 or F[0,12] temp > 20"
+    )
+    assert not verdict.success
+    assert 0.999 < verdict.terms["semantics"] / 0.25 < 1.0
+    assert "agrees at 99 %" in verdict.feedback
+
+
 def test_verdicts_repeat():
     task = tasks(1, depth=4, signals=3)[0]
     answer = str(next(changed(task.data.formula)))
