@@ -164,6 +164,7 @@ MEMORY = [
         "recursion without end",
         "import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(n): return f(n + 1) + 1\nf(0)\n",
         lambda result: not result.ok and result.peak_memory_mb <= MEMORY_AT_MOST,
+        BRIEF,
     ),
     Attack("huge integer", "print(len(bin(1 << (1 << 40))))\n", lambda result: result.stderr.endswith("MemoryError\n")),
     Attack("huge text", "print(len('x' * (1 << 40)))\n", lambda result: result.stderr.endswith("MemoryError\n")),
@@ -212,7 +213,8 @@ DISK = [
     Attack(
         "sparse file",
         "import os\n"
-        "for grow in (lambda file: file.truncate(1 << 40), lambda file: os.posix_fallocate(file.fileno(), 0, 1 << 30),\n"
+        "for grow in (lambda file: file.truncate(1 << 40),\n"
+        "             lambda file: os.posix_fallocate(file.fileno(), 0, 1 << 30),\n"
         "             lambda file: (file.seek(1 << 40), file.write('x'), file.flush())):\n"
         "    try:\n        with open('x', 'w') as file: grow(file)\n        print('grown')\n"
         "    except OSError: pass\nprint('refused')\n",
@@ -289,7 +291,7 @@ TIME = [
         "after its end": "import atexit, time\natexit.register(time.sleep, 60)\n",
         "on being forgotten": "class X:\n    def __del__(self):\n        while True: pass\nx = X()\n",
         "thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n",
-        "patched clock": "import time\ntime.monotonic = time.time = time.perf_counter = lambda: 0.0\nwhile True: pass\n",
+        "patched clock": "import time\ntime.monotonic = time.time = lambda: 0.0\nwhile True: pass\n",
         "exception caught": "while True:\n    try:\n        while True: pass\n    except BaseException: pass\n",
     }.items()
 ]
