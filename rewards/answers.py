@@ -36,7 +36,7 @@ _PAIRS = (
 _LABEL = re.compile(
     r"(?:#{1,6} )?(?P<bold>\*\*)?(?:(?:so|thus|therefore|hence),? )?(?:(?:the|my|a|one) )?"
     r"(?:(?:final|correct|next|shortest) )?"
-    r"(?:answer|solution|guess|moves?|action|plan|path|way|expression|letter|word|code)"
+    r"(?:answer|solution|output|result|guess|moves?|action|plan|path|way|expression|letter|word|code)"
     r"(?(bold)(?::\*\*|\*\*:|\*\* (?:is|are):?)|(?::| is:?| are:?))\s+",
     re.IGNORECASE,
 )

@@ -16,7 +16,6 @@ from ..question import Question, Task
 from ..registration import register
 from .chains import Rule, applications, derivation, is_determined, run
 from .grid_operations import KINDS, OPERATIONS, Grid, Operation
-from .labels import unlabelled
 
 # Rows and columns of any grid on the way, at most.
 LARGEST = 10
@@ -143,7 +142,7 @@ def read_grid(answer: str) -> list[str] | None:
     Rows are separated by slashes, line ends, semicolons or bars, else by blanks or commas, which otherwise may separate
     the digits of a row; or they are the lists of a list.
     """
-    text = unlabelled(answer)
+    text = answer.strip()
     if text.startswith("[") and "[" in text[1:]:
         try:
             rows = ["".join(map(str, row)) if max(row) <= 9 else "" for row in parse_grid(text)]

@@ -13,7 +13,6 @@ from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from .chains import Rule, applications, derivation, is_determined, run
-from .labels import unlabelled
 from .list_operations import KINDS, OPERATIONS, Operation
 
 # No list on the way is longer, and no number is larger in absolute value.
@@ -110,7 +109,7 @@ class ListFunctions(Question):
 def read_numbers(answer: str) -> list[int] | None:
     """The numbers of a list separated by commas, semicolons or white space, with or without brackets; None where the
     text is no such list."""
-    text = unlabelled(answer).replace("\u2212", "-")
+    text = answer.strip().replace("\u2212", "-")
     enclosed = text[:1] + text[-1:] in ("[]", "()", "{}")
     body = text[1:-1].strip() if enclosed else text
     if not body or body.lower() in ("empty", "empty list"):

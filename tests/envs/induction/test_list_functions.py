@@ -235,17 +235,6 @@ def test_an_operation_picked_at_random_is_right_as_often_as_stated():
             "[4 4]",
             "[ +4 , 04 ]",
             "4\n4",
-            "`[4, 4]`",
-            "**[4, 4]**",
-        ),
-        *(
-            "[4, 4].",
-            "Output: [4, 4]",
-            "output = [4, 4]",
-            "output [4, 4]",
-            "**Output:** 4, 4",
-            "**[4, 4]**.",
-            "Output -> `[4, 4]`",
         ),
     ],
 )
@@ -255,7 +244,7 @@ def test_a_list_is_right_in_any_spelling(answer: str):
 
 def test_negative_numbers_are_read():
     task = Task("", [-3, 0])
-    for answer in ("[-3, 0]", "-3 0", "\u22123, 0", "output -3, 0", "Output: -3 0"):
+    for answer in ("[-3, 0]", "-3 0", "\u22123, 0"):
         assert FAMILY.verify(task, answer).success
     assert not FAMILY.verify(task, "[3, 0]").success
 
