@@ -8,7 +8,7 @@ from itertools import pairwise, product
 
 import pytest
 from palaestra.envs.math.expressions import Unreadable, read_expression, written
-from palaestra.envs.math.polynomial_expand import PolynomialExpand
+from palaestra.envs.math.polynomial_expand import _POOLS, PolynomialExpand
 from palaestra.envs.math.polynomial_factor import PolynomialFactor
 from palaestra.envs.math.polynomial_roots import PolynomialRoots
 from palaestra.envs.math.polynomials import (
@@ -177,6 +177,13 @@ def test_expansions_equal_the_product_at_many_points():
             assert value(factors[1], x=x, y=y, z=z) == value(task.solution or "", x=x, y=y, z=z)
         terms = read_sum(task.solution or "")
         assert len({monomial for monomial, _ in terms}) == len(terms) > 1
+
+
+def test_terms_are_drawn_from_all_monomials_up_to_a_degree():
+    for variables, degree in ((1, 3), (2, 2), (3, 2)):
+        powers = product(range(degree + 1), repeat=variables)
+        every = [(*key, *(0,) * (3 - variables)) for key in powers if sum(key) <= degree]
+        assert sorted(_POOLS[variables]) == sorted(every)
 
 
 def test_expansion_tasks_have_the_factors_terms_variables_and_size_asked_for():
@@ -353,6 +360,16 @@ def test_every_step_of_a_solution_is_a_true_equation(family: type[Question]):
             left, right = step.split(": ")[-1].split(" = ")
             for x in (2, -3, 10):
                 assert value(left, x=x, y=7, z=-5) == value(right, x=x, y=7, z=-5), step
+
+
+def test_roots_are_divided_out_until_nothing_or_no_rational_root_is_left():
+    env = PolynomialRoots()
+    task = Task("", ["-2", "1/2"], "-2, 1/2", data=product_of([(2, 1), (-1, 2)]))
+    last = "1/2 is the root of 2x - 1."
+    assert env.solution_steps(task) == ["-2 is a root: 2x^2 + 3x - 2 = (x + 2)(2x - 1)", last, "-2, 1/2"]
+    task = Task("", ["3"], "3", data=product_of([(-3, 1), (1, 0, 1)]))
+    first = "3 is a root: x^3 - 3x^2 + x - 3 = (x - 3)(x^2 + 1)"
+    assert env.solution_steps(task) == [first, "x^2 + 1 has no rational roots.", "3"]
 
 
 def test_steps_of_a_factorisation_lead_from_the_polynomial_to_the_last_factor():
