@@ -82,20 +82,22 @@ def test_exactly_one_patch_fits_each_hole_and_no_patch_two(rule: str, holes: int
 
 @pytest.mark.parametrize(
     ("patch", "fit"),
-    [
-        (["33", "44"], True),
-        (["34", "45"], True),
-        (["22", "33"], False),  # 2 next to 4 on its left, in the lower row
-        (["33", "46"], False),  # 6 next to 4
-        (["53", "44"], False),  # 5 below 3
-        (["35", "45"], False),  # 5 next to 3 inside
-        (["34", "43"], False),  # 3 above 5
-    ],
+    [("4444", True), ("3444", True), ("5445", True), ("3544", False), ("3454", False), ("4435", False)],
 )
-def test_a_smooth_patch_agrees_inside_and_on_all_sides(patch: Rows, fit: bool):
-    picture = np.array([[3, 3, 3, 4], [3, 0, 0, 4], [4, 0, 0, 4], [5, 5, 5, 5]])
-    found = fits(picture, "smooth", (1, 1), np.array([[[int(digit) for digit in row] for row in patch]]))
-    assert found.tolist() == [fit]
+def test_a_smooth_patch_agrees_inside(patch: str, fit: bool):
+    digits = np.array([int(digit) for digit in patch]).reshape(1, 2, 2)
+    assert fits(np.full((4, 4), 4), "smooth", (1, 1), digits).tolist() == [fit]
+
+
+def test_a_smooth_patch_agrees_on_all_sides():
+    for y, x in ((0, 1), (0, 2), (1, 0), (2, 0), (1, 3), (2, 3), (3, 1), (3, 2)):
+        for digit, fit in ((5, True), (3, True), (6, False)):
+            picture = np.full((4, 4), 4)
+            # The rest of that side follows, so that only the patch may disagree.
+            side = (slice(y, y + 1), slice(None)) if y in (0, 3) else (slice(None), slice(x, x + 1))
+            picture[side] = 5 if digit == 6 else digit
+            picture[y, x] = digit
+            assert fits(picture, "smooth", (1, 1), np.full((1, 2, 2), 4)).tolist() == [fit]
 
 
 def test_a_smooth_patch_at_the_corner_has_neighbours_on_two_sides():

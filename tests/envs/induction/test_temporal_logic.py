@@ -278,10 +278,11 @@ def test_differences_that_seldom_show_are_found():
     assert "agrees at 99 %" in verdict.feedback
 
 
-def test_verdicts_repeat():
-    task = tasks(1, depth=4, signals=3)[0]
-    answer = str(next(changed(task.data.formula)))
-    assert FAMILY.verify(task, answer) == FAMILY.verify(task, answer)
+def test_verdicts_repeat_on_the_same_task_made_again():
+    one, again = tasks(1, depth=4, signals=3)[0], tasks(1, depth=4, signals=3)[0]
+    verdicts = [FAMILY.verify(one, str(answer)) for answer in changed(one.data.formula)]
+    assert verdicts == [FAMILY.verify(again, str(answer)) for answer in changed(again.data.formula)]
+    assert len({verdict.terms["semantics"] for verdict in verdicts}) > 5
 
 
 @pytest.mark.parametrize(
