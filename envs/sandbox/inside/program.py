@@ -74,7 +74,7 @@ def prepared(job: dict[str, typing.Any]) -> types.ModuleType:
         write(name, content)
     if job["stdin"] is not None:
         give(job["stdin"])
-    if _STDIN in text and os.path.islink(_STDIN):
+    if _STDIN in text and os.path.islink(_STDIN) and not os.readlink(_STDIN).startswith("/proc"):
         with open(_STDIN, "wb") as file, open(0, "rb", closefd=False) as source:
             file.write(source.read())
             source.seek(0)
@@ -156,7 +156,7 @@ def share_through_files() -> None:
 
 
 def stream(descriptor: int, mode: str, errors: str) -> typing.Any:
-    return open(descriptor, mode, 1 if descriptor == 2 else -1, "utf-8", errors, closefd=False)
+    return open(descriptor, mode, 1 if descriptor == 2 else -1, "utf-8", errors, "\n", closefd=False)
 
 
 def exit_code(stop: SystemExit) -> int:
@@ -194,7 +194,8 @@ def finish(code: int) -> None:
         report_exception()
     for stream in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
+            if stream is not None and not getattr(stream, "closed", False):
+                stream.flush()
         except BaseException:
             code = code or 120
     if code < 0:

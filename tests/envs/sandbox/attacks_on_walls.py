@@ -327,7 +327,7 @@ CRASHES = [
     Attack("end without cleaning", "import os\nos._exit(0)\n", lambda result: result.ok),
     Attack(
         "stack of the interpreter",
-        "import sys\nsys.setrecursionlimit(10 ** 9)\nx = []\nfor _ in range(2 * 10 ** 5): x = [x]\nrepr(x)\n",
+        "x = ()\nfor _ in range(2 * 10 ** 5): x = (x,)\nhash(x)\n",
         lambda result: result.exit_code == -11,
     ),
     Attack(
@@ -352,7 +352,7 @@ PLANTING = [
     Attack(f"planting: {name}", source + "\nprint('planted')\n", ran, PATIENT)
     for name, source in {
         "files": "import os\nos.makedirs('a/b/c'); open('a/b/c/d', 'w').write('x'); open('/dev/shm/x', 'w').write('x')",
-        "file with the old times": "import os\nold = os.stat('/tmp')\nopen('x', 'w').close(); "
+        "file with the old times": "import os\nold = os.stat('/tmp')\nopen('x', 'w').close()\n"
         "try: os.utime('/tmp', ns=(old.st_atime_ns, old.st_mtime_ns))\nexcept PermissionError: pass",
         "module": "open('json.py', 'w').write('print(1)'); open('numpy.py', 'w').write('print(2)'); "
         "open('sitecustomize.py', 'w').write('print(3)')",
