@@ -11,7 +11,7 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .spelling import bare, plain
+from .spelling import plain, stated
 
 _DIGITS = "0123456789ABCDEF"
 # The digits, and perhaps the base.
@@ -73,7 +73,7 @@ class BaseConversion(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         """Whether ``answer`` has the digits of the reference, leading zeros and small letters allowed."""
         base = task.data[2]
-        written = _NUMBER.fullmatch(bare(plain(answer)))
+        written = _NUMBER.fullmatch(stated(plain(answer)))
         digits, named = (written[1].upper(), written[2] or written[3]) if written else ("", None)
         if named not in (None, str(base)) or not digits or max(map(_DIGITS.index, digits)) >= base:
             last = _DIGITS[base - 1]

@@ -14,7 +14,7 @@ from ..registration import register
 from .elementary import Functions, known
 from .expressions import Unreadable, read_expression, written
 from .polynomials import signed
-from .spelling import bare
+from .spelling import stated
 
 # A sum as coefficients and what they multiply.
 Terms = list[tuple[int, str]]
@@ -80,7 +80,7 @@ class Derivative(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         functions = Functions()
         try:
-            right = functions.equal(functions.read(read_expression(bare(answer))), known(task.reference))
+            right = functions.equal(functions.read(read_expression(stated(answer))), known(task.reference))
         except Unreadable as error:
             return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)
         return Verdict(float(right), right, feedback="Correct." if right else "This is not the derivative.")

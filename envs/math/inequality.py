@@ -17,7 +17,7 @@ from ..question import Question, Task
 from ..registration import register
 from .expressions import Unreadable, read_value
 from .polynomials import product_of, signed, text
-from .spelling import bare
+from .spelling import stated
 
 MAX_ENDS = 20
 # A point as the question writes it, which braces only group where the rest is LaTeX.
@@ -84,7 +84,7 @@ class Inequality(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            given = read_value(_POINT.sub(r"\1\\{\2\\}", bare(answer, equated=False).replace("$", " ")))
+            given = read_value(_POINT.sub(r"\1\\{\2\\}", stated(answer, equated=False).replace("$", " ")))
             gold = read_value(task.reference)
             ends: set[Fraction] = set()
             _gather(given, ends)

@@ -16,7 +16,7 @@ from .derivative import applied, inner, power, times
 from .elementary import Functions, known
 from .expressions import Unreadable, read_expression, written
 from .polynomials import signed
-from .spelling import bare
+from .spelling import stated
 
 # A coefficient and what it multiplies.
 Term = tuple[int | Fraction, str]
@@ -86,7 +86,7 @@ class Integral(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         functions = Functions(CONSTANTS)
         try:
-            found = functions.derivative(functions.read(read_expression(bare(answer))))
+            found = functions.derivative(functions.read(read_expression(stated(answer))))
             right = functions.equal(found, known(task.reference))
         except Unreadable as error:
             return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)

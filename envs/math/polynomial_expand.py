@@ -13,7 +13,7 @@ from ..question import Question, Task
 from ..registration import register
 from .expressions import Unreadable, written
 from .polynomials import Monomial, read_sum, signed
-from .spelling import bare
+from .spelling import stated
 
 # Coefficients of monomials; the exponents of x, y and z stand for the monomial.
 Sum = dict[tuple[int, ...], int]
@@ -76,7 +76,7 @@ class PolynomialExpand(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            terms = read_sum(bare(answer))
+            terms = read_sum(stated(answer))
         except Unreadable as error:
             return Verdict(0.0, False, feedback=str(error), malformed=True)
         total: dict[Monomial, Any] = {}

@@ -13,7 +13,7 @@ from ..question import Question, Task
 from ..registration import register
 from .expressions import Unreadable
 from .polynomials import Polynomial, divided, irreducible, product_of, read_product, signed, text
-from .spelling import bare
+from .spelling import stated
 
 
 class PolynomialFactor(Question):
@@ -68,7 +68,7 @@ class PolynomialFactor(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            number, factors = read_product(bare(answer))
+            number, factors = read_product(stated(answer))
         except Unreadable as error:
             return Verdict(0.0, False, feedback=str(error), malformed=True)
         degree = sum((len(factor) - 1) * power for factor, power in factors)

@@ -10,6 +10,7 @@ import re
 from fractions import Fraction
 
 from ...rewards import Verdict, verify
+from ...rewards.answers import bare
 from ...rewards.verifiers.number import parse_number
 from ...rewards.verifiers.sequence import ListError, split_elements
 from ..question import Question, Task
@@ -39,21 +40,14 @@ _COUNTED = re.compile(r"([+-]?[0-9,]+) +([a-z]+)(?: of [a-z]+)?")
 _JOINED = re.compile(r",? (?:and|or) ")
 
 
-def bare(answer: str, equated: bool = True) -> str:
-    """``answer`` without marks of Markdown and LaTeX around it, a full stop behind it, words such as "The answer is" or
-    "Answer:" before it, and, where ``equated``, what it is said to be equal to."""
-    text = _unmarked(answer)
+def stated(answer: str, equated: bool = True) -> str:
+    """``answer`` without the sentence or, where ``equated``, the equation that it stands in, and without marks around
+    it."""
+    text = bare(answer)
     for pattern in (_LEAD, _SIDE) if equated else (_LEAD,):
         if before := pattern.match(text):
-            text = text[before.end() :]
-    return _unmarked(text)
-
-
-def _unmarked(text: str) -> str:
-    text = text.strip(_MARKS).removesuffix(".").rstrip(_MARKS)
-    for opening, closing in ("\\(", "\\)"), ("\\[", "\\]"):
-        text = text.removeprefix(opening).removesuffix(closing)
-    return text.strip(_MARKS).removesuffix(".").rstrip(_MARKS)
+            text = bare(text[before.end() :])
+    return text.strip(_MARKS)
 
 
 def plain(answer: str) -> str:
@@ -69,7 +63,7 @@ def _over(fraction: re.Match[str]) -> str:
 def number_in(answer: str) -> str:
     """The number that ``answer`` gives, as the verifiers "integer" and "number" read it: without brackets around it and
     without commas between thousands."""
-    text = bare(plain(answer))
+    text = stated(plain(answer))
     if bracketed := _BRACKETED.fullmatch(text):
         text = bracketed[1] + bracketed[2].strip()
     return text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
@@ -78,7 +72,7 @@ def number_in(answer: str) -> str:
 def numbers_in(answer: str) -> list[tuple[str, Fraction]] | None:
     """The numbers that ``answer`` lists, each with the name before it or "": ``x = 1, y = 2``, ``(1, 2)``, ``1 and 2``.
     A name of them all, as in ``(x, y) = (1, 2)``, is left out. None where it is no list of numbers."""
-    text = bare(plain(answer), equated=False)
+    text = stated(plain(answer), equated=False)
     head, _, tail = text.rpartition("=")
     if _NAMES.fullmatch(head.strip()) or tail.lstrip().startswith(("(", "[", "{")):
         text = tail

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import palaestra
 import pytest
-from palaestra.envs.math.spelling import NumberQuestion, bare, in_order, number_in, numbers_in
+from palaestra.envs.math.spelling import NumberQuestion, in_order, number_in, numbers_in, stated
 from palaestra.rewards.verifiers.number import parse_number
 
 FAMILIES = [name for name in palaestra.envs.ids() if ".math." in gym.spec(name).entry_point]  # type: ignore[operator]
@@ -33,11 +33,11 @@ FAMILIES = [name for name in palaestra.envs.ids() if ".math." in gym.spec(name).
     ],
 )
 def test_marks_words_and_equated_sides_are_taken_off(answer: str, left: str):
-    assert bare(answer) == left
+    assert stated(answer) == left
 
 
 def test_equations_stay_where_they_are_the_answer():
-    assert bare("The solution is x = 1 or x = 2.", equated=False) == "x = 1 or x = 2"
+    assert stated("The solution is x = 1 or x = 2.", equated=False) == "x = 1 or x = 2"
 
 
 @pytest.mark.parametrize(
