@@ -38,7 +38,7 @@ OUTSIDE = {
         *("gymnasium", "numpy", "jsonschema", "mpmath", "openai", "scipy"),
         *("jsonschema_specifications", "referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
-    "envs": {"PIL", "datasets", "gymnasium", "minigrid", "numpy", "reasoning_gym"},
+    "envs": {"PIL", "datasets", "docker", "gymnasium", "minigrid", "numpy", "reasoning_gym"},
     "teachers": {"gymnasium", "numpy"},
     "agents": {
         *("gymnasium", "jinja2", "numpy", "peft", "rich", "safetensors"),

@@ -52,6 +52,9 @@ _REFUSED = """
 # Calls that are refused or not by their arguments.
 _CLONE, _CLONE3, _SOCKET, _SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
 _MMAP, _PRLIMIT, _SETRLIMIT, _SETSOCKOPT = (9, 222), (302, 261), (160, 164), (54, 208)
+_SETPRIORITY, _IOPRIO_SET, _PRIO_PROCESS, _IOPRIO_WHO_PROCESS = (141, 140), (251, 30), 0, 1
+# prlimit, sched_setparam, sched_setscheduler, sched_setattr: of the process that the first argument names.
+_OF_A_PROCESS = (_PRLIMIT, (142, 118), (144, 119), (314, 274))
 
 # The flags of clone that make namespaces, and CLONE_PARENT: a sister of the program would be the supervisor's to bury.
 _CLONE_FLAGS = 0x7E020080 | 0x8000
@@ -70,22 +73,15 @@ _Code = list[tuple[int, int, int, int]]
 
 
 @functools.cache
-def system_call_filter() -> bytes:
+def system_call_filter(machine: str = platform.machine()) -> bytes:
     """The program, 8 bytes an instruction.
 
     Raises:
         InputError: the machine is of a kind whose calls are not known.
     """
-    if platform.machine() not in _MACHINES:
-        raise InputError(
-            f"the sandbox 'local' knows the system calls of {' and '.join(_MACHINES)}, not of {platform.machine()!r}; "
-            "choose the backend 'docker'."
-        )
-    machine = _MACHINES[platform.machine()]
-    column = [*_MACHINES].index(platform.machine())
-    code: _Code = [(_LOAD, 0, 0, _MACHINE), *_unless(_EQUAL, machine, _KILL), (_LOAD, 0, 0, _NUMBER)]
+    code, column = _begun(machine)
     code += _where(_GREATER, _NEWEST, _refusal(errno.ENOSYS))
-    for number in refused_calls().values():
+    for number in refused_calls(machine).values():
         code += _where(_EQUAL, number, _refusal(errno.EPERM))
     # Its flags are in memory, where a filter cannot see them; the C library then uses clone.
     code += _where(_EQUAL, _CLONE3[column], _refusal(errno.ENOSYS))
@@ -104,8 +100,36 @@ def system_call_filter() -> bytes:
     # The supervisor counts a socket as its buffer of the default size.
     sizes = [instruction for size in _BUFFER_SIZES for instruction in _where(_EQUAL, size, _refusal(errno.EPERM))]
     code += _call(_SETSOCKOPT[column], [_load(1), *_only(_SOL_SOCKET, [_load(2), *sizes])])
-    code.append((_RETURN, 0, 0, _ALLOW))
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+    return _ended(code)
+
+
+@functools.cache
+def guard_of_the_first_process(machine: str) -> bytes:
+    """A program by which process 1 keeps its limits, scheduler and priority, for where it has the programs' user.
+
+    Raises:
+        InputError: as `system_call_filter`.
+    """
+    code, column = _begun(machine)
+    first = _where(_EQUAL, 1, _refusal(errno.EPERM))
+    for call in _OF_A_PROCESS:
+        code += _call(call[column], [_load(0), *first])
+    # A group or a user means process 1 as well.
+    for call, one in ((_SETPRIORITY, _PRIO_PROCESS), (_IOPRIO_SET, _IOPRIO_WHO_PROCESS)):
+        code += _call(call[column], [_load(0), *_unless(_EQUAL, one, _refusal(errno.EPERM)), _load(1), *first])
+    return _ended(code)
+
+
+def _begun(machine: str) -> tuple[_Code, int]:
+    """The begin of a program, which has the number of the call loaded, and the machine's column of numbers."""
+    if machine not in _MACHINES:
+        raise InputError(f"the system calls of {' and '.join(_MACHINES)} are known to the sandbox, not of {machine!r}.")
+    code: _Code = [(_LOAD, 0, 0, _MACHINE), *_unless(_EQUAL, _MACHINES[machine], _KILL), (_LOAD, 0, 0, _NUMBER)]
+    return code, [*_MACHINES].index(machine)
+
+
+def _ended(code: _Code) -> bytes:
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in [*code, (_RETURN, 0, 0, _ALLOW)])
 
 
 def refused_calls(machine: str = platform.machine()) -> dict[str, int]:

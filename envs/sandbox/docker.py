@@ -1,0 +1,416 @@
+"""The sandbox "docker": a warm container whose first process forks each run.
+
+Needs a container engine, on this machine or where DOCKER_HOST says, and the package ``docker``. A container has no
+network, a read-only root, no capability, no way to gain privileges, a user that no other container has, and bounds of
+memory, processes, processor time and disk. How runs are kept apart in it: see `inside.container`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import math
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InputError, MissingExtra
+from .inside.container import CHANNELS, FOLDERS, FRAME, REPORT, REQUEST
+from .inside.program import as_bytes
+from .protocol import Job, Limits, Result
+from .seccomp import guard_of_the_first_process, system_call_filter
+from .wire import encoded, result
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+IMAGE = "python:3-slim"
+OWNER = "palaestra.owner"
+START_SECONDS = 60.0
+# What a run may take beyond its own limit before its container is ended, seconds; and the engine for any answer.
+GRACE, ENGINE_SECONDS = 5.0, 60.0
+# Containers of one sandbox: one for each of the last limits of memory, processes, files and disk.
+_KEPT = 3
+# What the first process needs beyond the run's memory, MiB.
+_SUPERVISOR_MB = 32
+_USERS = range(20_000, 60_000)
+_REPORT_BYTES = 1 << 16
+_CHUNK = 1 << 16
+_HEAD = 8
+_OUTPUT = 1
+_MODULES = ("kernel", "program", "zygote", "container")
+_ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+# Reads the modules that the first process consists of, so that any image with Python will do.
+_BOOT = """
+import json, os, sys, types
+def take(size):
+    data = b""
+    while len(data) < size:
+        part = os.read(0, size - len(data))
+        data += part or sys.exit("nothing came")
+    return data
+inside = sys.modules["inside"] = types.ModuleType("inside")
+inside.__path__ = []
+for name, text in json.loads(take(int(take(8)))):
+    module = sys.modules["inside." + name] = types.ModuleType("inside." + name)
+    module.__package__ = "inside"
+    setattr(inside, name, module)
+    exec(compile(text, "inside/" + name + ".py", "exec"), module.__dict__)
+inside.container.main()
+"""
+
+
+class DockerSandbox:
+    """Warm containers of one image. Each run takes place in one that has the run's limits, which is started where there
+    is none, and replaced where the run left anything.
+
+    Args:
+        image: with python3 (3.10 or newer); fetched where the engine does not have it. By default the one that the
+            environment variable PALAESTRA_SANDBOX_IMAGE names, or else python:3-slim.
+        cpus: processor cores that a container may use.
+
+    Raises:
+        InputError: no engine answers, or no program can be run in the image.
+        MissingExtra: the package docker is not installed.
+    """
+
+    def __init__(self, image: str | None = None, cpus: float = 1.0):
+        self.image = image or os.environ.get("PALAESTRA_SANDBOX_IMAGE") or IMAGE
+        self.cpus = cpus
+        self._client = _connected()
+        self._containers: dict[tuple[float, ...], Container] = {}
+        try:
+            _ensure(self._client, self.image)
+            remove_abandoned(self._client)
+            self._container(Limits())
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, job: Job, limits: Limits) -> Result:
+        parts = encoded(job, stdin=False), as_bytes(job.stdin)
+        try:
+            container = self._container(limits)
+        except (*_engine_errors(), InputError):
+            return Result(reason="lost", valid=False, stderr="The container engine was lost.")
+        ended = container.run(*parts, limits, len(job.calls))
+        if not container.clean:
+            self._containers.pop(_bounds(limits)).remove()
+        return ended
+
+    @property
+    def containers(self) -> list[str]:
+        """The ids of those that are there."""
+        return [container.id for container in self._containers.values()]
+
+    def close(self) -> None:
+        """Remove the containers."""
+        while self._containers:
+            self._containers.popitem()[1].remove()
+        self._client.close()
+
+    def _container(self, limits: Limits) -> Container:
+        """The container for these limits, which becomes the last one to go."""
+        bounds = _bounds(limits)
+        container = self._containers.pop(bounds, None) or Container(self._client, self.image, self.cpus, limits)
+        self._containers[bounds] = container
+        if len(self._containers) > _KEPT:
+            self._containers.pop(next(iter(self._containers))).remove()
+        return container
+
+
+def _bounds(limits: Limits) -> tuple[float, ...]:
+    return limits.memory_mb, limits.processes, limits.files, limits.disk_mb
+
+
+class Container:
+    """A container with its first process ready.
+
+    Raises:
+        InputError: it does not start.
+    """
+
+    def __init__(self, client: DockerClient, image: str, cpus: float, limits: Limits):
+        # False when it cannot be used any more.
+        self.clean = True
+        self._client = client
+        self._begun = time.time()
+        self._container = client.containers.create(image, **_options(cpus, limits))
+        self.id: str = self._container.id or ""
+        self._stream: Stream | None = None
+        try:
+            self._stream = Stream(
+                self._container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+            )
+            self._stream.deadline = time.monotonic() + START_SECONDS
+            self._container.start()
+            self._greet(self._stream)
+        except (*_engine_errors(), ValueError, KeyError, TypeError) as error:
+            said = self._stream.errors.decode(errors="replace").strip().rpartition("\n")[2] if self._stream else ""
+            self.remove()
+            raise InputError(
+                f"no program can be run in the image {image!r} ({said or error}); it must have python3, 3.10 or newer."
+            ) from None
+
+    def _greet(self, stream: Stream) -> None:
+        folder = Path(__file__).with_name("inside")
+        modules = json.dumps([(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES])
+        stream.write(f"{len(modules):08}{modules}".encode())
+        hello = json.loads(stream.frame([])[1])
+        filters = guard_of_the_first_process(hello["machine"]), system_call_filter(hello["machine"])
+        stream.write(REQUEST.pack(len(filters[0]), len(filters[1]), 0) + b"".join(filters))
+
+    def run(self, program: bytes, stdin: bytes, limits: Limits, calls: int) -> Result:
+        assert self._stream is not None
+        header = json.dumps({name: getattr(limits, name) for name in Limits.__slots__}).encode()
+        sizes = REQUEST.pack(len(header), len(program), len(stdin))
+        begun = time.monotonic()
+        left = [int(getattr(limits, name)) for name in CHANNELS]
+        found: list[list[bytes]] = [[] for _ in CHANNELS]
+        self._stream.deadline = begun + limits.seconds + GRACE
+        try:
+            self._stream.write(b"".join((sizes, header, program, stdin)))
+            while True:
+                channel, data = self._stream.frame(left)
+                if channel == REPORT:
+                    break
+                left[channel - 1] -= len(data)
+                found[channel - 1].append(data)
+            report = json.loads(data)
+            self.clean = bool(report["clean"])
+            return result(report, *(b"".join(parts) for parts in found), calls)
+        except TimeoutError:
+            reason = "time"
+        except (*_engine_errors(), ValueError, KeyError, TypeError):
+            reason = "memory" if self._ended_for_memory() else "lost"
+        self.clean = False
+        if not self.remove() or reason == "lost":
+            return Result(reason="lost", valid=False, stderr="The container was lost.")
+        report = {"code": None, "reason": reason, "seconds": time.monotonic() - begun, "peak": 0}
+        return result(report, *(b"".join(parts) for parts in found), calls)
+
+    def remove(self) -> bool:
+        """End it, and all that runs in it. Whether the engine said that it did."""
+        from docker.errors import APIError
+
+        if self._stream is not None:
+            self._stream.close()
+        try:
+            self._container.remove(force=True, v=True)
+        except APIError as error:
+            # It is gone, or is going.
+            return error.status_code in (404, 409)
+        except _engine_errors():
+            return False
+        return True
+
+    def _ended_for_memory(self) -> bool:
+        """Whether the kernel chose the first process itself when memory ran out, and all the others with it."""
+        try:
+            now = self._client.info()["SystemTime"]
+            wanted = {"container": self.id, "event": "oom"}
+            events = self._client.events(since=int(self._begun) - 1, until=_unix(now), filters=wanted, decode=True)
+            return any(True for _ in events)
+        except (*_engine_errors(), KeyError, ValueError):
+            return False
+
+
+def _options(cpus: float, limits: Limits) -> dict[str, Any]:
+    """How a container is made."""
+    from docker.types import LogConfig, Ulimit
+
+    user = secrets.choice(_USERS)
+    memory = math.ceil((limits.memory_mb + _SUPERVISOR_MB) * 2**20)
+    disk = f"mode=1777,size={math.ceil(limits.disk_mb * 2**20)},nr_inodes={int(limits.files) + 1}"
+    return {
+        "entrypoint": ["python3", "-s", "-B", "-c", _BOOT],
+        "command": [*_ENVIRONMENT],
+        "environment": _ENVIRONMENT,
+        "labels": {OWNER: owner()},
+        "stdin_open": True,
+        "auto_remove": True,
+        "log_config": LogConfig(type="none"),
+        "healthcheck": {"test": ["NONE"]},
+        "hostname": "sandbox",
+        "working_dir": "/",
+        "user": f"{user}:{user}",
+        "network_mode": "none",
+        "read_only": True,
+        "tmpfs": dict.fromkeys(FOLDERS, disk),
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "mem_limit": memory,
+        "memswap_limit": memory,
+        "pids_limit": int(limits.processes) + 1,
+        "nano_cpus": int(cpus * 1e9),
+        "oom_score_adj": 500,
+        # The stack that threads of programs have unless they say otherwise.
+        "ulimits": [Ulimit(name="stack", soft=2 << 20, hard=8 << 20), Ulimit(name="core", soft=1, hard=1)],
+    }
+
+
+class Stream:
+    """The standard input and the two outputs of a container, of which the engine wraps every piece in a frame.
+
+    Every call raises TimeoutError after ``deadline``, as of `time.monotonic`, and EOFError where the container ended.
+    """
+
+    def __init__(self, attached: Any):
+        self._attached = attached
+        self._socket: socket.socket = getattr(attached, "_sock", attached)
+        self._received, self._output = bytearray(), bytearray()
+        self.errors = b""
+        self.deadline = 0.0
+
+    def write(self, data: bytes) -> None:
+        self._wait()
+        self._socket.sendall(data)
+
+    def frame(self, left: list[int]) -> tuple[int, bytes]:
+        """The next channel and what came through it, of which there may be no more than is ``left`` of each.
+
+        Raises:
+            ValueError: there is.
+        """
+        channel, size = FRAME.unpack(self._read(FRAME.size))
+        if size > [_REPORT_BYTES, *left][channel : channel + 1][0]:
+            raise ValueError(f"{size} bytes of channel {channel}")
+        return channel, self._read(size)
+
+    def close(self) -> None:
+        self._attached.close()
+        self._socket.close()
+
+    def _read(self, size: int) -> bytes:
+        while len(self._output) < size:
+            self._receive()
+        data = bytes(self._output[:size])
+        del self._output[:size]
+        return data
+
+    def _receive(self) -> None:
+        """Receive something, and take the frames of the engine apart that are whole."""
+        self._wait()
+        data = self._socket.recv(_CHUNK)
+        if not data:
+            raise EOFError("the container ended")
+        self._received += data
+        while len(self._received) >= _HEAD:
+            end = _HEAD + int.from_bytes(self._received[4:_HEAD], "big")
+            if len(self._received) < end:
+                return
+            if self._received[0] == _OUTPUT:
+                self._output += self._received[_HEAD:end]
+            else:
+                self.errors = (self.errors + self._received[_HEAD:end])[-_REPORT_BYTES:]
+            del self._received[:end]
+
+    def _wait(self) -> None:
+        seconds = self.deadline - time.monotonic()
+        if seconds <= 0:
+            raise TimeoutError
+        self._socket.settimeout(seconds)
+
+
+def _connected() -> DockerClient:
+    try:
+        import docker
+    except ImportError:
+        raise MissingExtra("the sandbox backend 'docker'", "code") from None
+    host = os.environ.get("DOCKER_HOST")
+    try:
+        client = docker.from_env(timeout=ENGINE_SECONDS)
+        client.ping()
+    except (*_engine_errors(), ValueError) as error:
+        raise InputError(
+            f"no container engine answers at {f'DOCKER_HOST={host}' if host else 'its usual place (no DOCKER_HOST)'}: "
+            f"{error}. Start Docker, or set DOCKER_HOST to an engine that runs, or choose the backend 'local'."
+        ) from None
+    return client
+
+
+def _engine_errors() -> tuple[type[BaseException], ...]:
+    """What the engine's failure raises; those of the connection are all of OSError."""
+    from docker.errors import DockerException
+
+    return DockerException, OSError, EOFError
+
+
+def _ensure(client: DockerClient, name: str) -> None:
+    """Have the engine fetch the image where it does not have it.
+
+    Raises:
+        InputError: it cannot be had, or has folders of its own that programs could write to.
+    """
+    from docker.errors import ImageNotFound
+
+    try:
+        try:
+            image = client.images.get(name)
+        except ImageNotFound:
+            image = client.images.pull(*name.partition(":")[::2])
+    except _engine_errors() as error:
+        raise InputError(
+            f"the container engine does not have the image {name!r} and cannot fetch it ({error}); name one that it "
+            "has, with python3, in the environment variable PALAESTRA_SANDBOX_IMAGE."
+        ) from None
+    if volumes := image.attrs["Config"].get("Volumes"):
+        raise InputError(f"the image {name!r} declares volumes ({', '.join(volumes)}); choose one without.")
+
+
+def remove_abandoned(client: DockerClient) -> None:
+    """Remove the containers of this machine's processes that are gone. (An engine that hears of it removes them when
+    their owner ends, however it ends.)"""
+    place = owner().rpartition(" ")[0].rpartition(" ")[0]
+    for found in client.containers.list(all=True, filters={"label": OWNER}, ignore_removed=True):
+        there, process, begun = found.labels[OWNER].rsplit(" ", 2)
+        if there == place and _begun(int(process)) != begun:
+            with contextlib.suppress(*_engine_errors()):
+                found.remove(force=True, v=True)
+
+
+def owner() -> str:
+    """This process: the machine (and its namespace of processes), its number, and when it began."""
+    return f"{_place()} {os.getpid()} {_begun(os.getpid())}"
+
+
+@functools.cache
+def _place() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _begun(process: int) -> str:
+    """When a process began, in a form that two looks at the same one agree on; "" where there is none."""
+    if sys.platform == "linux":
+        try:
+            # After the name, which may hold anything, in parentheses.
+            return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
+        except OSError:
+            return ""
+    told = subprocess.run(["ps", "-o", "lstart=", "-p", str(process)], capture_output=True, text=True, check=False)
+    return "-".join(told.stdout.split())
+
+
+def _unix(moment: str) -> float:
+    """Seconds since 1970 of a moment as engines write it, with fractions as fine as they like."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(moment[:19] + "+00:00").timestamp() + 1

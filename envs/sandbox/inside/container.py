@@ -1,0 +1,244 @@
+"""The first process of a container of the backend "docker": forks each run, watches it, and reports.
+
+It has the user of the programs, and no capability; what guards it is its place. The kernel delivers no signal to the
+first process of a namespace from inside of it, not even SIGKILL, where that has no handler. With ``kill(-1)`` this
+process ends all others at once, and as all that lose their parent become its children, none is left when it has none.
+It cannot be traced, nor its files under /proc be opened (`dumpable`), and a filter of system calls keeps programs from
+changing its limits and its priority.
+
+What the caller sends comes through the standard input: the sizes of the three parts of a request, then the limits,
+the program, and its standard input. The last two, and all that a run writes, pass by this process without being
+read by it (splice), so that no run finds anything of another in its memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import platform
+import select
+import shutil
+import signal
+import struct
+import sys
+import time
+
+from . import kernel, program
+from .zygote import restrict
+
+FOLDERS = ("/tmp", "/dev/shm")
+# Of a request: the sizes of its parts. Of what goes to the caller: the channel, and the size of what follows.
+REQUEST, FRAME = struct.Struct("<QQQ"), struct.Struct("<BI")
+REPORT, CHANNELS = 0, ("output_bytes", "output_bytes", "value_bytes")
+# Between two looks at what the kernel killed and what has lost its parent, seconds.
+_TICK = 0.02
+# What a pipe holds.
+_CHUNK = 1 << 16
+_SET_DUMPABLE = 4
+# Where the kernel counts the processes that it ended for want of memory, in either generation of control groups.
+_COUNTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+
+
+def main() -> None:
+    for name in {*os.environ} - set(sys.argv[1:]):
+        del os.environ[name]
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    dumpable(False)
+    space = free_space()
+    send({"machine": platform.machine()})
+    guard, filters = [take(size) for size in REQUEST.unpack(take(REQUEST.size))[:2]]
+    gc.collect()
+    gc.freeze()
+    while True:
+        sizes = REQUEST.unpack(take(REQUEST.size))
+        limits = json.loads(take(sizes[0]))
+        given = [received(size) for size in sizes[1:] if size]
+        report = supervise(limits, guard, filters, given)
+        clear(space)
+        send({**report, "clean": free_space() == space})
+
+
+def dumpable(allowed: bool) -> None:
+    """Whether this process may be traced by others of its user, and its files under /proc are theirs to open."""
+    ctypes.CDLL(None).prctl(_SET_DUMPABLE, int(allowed), 0, 0, 0)
+
+
+def take(size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        part = os.read(0, size - len(data))
+        if not part:
+            os._exit(0)
+        data += part
+    return data
+
+
+def received(size: int) -> int:
+    """The next ``size`` bytes of the standard input, as an open file in memory."""
+    file = os.memfd_create("given")
+    while size:
+        moved = os.splice(0, file, size)
+        if not moved:
+            os._exit(0)
+        size -= moved
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
+
+
+def send(report: dict[str, object]) -> None:
+    data = json.dumps(report).encode()
+    data = FRAME.pack(REPORT, len(data)) + data
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def supervise(limits: dict[str, float], guard: bytes, filters: bytes, given: list[int]) -> dict[str, object]:
+    """Run a program, and pass on what it writes; how it ended."""
+    pipes = [os.pipe() for _ in CHANNELS]
+    begun = time.monotonic()
+    killed = killed_for_memory()
+    child = os.fork()
+    if child == 0:
+        try:
+            dumpable(True)
+            with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+                file.write("1000")
+            if not given[1:]:
+                os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+            kernel.filter_calls(guard)
+            values = restrict(limits, filters, given, [inside for _, inside in pipes])
+            program.run(given[0], values)
+        finally:
+            os._exit(70)
+    for descriptor in (*given, *[inside for _, inside in pipes]):
+        os.close(descriptor)
+    run = Run(limits, child, [outside for outside, _ in pipes], begun + limits["seconds"], killed)
+    reason = run.follow()
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+    run.reap(0)
+    seconds = time.monotonic() - begun
+    if killed_for_memory() > killed:
+        reason = "memory"
+    reason = run.drain() or reason
+    for pipe in (*run.pipes, *run.between):
+        os.close(pipe)
+    code = None if reason else os.waitstatus_to_exitcode(run.status)
+    return {"code": code, "reason": reason, "seconds": seconds, "peak": run.peak}
+
+
+class Run:
+    """A program at work, and what comes through its pipes."""
+
+    def __init__(self, limits: dict[str, float], child: int, pipes: list[int], deadline: float, killed: int):
+        self.child, self.pipes, self.deadline, self.killed = child, pipes, deadline, killed
+        self.left = [int(limits[name]) for name in CHANNELS]
+        self.status = self.peak = 0
+        self.between = os.pipe()
+
+    def follow(self) -> str:
+        """Wait until the program ends, and say "", or until it must be ended, and say why."""
+        poll = select.poll()
+        places = {pipe: place for place, pipe in enumerate(self.pipes)}
+        end = os.pidfd_open(self.child)
+        for descriptor in (end, 0, *self.pipes):
+            poll.register(descriptor, select.POLLIN)
+        look = time.monotonic() + _TICK
+        try:
+            while True:
+                now = time.monotonic()
+                if now >= self.deadline:
+                    return "time"
+                if now >= look:
+                    if killed_for_memory() > self.killed:
+                        return "memory"
+                    if self.reap(os.WNOHANG):
+                        return ""
+                    look = time.monotonic() + _TICK
+                events = dict(poll.poll(1000 * max(0, min(look, self.deadline) - now)))
+                if 0 in events:
+                    os._exit(0)  # the caller is gone, or speaks out of turn
+                for descriptor in events.keys() & places.keys():
+                    if not self.forward(places[descriptor]):
+                        poll.unregister(descriptor)
+                    elif self.left[places[descriptor]] < 0:
+                        return "output"
+                if end in events:
+                    return ""
+        finally:
+            os.close(end)
+
+    def reap(self, options: int) -> bool:
+        """Bury the dead: those that are, or with options 0 all. Whether the program was among them."""
+        found = False
+        while True:
+            try:
+                process, status, usage = os.wait4(-1, options)
+            except ChildProcessError:
+                return found
+            if not process:
+                return found
+            if process == self.child:
+                self.status, self.peak, found = status, usage.ru_maxrss, True
+
+    def forward(self, place: int) -> int:
+        """Pass on what a pipe holds, up to the limit; the bytes that were there, 0 at its end. A program can read from
+        its own pipes, so that only what has arrived in a pipe of this process counts."""
+        try:
+            there = os.splice(
+                self.pipes[place], self.between[1], min(_CHUNK, self.left[place] + 1), flags=os.SPLICE_F_NONBLOCK
+            )
+        except BlockingIOError:
+            return -1
+        rest = min(there, self.left[place])
+        over = there - rest
+        self.left[place] -= there
+        if rest:
+            os.write(1, FRAME.pack(place + 1, rest))
+        while rest:
+            rest -= os.splice(self.between[0], 1, rest)
+        if over:
+            os.read(self.between[0], over)
+        return there
+
+    def drain(self) -> str:
+        """Pass on what is left in the pipes of a program that has ended."""
+        for place in range(len(self.pipes)):
+            while self.left[place] >= 0 and self.forward(place) > 0:
+                pass
+        return "output" if min(self.left) < 0 else ""
+
+
+def killed_for_memory() -> int:
+    """How many processes of this container the kernel has ended for want of memory."""
+    for name in _COUNTS:
+        with contextlib.suppress(OSError), open(name, "rb") as file:
+            words = file.read().split()
+            return int(words[words.index(b"oom_kill") + 1])
+    return 0
+
+
+def free_space() -> list[tuple[int, int]]:
+    """Blocks and files that are free in each folder that programs can write to; files of the queues' folder."""
+    found = [os.statvfs(folder) for folder in FOLDERS]
+    return [*((each.f_bfree, each.f_ffree) for each in found), (0, len(os.listdir("/dev/mqueue")))]
+
+
+def clear(space: list[tuple[int, int]]) -> None:
+    """Remove what a run left on the disk; in another process, for no next run to find its names in this one."""
+    if free_space() == space:
+        return
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            for folder in FOLDERS:
+                for entry in os.scandir(folder):
+                    if entry.is_dir(follow_symlinks=False):
+                        shutil.rmtree(entry.path, ignore_errors=True)
+                    else:
+                        os.unlink(entry.path)
+        os._exit(0)
+    os.waitpid(child, 0)
