@@ -1,62 +1,31 @@
-"""palaestra/RushHour-v0: slide cars out of the way of one that wants to leave, from an exact number of moves away."""
+"""palaestra/RushHour-v0: slide cars out of the way of one that wants to leave, from an exact number of moves away.
+
+The boards are those of rush_hour.txt, found by scripts/make_rush_hour_boards.py, one a line, row by row.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..drawing import Cell, board
+from .. import drawing
+from ..drawing import Cell
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
 
-_SIDE = 6
-_EMPTY = "\n".join([" ".join("-" * _SIDE)] * _SIDE)
-_NAMES = "ABCDEFGHIJKLM"
+SIDE = 6
+NAMES = "ABCDEFGHIJKLM"
+# Positions that can be reached on a board of the table.
+MOST_POSITIONS = 700
+_EMPTY = "\n".join([" ".join("-" * SIDE)] * SIDE)
 _TOWARDS = {"up": (False, -1), "down": (False, 1), "left": (True, -1), "right": (True, 1)}
 _SQUARES = ("1", "2", "3", "4")
-
-# Found by a search over random boards: rows from top to bottom, each at least 18 moves from the end, with at most 700
-# positions that can be reached from it.
-_BOARDS = """\
-H-F-DDH-F-IKHAA-IKGGGBBK-JE-CC-JE--- --CJJJBBCFKKEAAF--EGGD-H---D-HIIID-H --BFFFI-BGGEIAAK-E-MMK-HJJDDDHCCCLLL
-DDDG----HGJJAAH---KKBIIFEEB--F--BCCC K-E-FFK-E-DBKAA-DBHHJJJB-IG----IG-CC L-EIIIL-E-DGHAA-DGHCC-BJ----BJFFFKKJ
---HHHF--G--F--GAAFCCCD--BBID----IDEE C--EEEC-MMLJAAGHLJBBGHKKI-FFFDI----D J-----J-BBLLAAI-FCGGI-FCDDHHHM-EEKKM
--EBBGILE-FGILAAF--HJJKCCH--K--HDDDMM LLCCC-HHIIIMG-AAEMGDDFEKG-BFEK--BFJJ BBEEELH---CLHAA-CGHJJDDGIK-FFFIK----
--DDDJJIICCCL-AAEGL--KEGH--KMMHBBKFFF E-----E-FFMMAAJ-BGDLJ-BGDLCCCHKKII-H -DMEFFGDME-BGAAE-BG-LKKKH-L-ICHJJ-IC
-LLLF--I--FHHIAAJC-IKKJCDMMBGGD--BEEE CD----CDHHFBAAE-FB--E-JM-GGGJMLLIIKK CHHIIIC-D---AADEB--FFEB-GGGEB-------
----F--BBBFI-AAJCI-GGJC--HEEDD-H----- D-BELLD-BE-FD-AACFHHHICK-GJI-K-GJMMK FIIDDDFHHEE-AAGJ--BBGJ--CCCJ--------
-I-DJEEI-DJ--K-HAABK-H--B--HGGCFFLLLC KKKHGGC-BH--C-BAAICFFFEID---ELD--JJL DDDJJKG-BBCKGAA-CIFFH--I--HEEI--H---
---LJJJE-LHCGEAAHCGDFMMMGDF-I--KK-IBB CCCG-E-JJG-EAAF--IHHFBBI--F-KI-DDDK- -KKLH--FFLHJGCAAHJGCBEEJGCBI--DDDI--
-IIEEE---BJJJAABF--LHHF-GLMMDDGLKKCCC FJ----FJ--G-DHAAG-DHBBG-DHICC-EEIKK- G-BBC-G-F-C-AAFDH----DH-EEEDH-------
-JCCCLLJ----GBK-AAGBKHHIG-KMDI-FFMDEE JJMME-D--KEIDAAKEID--FBBLG-F--LGHHCC -DBBB--DL-HHAAL--KGILEEKGICCJF-MMMJF
---BFCCG-BFEEG-AAKHG---KHJJIIID-----D GFFJD-G-BJDCAAB--CEEEHHC-I-KL--I-KL- L-JJDDL-CK-IAACK-IHHEEEI-FGGG--FBBB-
--HDDD--HCCCIAAJ-KIEEJFKGBBMF-G--MFLL DD-EJJB--EFFBAAE--BICLLKMIC--KMGGGHH -MKKKI-MH-CIAAH-CEDDD-CEJBBLLEJGG-FF
--GGC---JDCKK-JDAAH-EEE-H-----FIIBBBF --FKMMJJFKHCIDAAHCIDBBHEIDG--E--GLLE --CKKK-ECBBB-EAAHF----HFIIDDDJ-GG--J
-BKKLGGBMMLE-AAH-E--FHCCDIFH--DIFJJJD --B-HH--BEDDAAIE-J--I--JKKFFFG--CCCG FFFE--B--ELLBKAAJ-BKDHJ-G-DHC-GIIIC-
---C----HCGG--HAAFE----FE-BBBDE----D- E-HHH-E-DCC-AADL--FKJLBBFKJIIMF-GGGM --HLCCM-HLEDM-AAEDMGGKKDJJFB----FBII
-I---B-ICCCB-AAEGH---EGH----FDD---F-- -MLLL--MFFB-DGAABEDG--BEDGIHHCJJIKKC --GCII--GC-LAAFJEL-DFJEK-DF-BK-HHHBK
-G-FHH-G-F-E-GAADE-CCCDE--IBBJJ-I---- -EEECK----CK-AA-BJHHI-BJFGI-BJFGDDLL GCCFFFG-I---AAIH---DDHB-EEEHB-------
--GCCDD-G--F--AA-F-BBJJF---IHH-EEI--- GGB---M-BEEIMAA-HICCD-HJ--DLLJKKFFFJ -LFFFJ-LK-MJAAK-M-HHCCCIEDDGBIE--GB-
---EFFF-HE-JL-HAAJLGGBBBLKKIII---CCDD -GKKI--G-HI--AAH--JJBDEE--BDF--CCCF- FFFHKI--EHKIAAEBCJG--BCJGDDBCJ------
--MGGJJ-MEC-IAAECKIBHHHKLB----LB-FFDD G-----G--FLHJAAFLHJDDKLBJ-EK-BIIECCB ------BGGGH-B-AAH-B-DCH---DCEEFFFC--
-HEEGD-H--GD-AACG----CBBBFFFII------- -EGGJD-EMLJDAAML-KBBBCHK--FCHKIIF--- --HGG-BIHJJJBIAALE----LECCDDDKMMMFFK
-C--LKKC--LJECAALJEH---DFHGBBDFHGMMII --IDDDHHIC-J-AAC-J--BGGF--B--F--EEEF D-----D-CCHHAAE--G--EI-GFFFI-B-----B
-H-DDJJH-G--KAAG--K--G-IBECCCIBELLFF- --KKKHMMEEEH-AALGIDJJLGID-BCCC--BFFF BBBMLJ--EMLJAAE--CI-DDDCI--HHHGGKKFF
-L-DCCCL-DF-BGAAF-BG-HHHBGJEEE--JIIKK -E-II--E--B--FAABC-FJJBC-FHDD-KKHGG- JHHCC-JFF-B-JAA-B-EEE-B---KGGGDDKII-
-MM--IIDDDFFKE-AABKE-HGBLCCHGBL--HGJJ EFFGGGE--J--EAAJ-BD-CIIBD-CHHB------ JGCCEHJG--EHFAAD-HF-KDBBL-KIIIL-----
-C-FFFLCHHJELAAKJEDMMK--D--IGGD--IBBB IDDFHGI-BFHGAABF---EEECC------------ IBBJGGI--JC-IDAAC-HDKKC-HDE-----EFF-
-BIIGGGBJJ-CEB-AACE--LFFE--LH--DDDHKK -CJJJI-CGGBIAAEDBLH-EDBLHMFD--HMFKKK IDDKE-I-GKE-AAGFC-HJJFC-H-----H-BBB-
--EDDD--E--G--EAAG-HHF-G---FCCC--BB-- LMHEEELMHII-CGAAKBCG-DKBC--DJBFFFDJ- KLGFFFKLGJJ-EIAAMHEI-CMHE--CBHDDDCB-
-DMIIKKDMB-JJAAB-CH--B-CHEEFFFH-LL-GG -B-GG-MBFFI-MJAAILDJ-HILDJ-HKKDEECC- --EDD-HKEBBBHKAACF----CFIIJJJLMMGGGL
-DKKKC-D--GC-AAEGIB--ELIB---LHHJJFFMM -EHCCC-EH-DDAAH--I----GI-BBBGF-----F -I-KK--I--BH-CAABH-CDDBHGC-F--GJJFEE
--KKFMM--LFEEAALF-DCGBBBDCGI-JJHHI--- --D---FFD-G-EAA-G-ECCCG-E--H--II-HBB EEIIIJ-KKM-JGAAMDBG-F-DBG-FHHHCCCLL-
-"""
-_COUNT = len(_BOARDS) // 37
 
 
 class Car(NamedTuple):
@@ -70,9 +39,9 @@ class Car(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """The board by its number in the list, the place of each car along its line, and the moves left."""
+    """The board as the table has it, the place of each car along its line, and the moves left."""
 
-    number: int
+    board: str
     places: bytes
     left: int
     begun: bool = False
@@ -84,7 +53,8 @@ class RushHour(Game):
     Description:
         On 6 x 6 squares, each car slides along its own length. A move slides one car any number of free squares. The
         start is one of the positions at the exact distance from the end that can be reached on one of 96 hard boards;
-        the distances of all positions of a board are found by a search back from its ends.
+        the distances of all positions of a board are found by a search back from its ends. Positions of one board are
+        never in both splits.
 
     Parameters:
         moves (2 to 18): the fewest moves that lead from the start to the end.
@@ -113,12 +83,16 @@ class RushHour(Game):
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Traffic:
         u, v = rng.random(2).tolist()
-        number = int(u * _COUNT)
-        layer = _layers(number)[params["moves"]]
-        return Traffic(number, layer[int(v * len(layer))], params["moves"] + params["slack"])
+        boards = _boards()
+        board = boards[int(u * len(boards))]
+        layer = _layers(board)[params["moves"]]
+        return Traffic(board, layer[int(v * len(layer))], params["moves"] + params["slack"])
 
     def content_of(self, episode: Traffic) -> str:
         return _text(episode)
+
+    def split_key(self, episode: Traffic) -> str:
+        return episode.board
 
     def turn_limit(self, state: Traffic) -> int:
         return state.left
@@ -137,7 +111,7 @@ class RushHour(Game):
         moves = action.split(",")
         if len(moves) > state.left:
             return _refused(state, f"These are {len(moves)} moves, and {state.left} are left.")
-        cars, places = _cars(state.number), state.places
+        cars, places = _cars(state.board), state.places
         for count, move in enumerate(moves, start=1):
             words = move.lower().split()
             if len(words) == 2:
@@ -145,35 +119,35 @@ class RushHour(Game):
             if len(words) != 3 or words[1] not in _TOWARDS or words[2] not in _SQUARES:
                 return _refused(state, 'The action must be moves such as "C up 2, A right 1", separated by commas.')
             name = words[0].upper()
-            if len(name) != 1 or name not in _NAMES[: len(cars)]:
+            if len(name) != 1 or name not in NAMES[: len(cars)]:
                 return _refused(state, f"Move {count}: there is no car {name[:20]!a}.")
-            car, (across, sign) = _NAMES.index(name), _TOWARDS[words[1]]
+            car, (across, sign) = NAMES.index(name), _TOWARDS[words[1]]
             target = places[car] + sign * int(words[2])
             if across != cars[car].across or target not in _slides(cars[car], places[car], _occupied(cars, places)):
                 return _refused(state, f"Move {count}: car {name} cannot slide {words[1]} {words[2]}.")
             places = _moved(places, car, target)
-        after = Traffic(state.number, places, state.left - len(moves), True)
-        distance = _distances(state.number)[places]
+        after = Traffic(state.board, places, state.left - len(moves), True)
+        distance = _distances(state.board)[places]
         return Transition(after, done=not distance or not after.left, success=not distance, progress=_progress(after))
 
     def oracle(self, state: Traffic) -> str:
         """The first move of a shortest plan, from wherever the cars stand."""
-        distances, cars = _distances(state.number), _cars(state.number)
+        distances, cars = _distances(state.board), _cars(state.board)
         for car, target in _ways(cars, state.places):
             if distances[_moved(state.places, car, target)] < distances[state.places]:
                 slid = target - state.places[car]
                 towards = ("up", "down", "left", "right")[2 * cars[car].across + (slid > 0)]
-                return f"{_NAMES[car]} {towards} {abs(slid)}"
+                return f"{NAMES[car]} {towards} {abs(slid)}"
         raise AssertionError("every position but those at the end has a neighbour that is nearer to it")
 
     def solver_cost(self, episode: Traffic) -> float:
         """Moves of the shortest plan."""
-        return float(_distances(episode.number)[episode.places])
+        return float(_distances(episode.board)[episode.places])
 
     def draw(self, episode: Traffic) -> np.ndarray:
         colours = ("#e63946", "#e9c46a", "#8ab17d", "#8ecae6", "#b5838d", "#f4a261", "#a8dadc")
-        looks = {name: Cell(name, colours[min(i, 1 + i % 6)]) for i, name in enumerate(_NAMES)}
-        return board([[looks.get(name, Cell()) for name in row.split()] for row in _text(episode).split("\n")])
+        looks = {name: Cell(name, colours[min(i, 1 + i % 6)]) for i, name in enumerate(NAMES)}
+        return drawing.board([[looks.get(name, Cell()) for name in row.split()] for row in _text(episode).split("\n")])
 
 
 def _refused(state: Traffic, error: str) -> Transition:
@@ -181,30 +155,31 @@ def _refused(state: Traffic, error: str) -> Transition:
 
 
 def _progress(state: Traffic) -> float:
-    return 1.0 - _distances(state.number)[state.places] / (len(_layers(state.number)) - 1)
+    return 1.0 - _distances(state.board)[state.places] / (len(_layers(state.board)) - 1)
 
 
 def _text(state: Traffic) -> str:
     characters = list(_EMPTY)
-    for name, car, place in zip(_NAMES, _cars(state.number), state.places):
+    for name, car, place in zip(NAMES, _cars(state.board), state.places):
         for square in car.squares[place]:
             characters[square] = name
     return "".join(characters)
 
 
-def _board(number: int) -> str:
-    return _BOARDS[37 * number : 37 * number + 36]
-
-
 @functools.cache
-def _cars(number: int) -> list[Car]:
+def _boards() -> list[str]:
+    return (files(str(__package__)) / "rush_hour.txt").read_text(encoding="ascii").split()
+
+
+@functools.lru_cache(1_000)
+def _cars(board: str) -> list[Car]:
     """The cars of a board in the order of their names."""
-    text, cars = _board(number), []
-    for name in _NAMES[: len(set(text) - {"-"})]:
-        first, length = text.index(name), text.count(name)
-        across = text[first + 1 : first + 2] == name
-        step, corner = (1, first // _SIDE * _SIDE) if across else (_SIDE, first % _SIDE)
-        spans = [[corner + step * (place + k) for k in range(length)] for place in range(_SIDE + 1 - length)]
+    cars: list[Car] = []
+    for name in NAMES[: len(set(board) - {"-"})]:
+        first, length = board.index(name), board.count(name)
+        across = board[first + 1 : first + 2] == name
+        step, corner = (1, first // SIDE * SIDE) if across else (SIDE, first % SIDE)
+        spans = [[corner + step * (place + k) for k in range(length)] for place in range(SIDE + 1 - length)]
         cars.append(
             Car(
                 across,
@@ -249,18 +224,23 @@ def _moved(places: bytes, car: int, target: int) -> bytes:
 
 
 @functools.cache
-def _distances(number: int) -> dict[bytes, int]:
+def _distances(board: str) -> dict[bytes, int]:
     """The fewest moves to the end from each position that can be reached on a board."""
-    return {places: distance for distance, layer in enumerate(_layers(number)) for places in layer}
+    return {places: distance for distance, layer in enumerate(_layers(board)) for places in layer}
 
 
 @functools.cache
-def _layers(number: int) -> list[list[bytes]]:
-    """The positions that can be reached on a board, by their distance from the end."""
-    text, cars = _board(number), _cars(number)
+def _layers(board: str) -> list[list[bytes]]:
+    return layers(board)
+
+
+def layers(board: str) -> list[list[bytes]]:
+    """The positions that can be reached on a board, by their distance from the end; none at all if there are more than
+    `MOST_POSITIONS`."""
+    cars = _cars(board)
     start = bytes(
-        next(place for place, (square, *_) in enumerate(car.squares) if square == 2 * text.index(name))
-        for name, car in zip(_NAMES, cars)
+        next(place for place, (square, *_) in enumerate(car.squares) if square == 2 * board.index(name))
+        for name, car in zip(NAMES, cars)
     )
     queue, ahead = [start], {start: []}
     for places in queue:
@@ -269,16 +249,18 @@ def _layers(number: int) -> list[list[bytes]]:
             if other not in ahead:
                 ahead[other] = []
                 queue.append(other)
-    layers = [[places for places in queue if places[0] == _SIDE - 2]]
-    met = set(layers[0])
-    while layers[-1]:
-        layers.append([])
-        for places in layers[-2]:
+        if len(queue) > MOST_POSITIONS:
+            return []
+    found = [[places for places in queue if places[0] == SIDE - 2]]
+    met = set(found[0])
+    while found[-1]:
+        found.append([])
+        for places in found[-2]:
             for other in ahead[places]:
                 if other not in met:
                     met.add(other)
-                    layers[-1].append(other)
-    return layers[:-1]
+                    found[-1].append(other)
+    return found[:-1]
 
 
 register("palaestra/RushHour-v0", f"{__name__}:RushHour")

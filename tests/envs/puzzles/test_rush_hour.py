@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.rush_hour import RushHour, Traffic, _cars, _layers
+from palaestra.envs.puzzles import rush_hour
+from palaestra.envs.puzzles.rush_hour import RushHour, Traffic, _boards, _cars, _layers, layers
+from palaestra.scripts import make_rush_hour_boards
 
 FAMILY = RushHour()
 Board = tuple[str, ...]
@@ -120,21 +122,59 @@ def test_every_move_does_what_it_does_on_the_printed_board():
 
 
 def test_boards_are_sound():
-    for number in range(96):
-        cars = _cars(number)
+    for board in _boards():
+        cars = _cars(board)
         assert cars[0].across
         assert [index // 12 for index in cars[0].squares[0]] == [2, 2]
         assert all(len(car.masks) in (4, 5) for car in cars)
         assert not any(car.across and car.squares[0][0] // 12 == 2 for car in cars[1:])
-    for number in (0, 40, 95):
-        layers = _layers(number)
-        assert len(layers) > 18
-        assert sum(map(len, layers)) <= 710
+    for board in _boards()[::30]:
+        found = _layers(board)
+        assert len(found) > 18
+        assert sum(map(len, found)) <= 700
+
+
+def test_the_search_for_boards_goes_on_to_the_distance_wanted():
+    rng = np.random.default_rng(1)
+    for wanted in (4, 7):
+        board = make_rush_hour_boards.hard_board(rng, wanted)
+        assert wanted <= len(layers(board)) - 1
+        assert [board[12 + x] for x in range(6)].count("A") == 2
+        rows = tuple(board[6 * y : 6 * y + 6] for y in range(6))
+        for car in set(board) - {"-"}:
+            ys, xs = zip(*squares(rows, car))
+            assert sorted((len(set(ys)), len(set(xs)))) in ([1, 2], [1, 3])
+        farthest = layers(board)[-1][0]
+        assert fewest(read(FAMILY.observe(Traffic(board, farthest, 9)))) == len(layers(board)) - 1
+
+
+def test_a_board_with_too_many_positions_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    size = sum(map(len, layers(_boards()[0])))
+    monkeypatch.setattr(rush_hour, "MOST_POSITIONS", size)
+    assert layers(_boards()[0])
+    monkeypatch.setattr(rush_hour, "MOST_POSITIONS", size - 1)
+    assert layers(_boards()[0]) == []
+
+
+def test_boards_are_not_shared_by_the_splits():
+    boards = {split: {start.board for start in drawn(split)} for split in ("train", "test")}
+    assert len(boards["train"]) > len(boards["test"]) > 3
+    assert not boards["train"] & boards["test"]
+
+
+def drawn(split: str) -> list[Traffic]:
+    env = RushHour(split=split, axes={"moves": [2, 5]})
+    starts = []
+    for seed in range(100):
+        env.reset(seed=seed)
+        starts.append(env.here())
+    return starts
 
 
 def near() -> Traffic:
     """A position two moves from the end."""
-    return Traffic(0, _layers(0)[2][0], left=3)
+    board = _boards()[0]
+    return Traffic(board, _layers(board)[2][0], left=3)
 
 
 def test_a_game_is_won_in_one_action_or_several_and_lost_without_moves():
@@ -156,7 +196,7 @@ def test_a_game_is_won_in_one_action_or_several_and_lost_without_moves():
 
 
 def test_progress_is_the_share_of_the_way_from_the_farthest_position():
-    state, farthest = near(), len(_layers(0)) - 1
+    state, farthest = near(), len(_layers(_boards()[0])) - 1
     result = FAMILY.act(state, FAMILY.oracle(state))
     assert result.progress == pytest.approx(1 - 1 / farthest)
 
