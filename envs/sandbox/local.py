@@ -53,7 +53,14 @@ class LocalSandbox:
     """
 
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
+        self._socket, theirs = socket.socketpair()
+        try:
+            self._start(theirs)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def _start(self, theirs: socket.socket) -> None:
         with theirs, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as filters:
             filters.write(system_call_filter())
             filters.seek(0)
@@ -67,9 +74,8 @@ class LocalSandbox:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-            self._socket = ours
             theirs.close()
-            if not self._readable(START_SECONDS) or ours.recv(1) != b"\n":
+            if not self._readable(START_SECONDS) or self._socket.recv(1) != b"\n":
                 self.close()
                 errors.seek(0)
                 said = errors.read(2_000).decode(errors="replace").strip().rpartition("\n")[2]

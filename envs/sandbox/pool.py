@@ -40,8 +40,6 @@ class Pool:
 
     def submit(self, job: Job, limits: Limits) -> Future[Result]:
         """Queue a job; ``asyncio.wrap_future`` makes the answer one to await."""
-        if self._pid != os.getpid():
-            self._forget()
         answer: Future[Result] = Future()
         with self._lock:
             if self._closed:
@@ -56,8 +54,6 @@ class Pool:
 
     def close(self) -> None:
         """Wait for the jobs under way, and end all sandboxes; jobs that wait are cancelled."""
-        if self._pid != os.getpid():
-            return
         with self._lock:
             self._closed = True
             threads = list(self._threads)
@@ -74,7 +70,6 @@ class Pool:
             thread.join()
 
     def _forget(self) -> None:
-        self._pid = os.getpid()
         self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -97,13 +92,14 @@ class Pool:
             if not answer.set_running_or_notify_cancel():
                 continue
             try:
-                sandbox = sandbox or self.make()
-                result = sandbox.run(job, limits)
-                if not result.valid:
+                result = Result(valid=False)
+                for _ in range(_TRIES):
+                    sandbox = sandbox or self.make()
+                    result = sandbox.run(job, limits)
+                    if result.valid:
+                        break
                     sandbox.close()
                     sandbox = None
-                    sandbox = self.make()
-                    result = sandbox.run(job, limits)
             except BaseException as error:
                 answer.set_exception(error)
             else:
@@ -112,6 +108,8 @@ class Pool:
             sandbox.close()
 
 
+# A job that loses two sandboxes may well be why.
+_TRIES = 2
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
@@ -119,3 +117,12 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 def _close_all() -> None:
     for pool in list(_POOLS):
         pool.close()
+
+
+def _forget_all() -> None:
+    """A child of this process has none of its threads, and shares what they hold."""
+    for pool in list(_POOLS):
+        pool._forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)

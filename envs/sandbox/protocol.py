@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 from ...errors import InputError
 
+_MOST_SECONDS, _MOST = 86_400, 1 << 40
 Reason = Literal["exit", "signal", "time", "memory", "output", "lost"]
 
 
@@ -25,7 +26,8 @@ class Limits:
         value_bytes: the values of called functions.
 
     Raises:
-        InputError: a limit that is not positive.
+        InputError: a limit that is not positive, that is not whole where it counts something, or that is beyond what
+            any machine has.
     """
 
     seconds: float = 2.0
@@ -39,8 +41,10 @@ class Limits:
     def __post_init__(self) -> None:
         for limit in fields(self):
             value = getattr(self, limit.name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-                raise InputError(f"the limit {limit.name} must be a positive number, not {value!r}.")
+            kinds, name = ((int,), "whole number") if limit.type == "int" else ((int, float), "number")
+            most = _MOST_SECONDS if limit.name == "seconds" else _MOST
+            if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value <= most:
+                raise InputError(f"the limit {limit.name} must be a positive {name}, at most {most:_}, not {value!r}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,8 @@ def _values(lines: bytes, calls: int) -> tuple[Value, ...]:
     """The first thing told of each call. The program itself may have told it, which proves nothing but that it knows
     the value."""
     found: dict[int, Value] = {}
-    for line in lines.split(b"\n"):
+    # A call that is ended after it told its value has two lines.
+    for line in lines.split(b"\n", 2 * calls)[: 2 * calls]:
         try:
             told = json.loads(line)
             place = told["call"]

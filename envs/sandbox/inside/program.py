@@ -36,6 +36,7 @@ import typing
 
 _NAME = "program.py"
 _STDIN = "/dev/stdin"
+_MOST_CLASHES = 100
 # A program whose text has one of these may look for its own file, which otherwise nobody misses.
 _WANTS_FILE = ("__file__", "argv", _NAME, "multiprocessing", "concurrent", "subprocess", "runpy")
 
@@ -294,12 +295,26 @@ def restored(data: object) -> object:
     return _RESTORE[tag](content)
 
 
+def scattered(keys: typing.Iterable[object]) -> list[object]:
+    """``keys``, unless so many have the same hash that a table of them would take for ever to make.
+
+    Raises:
+        ValueError: they do.
+    """
+    keys = list(keys)
+    if len(keys) - len({hash(key) for key in keys}) > _MOST_CLASHES:
+        raise ValueError("too many keys have the same hash")
+    return keys
+
+
 _RESTORE = {
     "float": float,
     "tuple": lambda items: tuple(map(restored, items)),
-    "set": lambda items: set(map(restored, items)),
-    "frozenset": lambda items: frozenset(map(restored, items)),
-    "dict": lambda pairs: {restored(key): restored(value) for key, value in pairs},
+    "set": lambda items: set(scattered(map(restored, items))),
+    "frozenset": lambda items: frozenset(scattered(map(restored, items))),
+    "dict": lambda pairs: dict(
+        zip(scattered(restored(key) for key, _ in pairs), [restored(item) for _, item in pairs])
+    ),
     "bytes": bytes.fromhex,
     "complex": lambda parts: complex(*map(float, parts)),
 }
