@@ -91,7 +91,7 @@ class Rotation(Question):
             for number, pair in enumerate(pairs, 1)
         )
         mirrored = "perhaps mirrored left to right and then " if len(possible) > 4 else ""
-        changes = f" At last {noise} digit{'s' * (noise > 1)} of each copy {'were' if noise > 1 else 'was'} changed."
+        changes = f" Then {noise} digit{'s' * (noise > 1)} of each copy {'were' if noise > 1 else 'was'} changed."
         example = next(text for text in _examples(len(pairs), len(possible) > 4) if text != solution)
         many = "each angle" if len(pairs) == 1 else "the angles in turn, separated by commas"
         return Task(

@@ -191,7 +191,7 @@ def test_a_golden_task():
 
 GOLDEN = """\
 Each copy of a picture was perhaps mirrored left to right and then turned clockwise by 0, 90, 180 or 270 degrees. \
-At last 1 digit of each copy was changed. How was each made?
+Then 1 digit of each copy was changed. How was each made?
 Picture 1 and its copy:
 3036   6963
 6369   9696
