@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from palaestra.envs import sandbox
+from palaestra.envs.sandbox import CallTest, Judgement, Limits, StdioTest, judge
+from palaestra.envs.sandbox.judge import run_tests
+from palaestra.errors import InputError
+
+from .backends import SAFE, missing
+from .forgeries import EXPECTED, FORGERIES
+
+LIMITS = Limits(seconds=10)
+DOUBLE = "def double(x): return x + x\nif __name__ == '__main__': print(double(int(input())))"
+
+
+@pytest.fixture(scope="module", params=SAFE)
+def backend(request: pytest.FixtureRequest) -> str:
+    if missing(request.param):
+        pytest.skip(missing(request.param))
+    return request.param
+
+
+@pytest.fixture
+def run(backend: str) -> Callable[..., Judgement]:
+    return lambda program, *tests, limits=LIMITS, compare="exact": run_tests(
+        program, tests, compare, limits, backend=backend
+    )
+
+
+Run = Callable[..., Judgement]
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forged_result_passes_no_test(name: str, run: Run) -> None:
+    tests = [CallTest("double", [EXPECTED // 2], EXPECTED), StdioTest(f"{EXPECTED // 2}\n", f"{EXPECTED}\n")]
+    for compare in ("exact", "tolerance"):
+        judgement = run(FORGERIES[name], *tests, limits=Limits(seconds=2), compare=compare)
+        assert (judgement.passed, judgement.success, judgement.valid) == ((False, False), False, True)
+    # The sandbox that it ran in judges the next program as ever.
+    assert run("def double(x): return 2 * x\nprint(2 * int(input() or 0))", tests[1]).success
+
+
+def test_right_program_passes_all_tests(run: Run) -> None:
+    judgement = run("def double(x): return x + x", CallTest("double", [4], 8), CallTest("double", ["ab"], "abab"))
+    assert judgement == Judgement((True, True), "All 2 tests passed.")
+    assert (judgement.fraction, judgement.success) == (1.0, True)
+
+
+def test_part_of_the_tests_is_a_fraction_and_no_success(run: Run) -> None:
+    tests = [CallTest("double", [2], 4), CallTest("double", [3], 6), CallTest("double", [0], 0), StdioTest("1", "2")]
+    judgement = run("def double(x): return x * x\nprint(2)", *tests)
+    assert judgement.passed == (True, False, True, True)
+    assert (judgement.fraction, judgement.success) == (0.75, False)
+
+
+def test_tests_of_both_kinds_keep_their_order(run: Run) -> None:
+    tests = [StdioTest("1", "2"), CallTest("double", [3], 6), StdioTest("5", "11"), CallTest("double", [7], 0)]
+    program = "import sys\ndef double(x): return 2 * x\ntext = sys.stdin.read()\nif text: print(double(int(text)))"
+    assert run(program, *tests).passed == (True, True, False, False)
+
+
+def test_call_that_fails_harms_no_other(run: Run) -> None:
+    program = """
+seen = []
+def f(x):
+    seen.append(x)
+    if x == 1: raise ValueError("one")
+    if x == 2: __import__("os")._exit(3)
+    if x == 3: __import__("os").abort()
+    if x == 4:
+        while True: pass
+    return len(seen)
+"""
+    judgement = run(program, *[CallTest("f", [x], 1) for x in range(6)], limits=Limits(seconds=1.5))
+    assert judgement.passed == (True, False, False, False, False, True)
+
+
+FEEDBACK = [
+    ("def f(x): return x", CallTest("f", [1], 2, public=True), "f(1) returned 1; expected 2."),
+    ("def f(x): return 'x' * 500", CallTest("f", ["y" * 500], 2, public=True), "f('" + "y" * 194 + "... returned '"),
+    ("def f(x): 1 / 0", CallTest("f", [1], 2, public=True), "f(1) failed: ZeroDivisionError: division by zero; exp"),
+    ("def f(x): return f", CallTest("f", [1], 2, public=True), "f(1) failed: TypeError: function is no plain data;"),
+    ("g = 1", CallTest("f", [1], 2, public=True), "f(1) failed: AttributeError: module '__main__' has no attribute"),
+    ("1 / 0", CallTest("f", [1], 2, public=True), "f(1) failed: ZeroDivisionError: division by zero; expected 2."),
+    ("def f(", CallTest("f", [1], 2, public=True), "f(1) failed: SyntaxError: '(' was never closed; expected 2."),
+    ("import sys; sys.exit(3)", CallTest("f", [], 2, public=True), "f() failed: it ended with exit code 3; expected"),
+    ("def f():\n while 1: pass", CallTest("f", [], 2, public=True), "f() failed: TimeoutError: no answer within 1 s;"),
+    ("while 1: pass", CallTest("f", [], 2, public=True), "f() failed: it took more than 1 s; expected 2."),
+    ("import os; os.abort()", StdioTest("a\n", "b", public=True), "With the input 'a\\n' it failed: it was ended by "),
+    ("import os; os.abort()", StdioTest("a\n", "b", public=True), "ended by signal 6; expected 'b'."),
+    ("while 1: print('x' * 999)", StdioTest("", "b", public=True), "it failed: it wrote too much; expected 'b'."),
+    ("print('c')", StdioTest("a\n", "b", public=True), "With the input 'a\\n' it printed 'c\\n'; expected 'b'."),
+    ("print('b')\n1 / 0", StdioTest("a", "b", public=True), "it failed: ZeroDivisionError: division by zero; expected"),
+    ("print('c')", StdioTest("secret", "hidden"), "0 of 1 tests passed. A test that is not shown failed."),
+    ("def f(): return 1", CallTest("f", [], "hidden"), "0 of 1 tests passed. A test that is not shown failed."),
+]
+
+
+@pytest.mark.parametrize(("program", "test", "want"), FEEDBACK, ids=range(len(FEEDBACK)))
+def test_feedback_says_what_happened(program: str, test: Any, want: str, run: Run) -> None:
+    judgement = run(program, test, limits=Limits(seconds=1))
+    assert not judgement.success
+    assert judgement.feedback.startswith("0 of 1 tests passed. ")
+    assert want in judgement.feedback
+    assert len(judgement.feedback) < 1000
+
+
+def test_memory_is_named_in_feedback(run: Run) -> None:
+    program = "import os\nos.fork(); os.fork()\nhoard = []\nwhile True: hoard.append(bytearray(b'x') * (1 << 20))"
+    judgement = run(program, StdioTest("", "b", public=True), limits=Limits(seconds=20, memory_mb=64))
+    assert "it failed: it used more than 64 MiB;" in judgement.feedback
+
+
+def test_feedback_names_the_first_public_test_that_failed_and_no_hidden_one(run: Run) -> None:
+    tests = [CallTest("f", [0], "hidden-a"), CallTest("f", [1], 1, public=True)]
+    tests += [CallTest("f", [2], 3, public=True), CallTest("f", [4], 5, public=True), CallTest("f", [6], "hidden-b")]
+    judgement = run("def f(x): return x", *tests)
+    assert judgement.feedback == "1 of 5 tests passed. f(2) returned 2; expected 3."
+
+
+EXACT = [
+    *((4, 4.0), ([1, (2,)], [1, (2,)]), ({1, 2}, {2, 1}), ({"a": 1}, {"a": 1}), ("a\nb", "a\nb"), (True, True)),
+]
+NOT_EXACT = [(0.3, 0.1 + 0.2), ([1], (1,)), ("a", "a\n"), (1, "1"), (None, 0), ([1, 2], [2, 1])]
+CLOSE = [
+    *((0.3, 0.1 + 0.2), (1, 1 + 1e-9), ([0.3], [0.30000001]), ((1.0,), (1,)), ({"a": 0.1}, {"a": 0.1 + 1e-9})),
+    *((float("inf"), float("inf")), ("a", "a"), (True, True), (10**400, 10**400), ({1}, {1}), (None, None)),
+]
+NOT_CLOSE = [
+    *((0.3, 0.31), ([1], [1, 2]), ([1], (1,)), ({"a": 1}, {"b": 1}), (True, 1), (1, True), ("0.3", 0.3)),
+    *((float("inf"), 1e308), (10**400, 1.0), (float("nan"), 0.0), ({"a": 0.1}, {"a": 0.2}), (1, None)),
+]
+
+
+@pytest.mark.parametrize(
+    ("compare", "pairs", "want"),
+    [("exact", EXACT, True), ("exact", NOT_EXACT, False), ("tolerance", CLOSE, True), ("tolerance", NOT_CLOSE, False)],
+)
+def test_values_are_compared(compare: str, pairs: list[tuple[Any, Any]], want: bool, run: Run) -> None:
+    program = (
+        f"inf, nan = float('inf'), float('nan')\nreturns = {[got for _, got in pairs]!r}\ndef f(n): return returns[n]"
+    )
+    passed = run(program, *[CallTest("f", [n], pair[0]) for n, pair in enumerate(pairs)], compare=compare).passed
+    assert passed == (want,) * len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("compare", "expected", "printed", "want"),
+    [
+        *(("exact", "1 2\n", "1 2", True), ("exact", "1\n2", "1  \n2\n\n\n", True), ("exact", "1\n2", "1 2", False)),
+        *(("exact", "a", "A", False), ("exact", "0.3", "0.30000000000000004", False), ("exact", "", "", True)),
+        *(("tolerance", "0.3 a", "0.30000000000000004\na", True), ("tolerance", "0.3", "0.31", False)),
+        *(("tolerance", "1 2", "1", False), ("tolerance", "a", "b", False), ("tolerance", "1e3", "1000.0", True)),
+        *(("tolerance", "1", "nan", False), ("tolerance", "1", "one", False), ("tolerance", "1", "1e999", False)),
+    ],
+)
+def test_text_is_compared(compare: str, expected: str, printed: str, want: bool, run: Run) -> None:
+    assert run(f"print({printed!r}, end='')", StdioTest("", expected), compare=compare).success == want
+
+
+def test_checker_decides(run: Run) -> None:
+    def root(expected: Any, received: Any) -> bool:
+        return isinstance(received, int) and received**2 == expected
+
+    tests = [CallTest("f", [4], 4), CallTest("f", [9], 9), CallTest("f", [10], 10)]
+    assert run("def f(x): return -int(x ** 0.5)", *tests, compare=root).passed == (True, True, False)
+
+
+def test_checker_is_not_asked_about_a_run_that_failed(run: Run) -> None:
+    tests = [CallTest("f", [4], 4), StdioTest("", "")]
+    assert run("def f(x): 1 / 0\n1 / 0", *tests, compare=lambda *_: True).passed == (False, False)
+
+
+def test_lost_sandbox_says_nothing_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    from concurrent.futures import Future
+
+    def lost(*_: Any, calls: Any = (), **__: Any) -> Future[sandbox.Result]:
+        answer: Future[sandbox.Result] = Future()
+        values = (sandbox.Value(error="lost"),) * len(calls)
+        answer.set_result(sandbox.Result(reason="lost", valid=False, values=values))
+        return answer
+
+    monkeypatch.setattr(judge, "submit", lost)
+    judgement = run_tests("", [CallTest("f", [1], None), StdioTest("", "")])
+    assert (judgement.passed, judgement.valid, judgement.success) == ((False, False), False, False)
+    public = run_tests("", [StdioTest("", "", public=True)])
+    assert "the sandbox was lost" in public.feedback
+
+
+def test_there_is_a_test_and_a_known_way_to_compare() -> None:
+    with pytest.raises(InputError, match="at least one test"):
+        run_tests("", [])
+    with pytest.raises(InputError, match="one of exact, tolerance, or a function, not 'fuzzy'"):
+        run_tests("", [StdioTest("", "")], "fuzzy")

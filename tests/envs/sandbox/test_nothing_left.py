@@ -1,0 +1,152 @@
+"""That nothing is left behind. PALAESTRA_SANDBOX_RUNS names another number of runs in a row than 2,000."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from palaestra.envs.sandbox import Call, Job, Limits, Pool
+from palaestra.envs.sandbox.local import LocalSandbox
+
+from .attacks_on_walls import PLANTING
+from .backends import missing
+
+pytestmark = pytest.mark.skipif(bool(missing("local")), reason=missing("local"))
+
+RUNS = int(os.environ.get("PALAESTRA_SANDBOX_RUNS", "2000"))
+LIMITS = Limits(seconds=20)
+JOBS = (
+    Job("print(6 * 7)"),
+    Job("print(input())", "42\n"),
+    Job("open('x', 'w').close(); print(42)"),
+    Job("def f(): return 42\nprint(42)", calls=[Call("f")]),
+    Job("import os\nif os.fork() == 0: os.setsid(); os.execv('/bin/sleep', ['sleep', '60'])\nprint(42)"),
+    Job("print(42); 1 / 0"),
+)
+
+
+OWNER = """
+from palaestra.envs.sandbox import Job, Limits
+from palaestra.envs.sandbox.local import LocalSandbox
+sandbox = LocalSandbox()
+print(sandbox.pid, flush=True)
+sandbox.run(Job("import time; time.sleep(60)"), Limits(seconds=60))
+"""
+
+
+def descendants(pid: int) -> list[int]:
+    """This process, and those that come from it."""
+    parents: dict[int, list[int]] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            parent = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        parents.setdefault(int(parent), []).append(int(name))
+    found = [pid]
+    for one in found:
+        found += parents.get(one, [])
+    return found
+
+
+def resident(pid: int) -> int:
+    """KiB of memory of a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def descriptors(pid: int) -> list[str]:
+    return sorted(os.listdir(f"/proc/{pid}/fd"), key=int)
+
+
+def settled(look: Callable[[], object], want: object) -> object:
+    """What is seen, once it is what is wanted, or after a while."""
+    for _ in range(200):
+        if look() == want:
+            break
+        time.sleep(0.02)
+    return look()
+
+
+@pytest.fixture
+def sandbox() -> Iterator[LocalSandbox]:
+    sandbox = LocalSandbox()
+    yield sandbox
+    sandbox.close()
+
+
+def seen() -> dict[str, object]:
+    """The processes that come from this one, its descriptors, the machine's mounts but those of container engines, and
+    the files in the folder for temporary ones."""
+    gc.collect()
+    mounts = Path("/proc/mounts").read_text().splitlines()
+    return {
+        "processes": sorted(descendants(os.getpid())),
+        "descriptors": descriptors(os.getpid()),
+        "mounts": [line for line in mounts if not any(word in line for word in ("docker", "containerd", "overlay"))],
+        "files": os.listdir(tempfile.gettempdir()),
+    }
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of this test's own for temporary files."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def test_closed_pool_leaves_no_process_descriptor_mount_or_file() -> None:
+    before = seen()
+    pool = Pool(LocalSandbox, 2)
+    answers = [pool.submit(Job(attack.source), attack.limits) for attack in PLANTING]
+    assert all(answer.result().valid for answer in answers)
+    assert seen() != before
+    pool.close()
+    assert settled(seen, before) == before
+
+
+def test_sandbox_ends_with_its_owner() -> None:
+    before = seen()
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE)
+    assert owner.stdout is not None
+    pid = int(owner.stdout.readline())
+    time.sleep(0.5)
+    inside = descendants(pid)
+    # bubblewrap twice, the interpreter, the first process of the run's namespace, and the program.
+    assert len(inside) == 5
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    assert settled(lambda: [one for one in inside if Path(f"/proc/{one}").exists()], []) == []
+    assert settled(seen, before) == before
+
+
+def test_processes_of_a_run_end_with_it(sandbox: LocalSandbox) -> None:
+    before = descendants(sandbox.pid)
+    for job in JOBS:
+        sandbox.run(job, LIMITS)
+        assert descendants(sandbox.pid) == before
+
+
+def test_runs_in_a_row_leak_neither_memory_nor_descriptors(sandbox: LocalSandbox) -> None:
+    for number in range(300):
+        sandbox.run(JOBS[number % len(JOBS)], LIMITS)
+    supervisor = descendants(sandbox.pid)[-1]
+    gc.collect()
+    held = descriptors(os.getpid()), descriptors(supervisor)
+    memory = resident(os.getpid()), resident(supervisor)
+    for number in range(RUNS):
+        result = sandbox.run(JOBS[number % len(JOBS)], LIMITS)
+        assert result.stdout == "42\n"
+        assert result.valid
+    gc.collect()
+    assert (descriptors(os.getpid()), descriptors(supervisor)) == held
+    # A hundred bytes a run would be seen at ten thousand.
+    grown = resident(os.getpid()) - memory[0], resident(supervisor) - memory[1]
+    print(f"{RUNS} runs: {grown} KiB more here and in the supervisor")
+    assert max(grown) < 1024
