@@ -31,7 +31,7 @@ def tries(setup: str, *attempts: str) -> str:
 
 nothing = says("nothing")
 
-_PLACES = (
+PLACES = (
     *("/etc/passwd", "/etc/shadow", "/etc/hostname", "/root/.ssh/id_rsa", "/proc/1/environ", "/proc/self/mem"),
     *("/proc/self/environ", "/proc/self/maps", "/sys/kernel/notes", "/dev/mem", "/dev/kmsg", "/dev/sda", "/dev/vda"),
     *("/dev/zero", "/dev/ptmx", "/dev/tty", "/run/docker.sock", "/var/run/docker.sock", "/var/log/syslog"),
@@ -54,7 +54,7 @@ READING = [
         "files of the machine",
         tries(
             "import os",
-            *(f"open({place!r}, 'rb').read(9)" for place in _PLACES),
+            *(f"open({place!r}, 'rb').read(9)" for place in PLACES),
             f"os.listdir({str(Path(__file__).parent)!r})",
         ),
         nothing,
@@ -294,12 +294,9 @@ KERNEL = [
     ),
     Attack(
         "shell",
-        "import subprocess\nprint(subprocess.run(['/bin/sh', '-c', 'cat /etc/passwd; "
-        "ls /proc /root /home; echo x > /usr/x; echo end'],\n"
-        "                     capture_output=True, text=True).stdout.split())\n",
-        says("['/proc:', '/root:', 'end']")
-        if os.path.realpath(sys.base_prefix).startswith("/root/")
-        else lambda r: "end" in r.stdout and "root:x" not in r.stdout,
+        "import subprocess\nwords = 'cat /etc/passwd /proc/1/environ; echo x > /usr/x; cat /usr/x; echo end'\n"
+        "print(subprocess.run(['/bin/sh', '-c', words], capture_output=True, text=True).stdout, end='')\n",
+        says("end"),
     ),
     Attack(
         "another interpreter",
