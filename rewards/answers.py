@@ -84,7 +84,8 @@ def bare(text: str) -> str:
     for _ in range(_MOST):
         text = text.strip()
         shorter = text
-        if label := _LABEL.match(text):
+        # What a label introduces stands behind white space.
+        if (" " in text or "\n" in text) and (label := _LABEL.match(text)):
             shorter = text[label.end() :]
         elif text[-1:] in _ENDS:
             shorter = _peeled(text)

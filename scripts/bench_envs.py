@@ -1,6 +1,7 @@
 """``palaestra bench envs``: tasks made and answers checked per second, beside reasoning-gym and GEM, on one core.
 
-Each line is one kind of task at a matched size, with what each side guarantees of it. Both sides are measured in turns,
+Each line is one kind of task at a matched size, with what each side guarantees of it: tasks made, answers checked, and
+tasks made with two answers checked. Both sides are measured in turns,
 in processor time, and the median of the rounds is compared; peers run in processes of their own, under the Python that
 has them. Then the steps per second of whole games through the full Gymnasium interface.
 
@@ -58,6 +59,11 @@ class Rates:
     made: list[float] = field(default_factory=list)
     checked: list[float] = field(default_factory=list)
     error: str = ""
+
+    @property
+    def both(self) -> list[float]:
+        """Tasks that are made and judged twice, by a right and a wrong answer, or by two moves."""
+        return [1.0 / (1.0 / made + 2.0 / checked) for made, checked in zip(self.made, self.checked)]
 
     def add(self, answer: dict[str, float]) -> None:
         self.made.append(answer["generated"] / max(answer["generating"], 1e-9))
@@ -202,21 +208,23 @@ def _print(rows: Sequence[tuple[Match, list[Rates]]], games: dict[str, float], v
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    # Wide enough for all columns where the output is a file.
+    console = Console(width=max(120, Console().width))
     beside = ", ".join(f"{name} {version}" for name, version in versions.items()) or "no peer installed"
     grid = Table(box=box.SIMPLE_HEAD, title=f"Per second of processor time, beside {beside}", title_justify="left")
     for column in ("task", "side"):
         grid.add_column(column, no_wrap=True)
-    for column in ("made", "ours / theirs", "checked", "ours / theirs"):
+    for column in ("made", "ours / theirs", "checked", "ours / theirs", "both", "ours / theirs"):
         grid.add_column(column, justify="right", no_wrap=True)
     for match, (ours, *theirs) in rows:
-        grid.add_row(match.name, ours.side, _rate(ours.made), "", _rate(ours.checked), "")
+        grid.add_row(match.name, ours.side, _rate(ours.made), "", _rate(ours.checked), "", _rate(ours.both), "")
         for side in theirs:
             if side.error:
-                grid.add_row("", side.side, "failed", "", "", "")
+                grid.add_row("", side.side, "failed", "", "", "", "", "")
                 continue
             made, checked = _ratio(ours.made, side.made), _ratio(ours.checked, side.checked)
-            grid.add_row("", side.side, _rate(side.made), made, _rate(side.checked), checked)
+            both = _ratio(ours.both, side.both)
+            grid.add_row("", side.side, _rate(side.made), made, _rate(side.checked), checked, _rate(side.both), both)
     console.print(grid)
     for match, sides in rows:
         promises = {"palaestra": match.promise, **{task.peer: task.promise for task in match.peers}}

@@ -108,8 +108,14 @@ MATCHES = (
         "maze",
         "palaestra/Maze-v0",
         {"size": 5, "loops": 0.0},
-        "solvable; the way is checked",
-        (_beside("maze", "solvable; the length of the way is asked", min_grid_size=11, max_grid_size=11),),
+        "solvable; the way, of 22 moves on the average, is checked",
+        (
+            _beside(
+                "maze",
+                "solvable; the length of the way, 14 on the average, is asked",
+                **{"min_grid_size": 11, "max_grid_size": 11, "min_dist": 12, "max_dist": 36},
+            ),
+        ),
     ),
     Match(
         "knights and knaves",

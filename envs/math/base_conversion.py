@@ -73,7 +73,8 @@ class BaseConversion(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         """Whether ``answer`` has the digits of the reference, leading zeros and small letters allowed."""
         base = task.data[2]
-        written = _NUMBER.fullmatch(stated(plain(answer)))
+        # Most answers are plain digits.
+        written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(stated(plain(answer)))
         digits, named = (written[1].upper(), written[2] or written[3]) if written else ("", None)
         if named not in (None, str(base)) or not digits or max(map(_DIGITS.index, digits)) >= base:
             last = _DIGITS[base - 1]
