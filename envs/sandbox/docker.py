@@ -17,12 +17,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, MissingExtra
-from .inside.container import CHANNELS, FOLDERS, FRAME, REPORT, REQUEST
+from .inside.frames import CHANNELS, FOLDERS, FRAME, REPORT, REQUEST
 from .inside.program import as_bytes
 from .protocol import Job, Limits, Result
 from .seccomp import guard_of_the_first_process, system_call_filter
@@ -35,7 +35,7 @@ IMAGE = "python:3-slim"
 OWNER = "palaestra.owner"
 START_SECONDS = 60.0
 # What a run may take beyond its own limit before its container is ended, seconds; and the engine for any answer.
-GRACE, ENGINE_SECONDS = 5.0, 60.0
+GRACE, ENGINE_SECONDS = 5.0, 60
 # Containers of one sandbox: one for each of the last limits of memory, processes, files and disk.
 _KEPT = 3
 # What the first process needs beyond the run's memory, MiB.
@@ -45,7 +45,7 @@ _REPORT_BYTES = 1 << 16
 _CHUNK = 1 << 16
 _HEAD = 8
 _OUTPUT = 1
-_MODULES = ("kernel", "program", "zygote", "container")
+_MODULES = ("kernel", "program", "zygote", "frames", "container")
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",
@@ -97,6 +97,9 @@ class DockerSandbox:
             _ensure(self._client, self.image)
             remove_abandoned(self._client)
             self._container(Limits())
+        except _engine_errors() as error:
+            self.close()
+            raise InputError(f"the container engine at {_host()} refuses: {error}.") from None
         except BaseException:
             self.close()
             raise
@@ -148,19 +151,16 @@ class Container:
         # False when it cannot be used any more.
         self.clean = True
         self._client = client
-        self._begun = time.time()
         self._container = client.containers.create(image, **_options(cpus, limits))
         self.id: str = self._container.id or ""
-        self._stream: Stream | None = None
+        attached = self._container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+        self._stream = Stream(attached)
+        self._stream.deadline = time.monotonic() + START_SECONDS
         try:
-            self._stream = Stream(
-                self._container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-            )
-            self._stream.deadline = time.monotonic() + START_SECONDS
             self._container.start()
             self._greet(self._stream)
         except (*_engine_errors(), ValueError, KeyError, TypeError) as error:
-            said = self._stream.errors.decode(errors="replace").strip().rpartition("\n")[2] if self._stream else ""
+            said = self._stream.errors.decode(errors="replace").strip().rpartition("\n")[2]
             self.remove()
             raise InputError(
                 f"no program can be run in the image {image!r} ({said or error}); it must have python3, 3.10 or newer."
@@ -175,7 +175,6 @@ class Container:
         stream.write(REQUEST.pack(len(filters[0]), len(filters[1]), 0) + b"".join(filters))
 
     def run(self, program: bytes, stdin: bytes, limits: Limits, calls: int) -> Result:
-        assert self._stream is not None
         header = json.dumps({name: getattr(limits, name) for name in Limits.__slots__}).encode()
         sizes = REQUEST.pack(len(header), len(program), len(stdin))
         begun = time.monotonic()
@@ -192,7 +191,7 @@ class Container:
                 found[channel - 1].append(data)
             report = json.loads(data)
             self.clean = bool(report["clean"])
-            return result(report, *(b"".join(parts) for parts in found), calls)
+            return result(report, *map(b"".join, found), calls=calls)
         except TimeoutError:
             reason = "time"
         except (*_engine_errors(), ValueError, KeyError, TypeError):
@@ -201,14 +200,13 @@ class Container:
         if not self.remove() or reason == "lost":
             return Result(reason="lost", valid=False, stderr="The container was lost.")
         report = {"code": None, "reason": reason, "seconds": time.monotonic() - begun, "peak": 0}
-        return result(report, *(b"".join(parts) for parts in found), calls)
+        return result(report, *map(b"".join, found), calls=calls)
 
     def remove(self) -> bool:
         """End it, and all that runs in it. Whether the engine said that it did."""
         from docker.errors import APIError
 
-        if self._stream is not None:
-            self._stream.close()
+        self._stream.close()
         try:
             self._container.remove(force=True, v=True)
         except APIError as error:
@@ -221,10 +219,10 @@ class Container:
     def _ended_for_memory(self) -> bool:
         """Whether the kernel chose the first process itself when memory ran out, and all the others with it."""
         try:
-            now = self._client.info()["SystemTime"]
+            # The engine's own clock; what it tells of the past ends there.
+            now = datetime.fromisoformat(self._client.info()["SystemTime"]).timestamp()
             wanted = {"container": self.id, "event": "oom"}
-            events = self._client.events(since=int(self._begun) - 1, until=_unix(now), filters=wanted, decode=True)
-            return any(True for _ in events)
+            return any(True for _ in self._client.events(since=1, until=int(now) + 1, filters=wanted, decode=True))
         except (*_engine_errors(), KeyError, ValueError):
             return False
 
@@ -292,6 +290,9 @@ class Stream:
         return channel, self._read(size)
 
     def close(self) -> None:
+        # The answer of the engine that became this stream has the socket open as well.
+        if (answer := getattr(self._attached, "_response", None)) is not None:
+            answer.close()
         self._attached.close()
         self._socket.close()
 
@@ -331,16 +332,20 @@ def _connected() -> DockerClient:
         import docker
     except ImportError:
         raise MissingExtra("the sandbox backend 'docker'", "code") from None
-    host = os.environ.get("DOCKER_HOST")
     try:
         client = docker.from_env(timeout=ENGINE_SECONDS)
         client.ping()
     except (*_engine_errors(), ValueError) as error:
         raise InputError(
-            f"no container engine answers at {f'DOCKER_HOST={host}' if host else 'its usual place (no DOCKER_HOST)'}: "
-            f"{error}. Start Docker, or set DOCKER_HOST to an engine that runs, or choose the backend 'local'."
+            f"no container engine answers at {_host()}: {error}. Start Docker, or set DOCKER_HOST to an engine that "
+            "runs, or choose the backend 'local'."
         ) from None
     return client
+
+
+def _host() -> str:
+    host = os.environ.get("DOCKER_HOST")
+    return f"DOCKER_HOST={host}" if host else "its usual place (DOCKER_HOST is not set)"
 
 
 def _engine_errors() -> tuple[type[BaseException], ...]:
@@ -362,13 +367,13 @@ def _ensure(client: DockerClient, name: str) -> None:
         try:
             image = client.images.get(name)
         except ImageNotFound:
-            image = client.images.pull(*name.partition(":")[::2])
+            image = client.images.pull(name)
     except _engine_errors() as error:
         raise InputError(
             f"the container engine does not have the image {name!r} and cannot fetch it ({error}); name one that it "
             "has, with python3, in the environment variable PALAESTRA_SANDBOX_IMAGE."
         ) from None
-    if volumes := image.attrs["Config"].get("Volumes"):
+    if volumes := (image.attrs.get("Config") or {}).get("Volumes"):
         raise InputError(f"the image {name!r} declares volumes ({', '.join(volumes)}); choose one without.")
 
 
@@ -407,10 +412,3 @@ def _begun(process: int) -> str:
             return ""
     told = subprocess.run(["ps", "-o", "lstart=", "-p", str(process)], capture_output=True, text=True, check=False)
     return "-".join(told.stdout.split())
-
-
-def _unix(moment: str) -> float:
-    """Seconds since 1970 of a moment as engines write it, with fractions as fine as they like."""
-    from datetime import datetime
-
-    return datetime.fromisoformat(moment[:19] + "+00:00").timestamp() + 1

@@ -22,17 +22,13 @@ import platform
 import select
 import shutil
 import signal
-import struct
 import sys
 import time
 
 from . import kernel, program
+from .frames import CHANNELS, FOLDERS, FRAME, REPORT, REQUEST
 from .zygote import restrict
 
-FOLDERS = ("/tmp", "/dev/shm")
-# Of a request: the sizes of its parts. Of what goes to the caller: the channel, and the size of what follows.
-REQUEST, FRAME = struct.Struct("<QQQ"), struct.Struct("<BI")
-REPORT, CHANNELS = 0, ("output_bytes", "output_bytes", "value_bytes")
 # Between two looks at what the kernel killed and what has lost its parent, seconds.
 _TICK = 0.02
 # What a pipe holds.

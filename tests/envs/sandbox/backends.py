@@ -6,17 +6,21 @@ import functools
 
 import pytest
 from palaestra.envs.sandbox import BACKENDS, Sandbox
-from palaestra.errors import InputError
+from palaestra.errors import InputError, MissingExtra
 
-SAFE = ("local",)
+from .engine import engine
+
+SAFE = ("local", "docker")
 
 
 @functools.cache
 def missing(backend: str) -> str:
     """Why this machine does not have a backend; "" where it does."""
+    if backend == "docker" and (reason := engine()):
+        return reason
     try:
         BACKENDS[backend]().close()
-    except InputError as error:
+    except (InputError, MissingExtra) as error:
         return f"the backend {backend!r} is missing (Debian's package bubblewrap has bwrap): {error}"
     return ""
 
