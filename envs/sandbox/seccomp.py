@@ -48,6 +48,7 @@ _REFUSED = """
     personality 135 92                uselib 134 -                      nfsservctl 180 42
     move_pages 279 239                migrate_pages 256 238             mbind 237 235
     set_mempolicy 238 237             set_mempolicy_home_node 450 450   sched_setaffinity 203 122
+    sched_setscheduler 144 119        sched_setparam 142 118            sched_setattr 314 274
 """
 # Calls that are refused or not by their arguments.
 _CLONE, _CLONE3, _SOCKET, _SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
@@ -65,9 +66,11 @@ _SOL_SOCKET = 1
 _BUFFER_SIZES = (7, 8, 32, 33)
 
 # Instructions: load a word of the call's description, mask what was loaded, jump where it equals, exceeds or has a bit.
-_LOAD, _AND, _EQUAL, _GREATER, _HAS, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x45, 0x06
+_LOAD, _AND, _EQUAL, _GREATER, _HAS, _RETURN, _JUMP = 0x20, 0x54, 0x15, 0x25, 0x45, 0x06, 0x05
 _KILL, _ALLOW = 0x80000000, 0x7FFF0000
 _NUMBER, _MACHINE = 0, 4
+
+_GROUP = 10
 
 _Code = list[tuple[int, int, int, int]]
 
@@ -81,8 +84,7 @@ def system_call_filter(machine: str = platform.machine()) -> bytes:
     """
     code, column = _begun(machine)
     code += _where(_GREATER, _NEWEST, _refusal(errno.ENOSYS))
-    for number in refused_calls(machine).values():
-        code += _where(_EQUAL, number, _refusal(errno.EPERM))
+    code += _any_of([*refused_calls(machine).values()], _refusal(errno.EPERM))
     # Its flags are in memory, where a filter cannot see them; the C library then uses clone.
     code += _where(_EQUAL, _CLONE3[column], _refusal(errno.ENOSYS))
     code += _call(_CLONE[column], [_load(0), *_where(_HAS, _CLONE_FLAGS, _refusal(errno.EPERM))])
@@ -155,6 +157,19 @@ def _where(test: int, value: int, answer: int) -> _Code:
 
 def _unless(test: int, value: int, answer: int) -> _Code:
     return [(test, 1, 0, value), (_RETURN, 0, 0, answer)]
+
+
+def _any_of(numbers: list[int], answer: int) -> _Code:
+    """Answer where one of ``numbers`` was loaded. The kernel tries a program on every call when it is applied, so that
+    looking through groups, not through all, is worth its lines."""
+    numbers = sorted(numbers)
+    code: _Code = []
+    for first in range((len(numbers) - 1) // _GROUP * _GROUP, -1, -_GROUP):
+        group = numbers[first : first + _GROUP]
+        tests = [(_EQUAL, len(group) - place, 0, number) for place, number in enumerate(group)]
+        found = [*tests, (_JUMP, 0, 0, 1 + len(code)), (_RETURN, 0, 0, answer)]
+        code = [(_GREATER, len(found), 0, group[-1]), *found, *code]
+    return code
 
 
 def _only(value: int, code: _Code) -> _Code:

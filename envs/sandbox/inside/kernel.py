@@ -13,7 +13,10 @@ _SHARE_MEMORY = 0x100
 _NOSUID_NODEV = 2 | 4
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_syscall = _libc.syscall
 _CAPSET = {"x86_64": 126, "aarch64": 91}[platform.machine()]
+# Of version 3: this process, and no capability of any kind.
+_CAPABILITY_HEADER, _NO_CAPABILITIES = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
 _CAPBSET_DROP, _SET_SECCOMP, _SET_NO_NEW_PRIVS = 24, 22, 38
 _FILTER = _DETACH = 2
 _CAPABILITIES = 64
@@ -95,9 +98,7 @@ def forgo_privileges() -> None:
 
 def drop_privileges() -> None:
     """Give up every capability, for good."""
-    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    nothing = (ctypes.c_uint32 * 6)()
-    _checked(_libc.syscall(_CAPSET, header, nothing), "capset")
+    _checked(_syscall(_CAPSET, _CAPABILITY_HEADER, _NO_CAPABILITIES), "capset")
 
 
 class _Program(ctypes.Structure):

@@ -36,9 +36,13 @@ import typing
 
 _NAME = "program.py"
 _STDIN = "/dev/stdin"
+# What only a program may have whose text has one of these: objects that do something when they are let go of.
+_HAS_LAST_WORDS = ("class", "open", "finalize")
 _MOST_CLASHES = 100
 # A program whose text has one of these may look for its own file, which otherwise nobody misses.
 _WANTS_FILE = ("__file__", "argv", _NAME, "multiprocessing", "concurrent", "subprocess", "runpy")
+
+_streams: tuple[typing.TextIO, ...] | None = None
 
 
 def run(payload: int, values: int) -> None:
@@ -48,12 +52,12 @@ def run(payload: int, values: int) -> None:
     The file holds JSON: "program", "stdin" (None where it is in place), "files" (name to text), "calls" (list of
     [function, arguments, seconds]).
     """
-    code = 0
+    code, last_words = 0, False
     try:
-        with open(payload, "rb") as file:
-            file.seek(0)
-            job = json.load(file)
+        job = json.loads(os.pread(payload, os.fstat(payload).st_size, 0))
+        os.close(payload)
         main = prepared(job)
+        last_words = any(word in job["program"] for word in _HAS_LAST_WORDS)
         exec(compile(job["program"].removeprefix("\ufeff"), _NAME, "exec", dont_inherit=True), main.__dict__)
         for place, (function, arguments, seconds) in enumerate(job["calls"]):
             answer_apart(main, place, function, arguments, seconds, values)
@@ -62,7 +66,7 @@ def run(payload: int, values: int) -> None:
     except BaseException as error:
         code = -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
         report_exception()
-    finish(code)
+    finish(code, last_words)
 
 
 def prepared(job: dict[str, typing.Any]) -> types.ModuleType:
@@ -81,9 +85,7 @@ def prepared(job: dict[str, typing.Any]) -> types.ModuleType:
             source.seek(0)
     sys.argv[:] = [_NAME]
     sys.path[0] = os.getcwd()
-    sys.stdin = stream(0, "r", "surrogateescape")
-    sys.stdout = stream(1, "w", "replace")
-    sys.stderr = stream(2, "w", "backslashreplace")
+    sys.stdin, sys.stdout, sys.stderr = _streams or streams()
     sys.__stdout__, sys.__stderr__, sys.__stdin__ = sys.stdout, sys.stderr, sys.stdin  # type: ignore[misc]
     linecache.cache[_NAME] = (len(text), None, text.splitlines(keepends=True), _NAME)
     main = types.ModuleType("__main__")
@@ -156,8 +158,25 @@ def share_through_files() -> None:
     mmap.mmap = FileMap  # type: ignore[misc]
 
 
-def stream(descriptor: int, mode: str, errors: str) -> typing.Any:
-    return open(descriptor, mode, 1 if descriptor == 2 else -1, "utf-8", errors, "\n", closefd=False)
+def streams() -> tuple[typing.TextIO, typing.TextIO, typing.TextIO]:
+    """Standard input, output and error output, as an interpreter has them where all three are UTF-8."""
+    modes = (("r", -1, "surrogateescape"), ("w", -1, "replace"), ("w", 1, "backslashreplace"))
+    return tuple(open(place, *mode[:2], "utf-8", mode[2], "\n", closefd=False) for place, mode in enumerate(modes))
+
+
+def warm() -> None:
+    """Make the streams beforehand, for all runs to come; what they are connected to is another thing for each run."""
+    global _streams
+    kept = [os.dup(place) for place in range(3)]
+    reading, writing = os.pipe()
+    for place in (1, 2):
+        os.dup2(writing, place)
+    _streams = streams()
+    for place, descriptor in enumerate(kept):
+        os.dup2(descriptor, place)
+        os.close(descriptor)
+    os.close(reading)
+    os.close(writing)
 
 
 def exit_code(stop: SystemExit) -> int:
@@ -183,13 +202,13 @@ def report_exception() -> None:
         os.write(2, b"the error could not be printed\n")
 
 
-def finish(code: int) -> None:
-    """End as the interpreter ends: threads are waited for, what is registered is run, objects are let go of, output is
-    written. A negative code is that of a signal."""
+def finish(code: int, last_words: bool) -> None:
+    """End as the interpreter ends: threads are waited for, what is registered is run, objects are let go of where they
+    have ``last_words``, output is written. A negative code is that of a signal."""
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()  # type: ignore[attr-defined]
-        if threading.active_count() == 1:
+        if last_words and threading.active_count() == 1:
             forget(sys.modules["__main__"].__dict__)
     except BaseException:
         report_exception()
