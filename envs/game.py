@@ -37,7 +37,7 @@ from .task_env import TaskEnv
 from .unicode import Unicode
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # a frozen one would take a tenth of a simple game's step to make
 class Transition:
     """What one action did.
 

@@ -110,7 +110,8 @@ class GuessNumber(Game):
 
 
 def _progress(state: Guessing) -> float:
-    return 1.0 - math.log2(state.high - state.low + 1) / math.log2(state.size)
+    # The size is a power of two.
+    return 1.0 - math.log2(state.high - state.low + 1) / (state.size.bit_length() - 1)
 
 
 register("palaestra/GuessNumber-v0", f"{__name__}:GuessNumber")
