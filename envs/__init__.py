@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import datasets, gameable, games, grids, induction, math, puzzles, transforms
+from . import code, datasets, gameable, games, grids, induction, math, puzzles, transforms
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
@@ -22,6 +22,7 @@ __all__ = [
     "TaskEnv",
     "Transition",
     "Unicode",
+    "code",
     "datasets",
     "gameable",
     "games",

@@ -1,0 +1,91 @@
+"""palaestra/ProgramSynthesis-v0: write a function from its specification and some examples."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Task
+from ..registration import register
+from ..sandbox import CallTest
+from .dice import Dice
+from .fences import fenced
+from .program_question import EXAMPLE, ProgramQuestion, call_tests, examples
+from .programs import DOMAINS, Program, draw_cases, draw_program, numbered
+
+TESTS = 6
+
+
+class Synthesis(NamedTuple):
+    """The program meant, and the tests, of which the public ones come first."""
+
+    program: Program
+    tests: tuple[CallTest, ...]
+
+
+class ProgramSynthesis(ProgramQuestion):
+    """Write a Python function from a specification in English and examples.
+
+    Description:
+        The function is a chain of steps (129 kinds, most with constants; some depend on a condition, some end the
+        function early) on a number, a text or a list. Six tests judge it, of which the examples are some; each part
+        of the specification matters in at least one of them.
+
+    Parameters:
+        steps (1 to 5): sentences of the specification.
+        domain ("numbers", "strings", "lists"): what the function takes.
+        examples (4 to 2, harder downwards): tests that the prompt shows.
+
+    Observation:
+        Text: the function's name and parameters, the specification, and examples such as ``f([1, 2]) == 3``.
+
+    Actions:
+        Text with the whole function, in a fenced block of Python or alone; the last block counts. Read whole, unless
+        ``answer_format`` says otherwise.
+
+    Reward:
+        1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also
+        ``info["progress"]``. No value is right in more than a third of the tests.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The form is that of HumanEval (Chen et al., arXiv 2107.03374); the programs are drawn from a grammar, so that
+        there are as many as are wanted and none is in a training set.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS)), IntAxis("examples", 2, 4, harder="down")]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        dice, public = Dice(rng), params["examples"]
+        program, cases = None, None
+        while program is None or cases is None:
+            program = draw_program(dice, params["domain"], params["steps"])
+            cases = draw_cases(dice, program, TESTS)
+        again = "" if params["steps"] == 1 else ", in this order, each to what the step before left"
+        return Task(
+            f"Write a Python function {program.signature}. Here {program.described()} "
+            f"It does this to {program.parameters[0].name}{again}, and returns the result:\n{numbered(program)}\n"
+            f"Examples:\n{examples(program, cases[:public])}\n"
+            f"Answer with the whole function in a block of Python code, such as\n{EXAMPLE}",
+            program.source,
+            solution=fenced(program.source),
+            content="\n".join(program.specification),
+            data=Synthesis(program, call_tests(program, cases, public)),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        return self.judged_function(answer, task.data.program.name, task.data.tests)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """Which variable holds the result of which sentence."""
+        return [*task.data.program.plan(), self.oracle(task)]
+
+
+register("palaestra/ProgramSynthesis-v0", f"{__name__}:ProgramSynthesis")

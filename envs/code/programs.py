@@ -1,0 +1,378 @@
+"""Random small functions, each with its specification in English and its code: chains of steps from the tables.
+
+A `Program` is text and plain data; what it returns is known from `interpreter.call`. `draw_cases` finds arguments on
+which it can be told from programs that leave a part of the specification out.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from .dice import Dice
+from .interpreter import Outcome, call, states
+from .steps import INTEGER, LIST, TEXT, WORDS, Condition, Kind
+from .steps_on_lists import LIST_CONDITIONS, LIST_STEPS
+from .steps_on_numbers import NUMBER_CONDITIONS, NUMBER_STEPS
+from .steps_on_text import TEXT_CONDITIONS, TEXT_STEPS
+
+KINDS = (*NUMBER_STEPS, *LIST_STEPS, *TEXT_STEPS)
+CONDITIONS = (*NUMBER_CONDITIONS, *LIST_CONDITIONS, *TEXT_CONDITIONS)
+_TYPES = (INTEGER, LIST, TEXT, WORDS)
+_STAYING = {kind: tuple(k for k in KINDS if k.takes == k.gives == kind) for kind in _TYPES}
+_LEAVING = {kind: tuple(k for k in KINDS if k.takes == kind != k.gives) for kind in _TYPES}
+_CONDITIONS = {kind: tuple(c for c in CONDITIONS if c.takes == kind) for kind in _TYPES}
+
+# What programs take, from the easiest: (name, type, words).
+DOMAINS = {
+    "numbers": ("n", INTEGER, "a whole number"),
+    "strings": ("text", TEXT, "a text of letters, digits and single spaces, possibly empty"),
+    "lists": ("numbers", LIST, "a list of whole numbers, possibly empty"),
+}
+_NAMES = ("process", "transform", "compute", "convert", "solve", "derive", "evaluate", "determine")
+# What a guard returns.
+_NOTHING = {INTEGER: ("-1", "-2", "-5"), LIST: ("[]", "[0]"), TEXT: ("'none'", "'-'"), WORDS: ("[]",)}
+_CONSONANTS, _VOWELS = "bcdfghjklmnprstvwz", "aeiou"
+_MARK, _BOUNDARY = re.compile(r"\b[0-9]+\b"), re.compile(r" [<>]=? ")
+_LONGEST_SHOWN, _LARGEST = 60, 10**8
+_CANDIDATES = 20
+
+
+class Parameter(NamedTuple):
+    """A parameter's name, what it is in words, and the numbers that it may be where it is a constant's."""
+
+    name: str
+    words: str
+    values: range = range(0)
+
+
+class Program(NamedTuple):
+    """A function.
+
+    Args:
+        name: the function's name.
+        takes, gives: types of its first argument and of its value.
+        parameters: one or two.
+        specification: sentences, each on the value that the one before leaves.
+        blocks: the statements of its body, a text for each sentence, and the return.
+        results: the variable that holds each sentence's result; "" for one that may only end the function.
+        weaker: bodies that leave a part of the specification out.
+        marks: numbers that its code names, near which its cases change.
+    """
+
+    name: str
+    takes: str
+    gives: str
+    parameters: tuple[Parameter, ...]
+    specification: tuple[str, ...]
+    blocks: tuple[str, ...]
+    results: tuple[str, ...]
+    weaker: tuple[tuple[str, ...], ...]
+    marks: tuple[int, ...]
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({', '.join(parameter.name for parameter in self.parameters)})"
+
+    @property
+    def source(self) -> str:
+        """The function's text."""
+        return written(self, self.blocks)
+
+    def run(self, arguments: tuple[Any, ...], blocks: tuple[str, ...] | None = None) -> Outcome:
+        """What it returns, or would return with other ``blocks``."""
+        names = {parameter.name: argument for parameter, argument in zip(self.parameters, arguments)}
+        return call(self.blocks if blocks is None else blocks, names)
+
+    def plan(self) -> list[str]:
+        """What each variable is for, a line for each sentence."""
+        return [f"{name}: {words}" if name else words for name, words in zip(self.results, self.specification)]
+
+    def trace(self, arguments: tuple[Any, ...]) -> list[str]:
+        """What each variable holds, a line for each sentence, until the function returns."""
+        names = {parameter.name: argument for parameter, argument in zip(self.parameters, arguments)}
+        values = states(self.blocks[:-1], self.results, names)
+        lines = [f"{name} = {value!r}" for name, value in zip(self.results, values) if name]
+        return lines if len(values) == len(self.results) else [*lines, "It returns at once."]
+
+    def described(self) -> str:
+        """What is known of the arguments, as sentences."""
+        return "; ".join(f"{parameter.name} is {parameter.words}" for parameter in self.parameters) + "."
+
+
+class Case(NamedTuple):
+    """Arguments, and what a program returns for them."""
+
+    arguments: tuple[Any, ...]
+    value: Any
+
+
+def written(program: Program, blocks: tuple[str, ...]) -> str:
+    """The text of the function with these blocks as its body."""
+    return f"def {program.signature}:\n" + "\n".join(textwrap.indent(block, "    ") for block in blocks)
+
+
+def numbered(program: Program) -> str:
+    """The specification, a sentence a line, with numbers."""
+    return "\n".join(f"{i}. {sentence}" for i, sentence in enumerate(program.specification, 1))
+
+
+def shown(program: Program, arguments: tuple[Any, ...]) -> str:
+    """A call of the program, as text."""
+    return f"{program.name}({', '.join(map(repr, arguments))})"
+
+
+class _Step(NamedTuple):
+    """A sentence, its code, and code that does less of it."""
+
+    words: str
+    code: str
+    weaker: tuple[str, ...]
+
+
+def draw_program(dice: Dice, domain: str, steps: int) -> Program:
+    """A random program.
+
+    Args:
+        domain: one of `DOMAINS`.
+        steps: sentences of its specification, one or more.
+    """
+    argument, takes, words = DOMAINS[domain]
+    parameters = [Parameter(argument, words)]
+    kind_now, before, made = takes, argument, []
+    results: list[str] = []
+    used = {argument}
+    guarded = steps > 1 and dice.chance(0.25)
+    recent: set[str] = set()
+    for _ in range(steps - guarded):
+        kinds = _LEAVING[kind_now] if dice.chance(0.3) else _STAYING[kind_now]
+        kind = dice.one(kinds)
+        while kind.words in recent:
+            kind = dice.one(kinds)
+        recent.add(kind.words)
+        after = _fresh(kind.name, used)
+        if kind.takes == kind.gives and steps > 1 and dice.chance(0.2):
+            made.append(_choice_of_two(dice, kind, before, after))
+        else:
+            made.append(_step(dice, kind, before, after, parameters))
+        kind_now, before = kind.gives, after
+        results.append(after)
+    if guarded:
+        made.insert(0, _guard(dice, takes, kind_now, argument))
+        results.insert(0, "")
+    blocks = (*(step.code for step in made), f"return {before}")
+    weaker = [(*blocks[:place], code, *blocks[place + 1 :]) for place, step in enumerate(made) for code in step.weaker]
+    specification = tuple(step.words for step in made)
+    marks = sorted({int(mark) for block in blocks for mark in _MARK.findall(block)})
+    name = dice.one(_NAMES)
+    return Program(
+        *(name, takes, kind_now, tuple(parameters), specification, blocks),
+        *(tuple(results), tuple(weaker), tuple(marks)),
+    )
+
+
+def _fresh(name: str, used: set[str]) -> str:
+    candidate, count = name, 1
+    while candidate in used:
+        count += 1
+        candidate = f"{name}{count}"
+    used.add(candidate)
+    return candidate
+
+
+def _filled(template: str, before: str, after: str, c: Any, d: Any) -> str:
+    c_1 = c + 1 if isinstance(c, int) else f"{c} + 1"
+    return template.format(x=before, y=after, c=c, d=d, c_1=c_1)
+
+
+def _constants(dice: Dice, kind: Kind) -> tuple[Any, Any]:
+    return dice.one(kind.c) if kind.c else "", dice.one(kind.d) if kind.d else ""
+
+
+def _step(dice: Dice, kind: Kind, before: str, after: str, parameters: list[Parameter]) -> _Step:
+    c, d = _constants(dice, kind)
+    if len(kind.c) > 2 and len(parameters) == 1 and kind.c.step == 1 and dice.chance(0.2):
+        c = "k"
+        parameters.append(Parameter(c, f"a whole number from {kind.c[0]} to {kind.c[-1]}", kind.c))
+    code = _filled(dice.one(kind.codes), before, after, c, d)
+    return _Step(kind.words.format(c=c, d=d), code, (f"{after} = {before}",) if kind.takes == kind.gives else ())
+
+
+def _choice_of_two(dice: Dice, kind: Kind, before: str, after: str) -> _Step:
+    """A condition that decides between two steps."""
+    condition = dice.one(_CONDITIONS[kind.takes])
+    other = dice.one(_STAYING[kind.takes])
+    while other.words == kind.words:
+        other = dice.one(_STAYING[kind.takes])
+    test, said = _stated(dice, condition, before)
+    codes, sentences = [], []
+    for one in (kind, other):
+        c, d = _constants(dice, one)
+        codes.append(_filled(dice.one(one.codes), before, after, c, d))
+        sentences.append(one.words.format(c=c, d=d))
+    words = f"If {said}, do this: {_quoted(sentences[0])} Otherwise do this: {_quoted(sentences[1])}"
+    return _Step(words, _branches(test, *codes), tuple(codes))
+
+
+def _branches(test: str, code: str, other: str) -> str:
+    """An if statement; ``other`` joins it as elif where it is an if statement itself."""
+    joins = other.startswith("if ") and all(line.startswith((" ", "else:")) for line in other.split("\n")[1:])
+    rest = f"el{other}" if joins else "else:\n" + textwrap.indent(other, "    ")
+    return f"if {test}:\n{textwrap.indent(code, '    ')}\n{rest}"
+
+
+def _quoted(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
+def _stated(dice: Dice, condition: Condition, variable: str) -> tuple[str, str]:
+    """The condition on a variable, as code and in words."""
+    c = dice.one(condition.c) if condition.c else ""
+    return condition.code.format(x=variable, c=c), condition.words.format(c=c)
+
+
+def _guard(dice: Dice, takes: str, gives: str, variable: str) -> _Step:
+    """A case in which the function returns at once."""
+    test, said = _stated(dice, dice.one(_CONDITIONS[takes]), variable)
+    value = dice.one(_NOTHING[gives])
+    return _Step(f"If {said}, return {value} at once.", f"if {test}:\n    return {value}", ("pass",))
+
+
+# Arguments.
+
+
+def draw_arguments(dice: Dice, program: Program, edge: int = -1) -> tuple[Any, ...]:
+    """Random arguments; with ``edge`` 0 or 1, ones from the edge of what is allowed."""
+    first: Any
+    if program.takes == INTEGER:
+        first = _a_number(dice, program.marks) if edge < 0 else (0, -dice.between(1, 60))[edge]
+    elif program.takes == LIST:
+        first = _a_list(dice, dice.between(2, 8) if edge < 0 else edge, program.marks)
+    else:
+        first = _a_text(dice, dice.between(1, 4) if edge < 0 else edge)
+    return (first, *(dice.one(parameter.values) for parameter in program.parameters[1:]))
+
+
+def _a_number(dice: Dice, marks: tuple[int, ...]) -> int:
+    kind = dice.below(12)
+    if kind > 9 and marks:
+        return dice.one(marks) + dice.between(-1, 1)
+    if kind < 2:
+        return dice.between(1, 12)
+    return -dice.between(1, 60) if kind < 4 else dice.between(13, 250)
+
+
+def _a_list(dice: Dice, length: int, marks: tuple[int, ...]) -> list[int]:
+    numbers = [dice.between(-9, -1) if dice.chance(0.15) else dice.between(0, 15) for _ in range(length)]
+    if length and marks and dice.chance(0.5):
+        numbers[dice.below(length)] = min(dice.one(marks), 20)
+    if length > 2 and dice.chance(0.4):
+        numbers[dice.below(length)] = numbers[dice.below(length)]
+    return numbers
+
+
+def _a_text(dice: Dice, words: int) -> str:
+    return " ".join([_a_word(dice) for _ in range(words)])
+
+
+def _a_word(dice: Dice) -> str:
+    kind = dice.below(8)
+    if kind == 0:
+        return str(dice.between(1, 120))
+    word = dice.one(("", "", "", *_VOWELS))
+    word += "".join([dice.one(_CONSONANTS) + dice.one(_VOWELS) for _ in range(dice.between(1, 3))])
+    word += dice.one(("", "", "", "s", "t", "nn"))
+    if kind == 1:
+        return word.capitalize()
+    return word.upper() if kind == 2 else word + str(dice.below(10)) if kind == 3 else word
+
+
+# Cases.
+
+
+def case(program: Program, arguments: tuple[Any, ...]) -> Case | None:
+    """What the program returns for these arguments; None where that is too large to show."""
+    outcome = program.run(arguments)
+    if outcome.error or not is_small(outcome.value):
+        return None
+    return Case(arguments, outcome.value)
+
+
+def is_small(value: Any) -> bool:
+    """Whether a value fits in a line and holds no large number."""
+    if isinstance(value, int):
+        return abs(value) <= _LARGEST
+    if isinstance(value, list) and any(isinstance(item, int) and abs(item) > _LARGEST for item in value):
+        return False
+    return len(repr(value)) <= _LONGEST_SHOWN
+
+
+def draw_cases(dice: Dice, program: Program, count: int, more: tuple[tuple[str, ...], ...] = ()) -> list[Case] | None:
+    """Different cases, on which the program differs from each weaker one, and from constants and from its own argument
+    mostly; None where they are not found.
+
+    Args:
+        count: how many, at least five.
+        more: other bodies that some case must tell from the program's.
+    """
+    found: dict[str, Case] = {}
+    for place in range(_CANDIDATES):
+        arguments = draw_arguments(dice, program, place if place < 2 else -1)
+        key = repr(arguments)
+        if key not in found:
+            made = case(program, arguments)
+            if made is None:
+                return None
+            found[key] = made
+    edges, others = list(found.values())[:2], list(found.values())[2:]
+    chosen: list[Case] = []
+    for body in (*program.weaker, *more):
+        if not _tell(program, body, chosen, (*others, *edges)):
+            return None
+    # Where a comparison is strict and where not shows on few arguments, or on none.
+    for body in _shifted(program):
+        if len(chosen) < count - 1:
+            _tell(program, body, chosen, (*others, *edges))
+    # Then the edges, and what has values that are rare so far.
+    seen = Counter(repr(one.value) for one in chosen)
+    rest = [one for one in (*edges, *others) if one not in chosen]
+    while len(chosen) < count and rest:
+        best = min(rest, key=lambda one: (seen[repr(one.value)], one not in edges))
+        rest.remove(best)
+        seen[repr(best.value)] += 1
+        chosen.append(best)
+    if len(chosen) != count or max(seen.values()) > 0.4 * count:
+        return None
+    if sum(one.value == one.arguments[0] for one in chosen) > 0.4 * count:
+        return None
+    return chosen
+
+
+def _tell(program: Program, body: tuple[str, ...], chosen: list[Case], others: Iterable[Case]) -> bool:
+    """Whether a chosen case tells the body from the program's, after one of the others is added where needed."""
+    if any(differs(program, body, one) for one in chosen):
+        return True
+    telling = next((one for one in others if differs(program, body, one)), None)
+    if telling is None:
+        return False
+    chosen.append(telling)
+    return True
+
+
+def _shifted(program: Program) -> Iterator[tuple[str, ...]]:
+    """The body with one comparison strict that was not, or not strict that was."""
+    for place, block in enumerate(program.blocks):
+        for found in _BOUNDARY.finditer(block):
+            sign = found.group().strip()
+            changed = sign[0] if sign[1:] else f"{sign}="
+            code = f"{block[: found.start()]} {changed} {block[found.end() :]}"
+            yield (*program.blocks[:place], code, *program.blocks[place + 1 :])
+
+
+def differs(program: Program, body: tuple[str, ...], one: Case) -> bool:
+    """Whether a function with this body does something else on a case."""
+    outcome = program.run(one.arguments, body)
+    return bool(outcome.error) or outcome.value != one.value
