@@ -46,7 +46,7 @@ _ENVIRONMENT = {
 
 
 class LocalSandbox:
-    """One warm interpreter. Started at once.
+    """One warm interpreter, started at once. It ends, at the latest, with the thread that made it.
 
     Raises:
         InputError: this machine cannot contain programs; the message says what is missing.

@@ -35,7 +35,8 @@ import types
 import typing
 
 _NAME = "program.py"
-_STDIN = "/dev/stdin"
+# Where there is no /proc, the device of the standard input is a link to a place in which its text can be put.
+_STDIN, _STDIN_PLACE = "/dev/stdin", "/dev/shm/.stdin"
 # What only a program may have whose text has one of these: objects that do something when they are let go of.
 _HAS_LAST_WORDS = ("class", "open", "finalize")
 _MOST_CLASHES = 100
@@ -160,8 +161,11 @@ def share_through_files() -> None:
 
 def streams() -> tuple[typing.TextIO, typing.TextIO, typing.TextIO]:
     """Standard input, output and error output, as an interpreter has them where all three are UTF-8."""
-    modes = (("r", -1, "surrogateescape"), ("w", -1, "replace"), ("w", 1, "backslashreplace"))
-    return tuple(open(place, *mode[:2], "utf-8", mode[2], "\n", closefd=False) for place, mode in enumerate(modes))
+
+    def stream(place: int, mode: str, errors: str, buffering: int = -1) -> typing.Any:
+        return open(place, mode, buffering, "utf-8", errors, "\n", closefd=False)
+
+    return stream(0, "r", "surrogateescape"), stream(1, "w", "replace"), stream(2, "w", "backslashreplace", 1)
 
 
 def warm() -> None:

@@ -199,18 +199,14 @@ class Sockets:
         self.file = os.open("self/net/sockstat", os.O_RDONLY, dir_fd=processes)
         with socket.socket(socket.AF_UNIX) as one:
             self.each = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
-        self.others = self.count()
-
-    def count(self) -> int:
-        return int(os.pread(self.file, 100, 0).split(None, 3)[2])
 
     def most(self) -> int:
-        """Bytes that the sockets of a run can hold."""
-        return self.each * max(0, self.count() - self.others)
+        """Bytes that the sockets of this namespace can hold."""
+        return self.each * int(os.pread(self.file, 100, 0).split(None, 3)[2])
 
 
 class Watch:
-    """The memory of all processes of a run.
+    """The memory of all processes of a run that is about to begin.
 
     Args:
         limits: of the run.
@@ -218,8 +214,9 @@ class Watch:
     """
 
     def __init__(self, limits: dict[str, float], processes: int, sockets: Sockets):
-        self.memory = limits["memory_mb"] * 2**20
         self.processes, self.sockets = processes, sockets
+        # Sockets of an earlier run that the kernel has not cleared away yet are not of this one.
+        self.memory = limits["memory_mb"] * 2**20 + sockets.most()
         # Processes that are not of the run.
         self.besides: set[str] = set()
 
