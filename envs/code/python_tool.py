@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -89,6 +89,7 @@ class PythonTool(Game):
     param_space = ParamSpace([FloatAxis("level", 0.0, 1.0), IntAxis("calls", 1, 8, harder="down")])
     default_answer_format = "whole"
     strips_marks = False
+    needs_sandbox: ClassVar[bool] = True
 
     def __init__(
         self,

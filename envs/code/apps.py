@@ -1,0 +1,48 @@
+"""palaestra/APPS-v0: programming problems of three levels, from any source in the layout of APPS."""
+
+from __future__ import annotations
+
+from ..registration import register
+from .problem_layouts import APPS as LAYOUT
+from .problem_sets import DATA, ProblemSet
+
+
+class APPS(ProblemSet):
+    """Solve a programming problem of a data set in the layout of APPS.
+
+    Description:
+        Problems come from ``source``; without one, from a small set written for this package. A record has a
+        ``question``, ``input_output`` (inputs and outputs of a program, or, with ``fn_name``, of a function or of a
+        method of a class Solution), perhaps ``starter_code``, ``solutions``, and a ``difficulty``. Of a record at most
+        64 tests of at most 100,000 characters are kept. Printed numbers with a decimal point, and such values, may
+        differ by one part in a million.
+
+    Parameters:
+        level (1 to 3): introductory, interview or competition. With a source of one's own the ends are those that it
+            has, and a level without a problem means the nearest.
+        length (0.0 to 1.0): from the half of the problems with the shortest solutions to the half with the longest.
+
+    Observation:
+        The problem, the code to start from where there is some, and what to answer.
+
+    Actions:
+        Text with the program, function or class in a block of Python, the last one counts; or bare code. The modules
+        that such classes take for granted (typing, collections, math, ...) are imported for functions.
+
+    Reward:
+        1 if all tests pass, 0 otherwise; with ``graded`` the share that passes.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The layout: Hendrycks et al., Measuring Coding Challenge Competence With APPS (arXiv 2105.09938), on the hub
+        codeparrot/apps. The problems that come with the package are its own. Arguments: see `ProblemSet`.
+    """
+
+    layout = LAYOUT
+    built_in = str(DATA / "apps.jsonl")
+    rung_axis = "level"
+
+
+register("palaestra/APPS-v0", f"{__name__}:APPS")

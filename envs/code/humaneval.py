@@ -1,0 +1,49 @@
+"""palaestra/HumanEval-v0: functions to complete from head and docstring, from any source in the layout of HumanEval."""
+
+from __future__ import annotations
+
+from ..registration import register
+from .problem_layouts import HUMANEVAL
+from .problem_sets import DATA, ProblemSet
+from .problems import Problem
+
+
+class HumanEval(ProblemSet):
+    """Complete a Python function of a data set in the layout of HumanEval.
+
+    Description:
+        Problems come from ``source``; without one, from a small set written for this package. A record has a ``prompt``
+        (imports, perhaps helpers, the head of a function and its docstring), its ``entry_point``, a
+        ``canonical_solution`` and a ``test`` of assertions. These are read as calls and what they must return, so that
+        the program never meets what is expected; records with tests of another form are left out, with one warning
+        that counts them.
+
+    Parameters:
+        length (0.0 to 1.0): from the half of the problems with the shortest solutions to the half with the longest.
+
+    Observation:
+        The head of the function with its docstring, and what to answer.
+
+    Actions:
+        Text with the whole function in a block of Python, the last one counts; or bare code. The function's body alone
+        is taken as well, and what stands above the function in the prompt need not be repeated.
+
+    Reward:
+        1 if all tests pass, 0 otherwise; with ``graded`` the share that passes.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The layout: Chen et al., Evaluating Large Language Models Trained on Code (arXiv 2107.03374), on the hub
+        openai/openai_humaneval. The problems that come with the package are its own. Arguments: see `ProblemSet`.
+    """
+
+    layout = HUMANEVAL
+    built_in = str(DATA / "humaneval.jsonl")
+
+    def ask(self, problem: Problem) -> str:
+        return f"Complete this function.\n```python\n{problem.question}\n```"
+
+
+register("palaestra/HumanEval-v0", f"{__name__}:HumanEval")

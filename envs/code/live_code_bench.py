@@ -1,0 +1,49 @@
+"""palaestra/LiveCodeBench-v0: contest problems of three levels, from any source in the layout of LiveCodeBench."""
+
+from __future__ import annotations
+
+from ..registration import register
+from .problem_layouts import LIVE_CODE_BENCH
+from .problem_sets import DATA, ProblemSet
+
+
+class LiveCodeBench(ProblemSet):
+    """Solve a contest problem of a data set in the layout of LiveCodeBench.
+
+    Description:
+        Problems come from ``source``; without one, from a small set written for this package. A record has
+        ``question_content``, ``public_test_cases`` and ``private_test_cases`` (of a program, or of a method of a class
+        Solution that ``metadata`` names), perhaps ``starter_code``, and a ``difficulty``. Packed tests are read, but no
+        pickle is ever loaded. Of a record at most 64 tests of at most 100,000 characters are kept. Printed numbers with
+        a decimal point, and such values, may differ by one part in a million.
+
+    Parameters:
+        level (1 to 3): easy, medium or hard. With a source of one's own the ends are those that it has, and a level
+            without a problem means the nearest.
+        length (0.0 to 1.0): from the half of the problems with the shortest solutions to the half with the longest;
+            where records have no ``solution``, as the published ones, the length of the problem counts.
+
+    Observation:
+        The problem, the code to start from where there is some, and what to answer.
+
+    Actions:
+        Text with the program or class in a block of Python, the last one counts; or bare code. The modules that such
+        classes take for granted (typing, collections, math, ...) are imported for them.
+
+    Reward:
+        1 if all tests pass, 0 otherwise; with ``graded`` the share that passes.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The layout: Jain et al., LiveCodeBench (arXiv 2403.07974), on the hub livecodebench/code_generation_lite. The
+        problems that come with the package are its own. Arguments: see `ProblemSet`.
+    """
+
+    layout = LIVE_CODE_BENCH
+    built_in = str(DATA / "live_code_bench.jsonl")
+    rung_axis = "level"
+
+
+register("palaestra/LiveCodeBench-v0", f"{__name__}:LiveCodeBench")

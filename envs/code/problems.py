@@ -1,0 +1,89 @@
+"""Programs to write: what a record of a data set asks for, and how an answer is put together and judged."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..datasets.layouts import Item
+from ..sandbox import CallTest, StdioTest
+
+Test = CallTest | StdioTest
+# By this name the judge calls what a program cannot offer by its own: a method of the class Solution, or the truth of a
+# value that is no plain data.
+CALLED = "palaestra_called"
+_FUTURE = re.compile(r"^from __future__ import [^\n]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem(Item):
+    """A program to write; ``answer`` is the reference program, "" where the record has none.
+
+    Args:
+        function: the function or method to write; "" for a program that reads its standard input.
+        tests: what it must do.
+        before: what stands before the program when it is run.
+        after: what stands behind it.
+        stub: the begin of the program, which an answer may continue.
+        examples: the first tests as the record words them, for the prompt.
+    """
+
+    function: str = ""
+    tests: tuple[Test, ...] = ()
+    before: str = ""
+    after: str = ""
+    stub: str = ""
+    examples: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """What makes the problem the one it is: what is asked, and of which function."""
+        return f"{' '.join(self.question.split())} {self.function}"
+
+    @property
+    def length(self) -> int:
+        """Characters of the reference program, or of the question where there is none."""
+        return len(self.answer or self.question)
+
+    def whole(self, program: str) -> str:
+        """What is run to judge an answer."""
+        if self.stub and not self._defines(program):
+            program = f"{self.stub}{_as_body(program)}"
+        # These must come first in a file.
+        future = "".join(f"{line}\n" for line in _FUTURE.findall(program))
+        return f"{future}{self.before}\n{_FUTURE.sub('', program)}\n{self.after}"
+
+    def spoken(self, feedback: str) -> str:
+        """The feedback of the judge, with the function's own name."""
+        return feedback.replace(CALLED, self.function) if self.function else feedback
+
+    def names_it(self, program: str) -> bool:
+        """Whether the name of the function occurs."""
+        return re.search(rf"\b{re.escape(self.function)}\b", program) is not None
+
+    def _defines(self, program: str) -> bool:
+        name = re.escape(self.function)
+        return re.search(rf"\b(?:def|as|import)\s+{name}\b|^{name}\s*[=:]", program, re.MULTILINE) is not None
+
+
+def _as_body(program: str) -> str:
+    """The lines of a function's body, indented; the first one may have lost its white space already."""
+    first, *rest = program.split("\n")
+    depths = [len(line) - len(line.lstrip()) for line in rest if line.strip()]
+    opens = first.rstrip().endswith(":")
+    if depths and min(depths) >= 4 and (depths[0] >= 8 or not opens):
+        return f"    {program}"
+    return textwrap.indent(program, "    ")
+
+
+def spread(tests: Sequence[Test], most: int) -> list[Test]:
+    """At most so many of the tests: the public ones, and others from the first to the last, as sets often begin with
+    the small ones. One that is not public is always among them, where there is one."""
+    public = [test for test in tests if test.public]
+    hidden = [test for test in tests if not test.public]
+    room = max(most - len(public), min(len(hidden), 1))
+    if len(hidden) > room:
+        hidden = [hidden[(place * (len(hidden) - 1)) // max(room - 1, 1)] for place in range(room)]
+    return [*public[: most - len(hidden)], *hidden]
