@@ -41,7 +41,7 @@ class Unreadable(Exception):
     """A test that is not of a simple form; the message says which."""
 
 
-def tests_of(source: str, function: str) -> list[CallTest]:
+def read_assertions(source: str, function: str) -> list[CallTest]:
     """The tests in the text of a module: the assertions at its top, or in its function ``check(candidate)``.
 
     Args:
@@ -129,14 +129,14 @@ def _readings(test: ast.expr, names: _Names) -> list[tuple[Any, Any]]:
             return [(left, expects("in", right))]
         case ast.Compare(
             left=ast.Call(
-                func=ast.Name(id="abs") | ast.Attribute(value=ast.Name(id="math"), attr="fabs"),
+                func=ast.Name(id="abs"),
                 args=[ast.BinOp(left=one, op=ast.Sub(), right=other)],
             ),
             ops=[(ast.Lt() | ast.LtE()) as order],
             comparators=[bound],
         ):
             close = {"absolute": _number(bound, names), "strict": isinstance(order, ast.Lt)}
-            return [(one, expects("close", other, **close)), (other, expects("close", one, **close))]
+            return [(one, expects("near", other, **close)), (other, expects("near", one, **close))]
         case ast.Call(
             func=ast.Name(id="isclose") | ast.Attribute(value=ast.Name(id="math"), attr="isclose"),
             args=[one, other],

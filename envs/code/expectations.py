@@ -23,11 +23,12 @@ class Expectation:
     Args:
         value: to compare with.
         relation: "equal": as ``==`` does; "is": the same, and of the same type; "in": one of those in ``value``;
-            "true", "false": as ``if`` takes it; "close": within the tolerances; "alike": equal as JSON, but for the
-            last digits of numbers with a decimal point; "either": alike one of those in ``value``.
+            "true", "false": as ``if`` takes it; "near": by ``absolute`` at most; "close": as `math.isclose` has it;
+            "alike": equal as JSON, but for the last digits of numbers with a decimal point; "either": alike one of
+            those in ``value``.
         through: names in `WRAPPERS`, applied to what was returned, the first one first.
-        absolute, relative: tolerances, of which the larger one counts; see `math.isclose`.
-        strict: whether the absolute tolerance itself is too much.
+        absolute, relative: tolerances, the latter for "close" alone.
+        strict: whether for "near" the tolerance itself is too much.
     """
 
     value: Any
@@ -44,6 +45,7 @@ class Expectation:
             "false": "something false",
             "in": f"one of {self.value!r}",
             "either": repr(self.value[0]) if self.relation == "either" else "",
+            "near": f"about {self.value!r}",
             "close": f"about {self.value!r}",
         }.get(self.relation, repr(self.value))
         return " ".join((said, *(f"after {name.partition(':')[0]}" for name in self.through)))
@@ -74,11 +76,10 @@ class Expectation:
             return _alike(value, received)
         if self.relation == "either":
             return any(_alike(one, received) for one in value)
-        if value == received:
-            return True
+        if self.relation == "close":
+            return math.isclose(value, received, rel_tol=self.relative, abs_tol=self.absolute)
         gap = abs(value - received)
-        bound = max(self.absolute, self.relative * max(abs(value), abs(received)))
-        return gap != math.inf and bool(gap < bound if self.strict else gap <= bound)
+        return bool(gap < self.absolute if self.strict else gap <= self.absolute)
 
 
 def agrees(expected: Any, received: Any) -> bool:

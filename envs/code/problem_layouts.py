@@ -11,7 +11,7 @@ from typing import Any
 
 from ..datasets.layouts import Fields, Layout, LeftOut
 from ..sandbox import CallTest, StdioTest
-from .assertions import Unreadable, tests_of
+from .assertions import Unreadable, read_assertions
 from .expectations import Expectation
 from .packed_tests import unpacked
 from .problems import CALLED, Problem, Test, spread
@@ -167,7 +167,7 @@ def _problem(question: str, fields: Fields, function: str, tests: list[Test], le
 
 def _asserted(source: str, function: str) -> list[CallTest]:
     try:
-        tests = tests_of(source, function)
+        tests = read_assertions(source, function)
     except Unreadable as reason:
         raise LeftOut(str(reason)) from None
     return [replace(test, function=CALLED) if _is_about_truth(test) else test for test in tests]

@@ -26,7 +26,10 @@ from .problem_layouts import MOST_TESTS
 from .problems import Problem, Test, spread
 
 DATA = Path(__file__).parent / "data"
-_ANSWER = "Answer with {what} in a block of Python, such as\n```python\ndef double(number):\n    return 2 * number\n```"
+# What is asked for, and what is shown of its form.
+_FUNCTION = "the whole function", "def double(number):\n    return 2 * number"
+_CLASS = "the whole class", "class Solution:\n    def double(self, number):\n        return 2 * number"
+_PROGRAM = "a program that reads its standard input and prints the output", "print(2 * int(input()))"
 
 
 class ProblemSet(DatasetQuestion):
@@ -115,9 +118,7 @@ def _problem(item: Any) -> Problem:
 
 
 def _form(problem: Problem) -> str:
-    if not problem.function:
-        return (
-            "Answer with a program that reads its standard input and prints the output, in a block of Python, such as\n"
-            "```python\nprint(2 * int(input()))\n```"
-        )
-    return _ANSWER.format(what="the class" if "class Solution" in problem.question else "the whole function")
+    what, example = _PROGRAM
+    if problem.function:
+        what, example = _CLASS if "class Solution" in problem.question else _FUNCTION
+    return f"Answer with {what} in a block of Python, such as\n{fenced(example)}"
