@@ -31,8 +31,6 @@ HUMANEVAL = {
     "    assert candidate(10) == 157.07963267948966\n",
     "entry_point": "area",
 }
-    "    assert candidate(-2) > 6\n", "    assert candidate(10) == 157.07963267948966\n"
-)
 MBPP = {
     "task_id": 1,
     "text": "Write a function to find the pattern ab in a text.",
