@@ -63,6 +63,7 @@ def take(size):
         part = os.read(0, size - len(data))
         data += part or sys.exit("nothing came")
     return data
+sys.version_info >= (3, 10) or sys.exit("its Python is " + sys.version)
 inside = sys.modules["inside"] = types.ModuleType("inside")
 inside.__path__ = []
 for name, text in json.loads(take(int(take(8)))):
@@ -170,7 +171,7 @@ class Container:
         folder = Path(__file__).with_name("inside")
         modules = json.dumps([(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES])
         stream.write(f"{len(modules):08}{modules}".encode())
-        hello = json.loads(stream.frame([])[1])
+        hello = json.loads(stream.report([], []))
         filters = guard_of_the_first_process(hello["machine"]), system_call_filter(hello["machine"])
         stream.write(REQUEST.pack(len(filters[0]), len(filters[1]), 0) + b"".join(filters))
 
@@ -178,20 +179,13 @@ class Container:
         header = json.dumps({name: getattr(limits, name) for name in Limits.__slots__}).encode()
         sizes = REQUEST.pack(len(header), len(program), len(stdin))
         begun = time.monotonic()
-        left = [int(getattr(limits, name)) for name in CHANNELS]
-        found: list[list[bytes]] = [[] for _ in CHANNELS]
         self._stream.deadline = begun + limits.seconds + GRACE
+        found = [bytearray() for _ in CHANNELS]
         try:
             self._stream.write(b"".join((sizes, header, program, stdin)))
-            while True:
-                channel, data = self._stream.frame(left)
-                if channel == REPORT:
-                    break
-                left[channel - 1] -= len(data)
-                found[channel - 1].append(data)
-            report = json.loads(data)
+            report = json.loads(self._stream.report(found, [int(getattr(limits, name)) for name in CHANNELS]))
             self.clean = bool(report["clean"])
-            return result(report, *map(b"".join, found), calls=calls)
+            return result(report, *map(bytes, found), calls=calls)
         except TimeoutError:
             reason = "time"
         except (*_engine_errors(), ValueError, KeyError, TypeError):
@@ -200,7 +194,7 @@ class Container:
         if not self.remove() or reason == "lost":
             return Result(reason="lost", valid=False, stderr="The container was lost.")
         report = {"code": None, "reason": reason, "seconds": time.monotonic() - begun, "peak": 0}
-        return result(report, *map(b"".join, found), calls=calls)
+        return result(report, *map(bytes, found), calls=calls)
 
     def remove(self) -> bool:
         """End it, and all that runs in it. Whether the engine said that it did."""
@@ -278,21 +272,21 @@ class Stream:
         self._wait()
         self._socket.sendall(data)
 
-    def frame(self, left: list[int]) -> tuple[int, bytes]:
-        """The next channel and what came through it, of which there may be no more than is ``left`` of each.
+    def report(self, found: list[bytearray], most: list[int]) -> bytes:
+        """The next report; what comes through the channels before it is added to what was ``found`` of each.
 
         Raises:
-            ValueError: there is.
+            ValueError: more comes than is allowed of a channel, or there is no such channel.
         """
-        channel, size = FRAME.unpack(self._read(FRAME.size))
-        if size > [_REPORT_BYTES, *left][channel : channel + 1][0]:
-            raise ValueError(f"{size} bytes of channel {channel}")
-        return channel, self._read(size)
+        while True:
+            channel, size = FRAME.unpack(self._read(FRAME.size))
+            if channel == REPORT and size <= _REPORT_BYTES:
+                return self._read(size)
+            if not REPORT < channel <= len(found) or len(found[channel - 1]) + size > most[channel - 1]:
+                raise ValueError(f"{size} bytes of channel {channel} are too many")
+            found[channel - 1] += self._read(size)
 
     def close(self) -> None:
-        # The answer of the engine that became this stream has the socket open as well.
-        if (answer := getattr(self._attached, "_response", None)) is not None:
-            answer.close()
         self._attached.close()
         self._socket.close()
 

@@ -34,6 +34,7 @@ _TICK = 0.02
 # What a pipe holds.
 _CHUNK = 1 << 16
 _SET_DUMPABLE = 4
+_QUEUES = "/dev/mqueue"
 # Where the kernel counts the processes that it ended for want of memory, in either generation of control groups.
 _COUNTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
@@ -59,7 +60,8 @@ def main() -> None:
 
 def dumpable(allowed: bool) -> None:
     """Whether this process may be traced by others of its user, and its files under /proc are theirs to open."""
-    ctypes.CDLL(None).prctl(_SET_DUMPABLE, int(allowed), 0, 0, 0)
+    if ctypes.CDLL(None).prctl(_SET_DUMPABLE, int(allowed), 0, 0, 0):
+        raise OSError("prctl(PR_SET_DUMPABLE) is refused")
 
 
 def take(size: int) -> bytes:
@@ -220,7 +222,8 @@ def killed_for_memory() -> int:
 def free_space() -> list[tuple[int, int]]:
     """Blocks and files that are free in each folder that programs can write to; files of the queues' folder."""
     found = [os.statvfs(folder) for folder in FOLDERS]
-    return [*((each.f_bfree, each.f_ffree) for each in found), (0, len(os.listdir("/dev/mqueue")))]
+    queues = len(os.listdir(_QUEUES)) if os.path.isdir(_QUEUES) else 0
+    return [*((each.f_bfree, each.f_ffree) for each in found), (0, queues)]
 
 
 def clear(space: list[tuple[int, int]]) -> None:

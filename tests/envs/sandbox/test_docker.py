@@ -20,6 +20,8 @@ from palaestra.envs import sandbox as package
 from palaestra.envs.sandbox import Call, Job, Limits, Pool, Value
 from palaestra.envs.sandbox import docker as backend
 from palaestra.envs.sandbox.docker import OWNER, DockerSandbox, Stream, owner, remove_abandoned
+from palaestra.envs.sandbox.inside.container import Run
+from palaestra.envs.sandbox.inside.frames import CHANNELS
 from palaestra.envs.sandbox.seccomp import guard_of_the_first_process, system_call_filter
 from palaestra.errors import InputError, MissingExtra
 
@@ -92,6 +94,17 @@ def test_calls_input_and_files_reach_the_program(sandbox: DockerSandbox):
     assert result.values == (Value((1, [1])), Value(({2.5: "x"}, [{2.5: "x"}])))
 
 
+def test_a_program_without_input_reads_nothing(sandbox: DockerSandbox):
+    source = "import os, stat, sys\nprint([sys.stdin.read()], stat.S_ISCHR(os.fstat(0).st_mode))"
+    assert [printed(sandbox, source) for _ in range(2)] == ["[''] True\n"] * 2
+
+
+def test_the_peak_of_memory_is_known_of_a_run_that_is_ended(sandbox: DockerSandbox):
+    result = sandbox.run(Job("hoard = bytearray(b'x') * (50 << 20)\nwhile True: pass"), Limits(seconds=1))
+    assert result.reason == "time"
+    assert 50 < result.peak_memory_mb < 80
+
+
 def test_the_file_of_the_standard_input_can_be_read_by_name(sandbox: DockerSandbox):
     assert sandbox.run(Job("print(open('/dev/stdin').read())", "given"), LIMITS).stdout == "given\n"
 
@@ -113,6 +126,7 @@ def test_what_contains_programs_is_in_force(sandbox: DockerSandbox, client):
     assert {int(lines[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
     assert lines["NoNewPrivs"] == "1"
     assert lines["Seccomp"] == "2"
+    assert printed(sandbox, "print(open('/proc/self/oom_score_adj').read())", limits) == "1000\n\n"
     source = "import os\nprint(*os.listdir('/sys/class/net'), os.statvfs('/').f_flag & os.ST_RDONLY)\n"
     assert printed(sandbox, source, limits) == "lo 1\n"
     source = (
@@ -436,38 +450,46 @@ def test_frames_are_read_however_the_engine_cuts_them(ends: tuple[Stream, socket
     told = wrapped(1, pieces[0]) + wrapped(2, b"an error") + wrapped(1, pieces[1]) + wrapped(1, pieces[2])
     thread = threading.Thread(target=lambda: [theirs.send(told[n : n + 1]) for n in range(len(told))])
     thread.start()
-    assert stream.frame([5, 0, 0]) == (1, b"hello")
-    assert stream.frame([0, 0, 0]) == (0, b"{}")
+    found = [bytearray(), bytearray(b"kept")]
+    assert stream.report(found, [5, 4]) == b"{}"
+    assert found == [b"hello", b"kept"]
     assert stream.errors == b"an error"
     thread.join()
 
 
-@pytest.mark.parametrize("frame", [struct.pack("<BI", 1, 6), struct.pack("<BI", 3, 1), struct.pack("<BI", 0, 1 << 20)])
-def test_a_container_that_says_more_than_it_may_is_not_listened_to(ends: tuple[Stream, socket.socket], frame: bytes):
+@pytest.mark.parametrize(("channel", "size"), [(1, 3), (2, 1), (3, 1), (255, 0), (0, 1 << 20)])
+def test_a_container_that_says_more_than_it_may_is_not_listened_to(
+    ends: tuple[Stream, socket.socket], channel: int, size: int
+):
     stream, theirs = ends
-    theirs.send(wrapped(1, frame))
-    with pytest.raises(ValueError, match="bytes of channel"):
-        stream.frame([5, 5, 0])
-
-
-def test_a_channel_that_there_is_not_is_an_error(ends: tuple[Stream, socket.socket]):
-    stream, theirs = ends
-    theirs.send(wrapped(1, struct.pack("<BI", 4, 1)))
-    with pytest.raises((ValueError, IndexError)):
-        stream.frame([5, 5, 5])
+    theirs.send(wrapped(1, struct.pack("<BI", 1, 3) + b"abc" + struct.pack("<BI", channel, size)))
+    with pytest.raises(ValueError, match=f"{size} bytes of channel {channel}"):
+        stream.report([bytearray(), bytearray()], [5, 0])
 
 
 def test_a_stream_ends_with_its_container_and_its_time(ends: tuple[Stream, socket.socket]):
     stream, theirs = ends
     stream.deadline = time.monotonic() + 0.05
     with pytest.raises(TimeoutError):
-        stream.frame([])
+        stream.report([], [])
     with pytest.raises(TimeoutError):
         stream.write(b"x")
     stream.deadline = time.monotonic() + PATIENCE
     theirs.close()
     with pytest.raises(EOFError):
-        stream.frame([])
+        stream.report([], [])
+
+
+def test_the_first_process_never_waits_for_what_a_program_took_back():
+    reading, writing = os.pipe()
+    run = Run(dict.fromkeys(CHANNELS, 10), 0, [reading], 0.0, 0)
+    told: list[int] = []
+    thread = threading.Thread(target=lambda: told.append(run.forward(0)), daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert told == [-1]
+    for descriptor in (reading, writing, *run.between):
+        os.close(descriptor)
 
 
 def test_filters_are_made_for_the_machine_of_the_engine():
