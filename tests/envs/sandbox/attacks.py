@@ -51,7 +51,7 @@ PROCESSES = [
         "fork bomb",
         "import os, time\nwhile True:\n    try:\n        if os.fork() == 0: os.write(1, b'.')\n"
         "    except OSError: time.sleep(0.01)\n",
-        lambda result: result.reason == "time" and 4 <= result.stdout.count(".") <= 16,
+        lambda result: result.reason == "time" and 2 <= result.stdout.count(".") <= 16,
         BRIEF,
     ),
     Attack(

@@ -12,7 +12,7 @@ from .attacks import PATIENT, Attack
 from .attacks_on_walls import SECRET
 
 # What a busy machine may add to any time, seconds.
-BUSY = 3.0
+BUSY = 10.0
 # What the next program finds: its folders, its answer, other processes, its environment, mask and memory.
 PROBE = """
 import gc, os, socket

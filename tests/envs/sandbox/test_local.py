@@ -1,0 +1,96 @@
+"""What the sandbox "local" rests on, one wall at a time."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from palaestra.envs.sandbox import Job, Limits, local, seccomp
+from palaestra.envs.sandbox.local import LocalSandbox
+from palaestra.errors import InputError
+
+from .attacks_on_walls import KERNEL
+from .backends import missing
+from .test_nothing_left import descendants, settled
+
+pytestmark = pytest.mark.skipif(bool(missing("local")), reason=missing("local"))
+
+LIMITS = Limits(seconds=20)
+
+
+@pytest.fixture
+def sandbox() -> Iterator[LocalSandbox]:
+    sandbox = LocalSandbox()
+    yield sandbox
+    sandbox.close()
+
+
+def supervisor(sandbox: LocalSandbox) -> int:
+    return descendants(sandbox.pid)[-1]
+
+
+@pytest.mark.parametrize("name", ["namespaces", "mounts", "capabilities"])
+def test_wall_stands_without_the_filter_of_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One instruction: allow.
+    monkeypatch.setattr(local, "system_call_filter", lambda: struct.pack("=HBBI", 6, 0, 0, 0x7FFF0000))
+    sandbox = LocalSandbox()
+    attack = next(attack for attack in KERNEL if attack.name == name)
+    result = sandbox.run(Job(attack.source), attack.limits)
+    assert attack.contained(result), result
+    assert sandbox.run(Job("import os; os.memfd_create('x'); print('no filter')"), LIMITS).stdout == "no filter\n"
+    sandbox.close()
+
+
+def test_numbers_of_calls_are_those_of_the_kernel() -> None:
+    try:
+        library = ctypes.CDLL("libseccomp.so.2")
+    except OSError:
+        pytest.skip("libseccomp2, Debian's package, is missing")
+    library.seccomp_syscall_resolve_name_arch.argtypes = [ctypes.c_uint32, ctypes.c_char_p]
+    names = seccomp.refused_calls("x86_64")
+    assert len(names) > 80
+    for machine, word in (("x86_64", 0xC000003E), ("aarch64", 0xC00000B7)):
+        # Calls that are newer than that library have one number everywhere, from 424 on.
+        for name in names:
+            number = library.seccomp_syscall_resolve_name_arch(word, name.encode())
+            ours = seccomp.refused_calls(machine).get(name, -1)
+            assert ours == number if number >= 0 else ours == -1 or ours >= 424, name
+
+
+def test_machine_whose_calls_are_not_known_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="riscv64"):
+        seccomp.system_call_filter("riscv64")
+    assert seccomp.system_call_filter("aarch64") != seccomp.system_call_filter("x86_64")
+
+
+def test_files_of_a_run_are_let_go_of_when_it_ends(sandbox: LocalSandbox) -> None:
+    program = "open('/tmp/x', 'wb').write(b'x' * (8 << 20)); open('/dev/shm/y', 'w').close()"
+    assert sandbox.run(Job(program), LIMITS).ok
+    root = Path(f"/proc/{supervisor(sandbox)}/root")
+    # It is answered before that is done.
+    assert settled(lambda: [*os.listdir(root / "tmp"), *os.listdir(root / "dev/shm")], []) == []
+
+
+def test_machine_out_of_memory_takes_programs_first(sandbox: LocalSandbox) -> None:
+    assert Path(f"/proc/{supervisor(sandbox)}/oom_score_adj").read_text() == "1000\n"
+
+
+def test_interpreter_keeps_to_a_few_cores(sandbox: LocalSandbox) -> None:
+    assert 1 <= len(os.sched_getaffinity(supervisor(sandbox))) <= 4
+    assert os.sched_getaffinity(supervisor(sandbox)) <= os.sched_getaffinity(0)
+
+
+def test_limits_below_one_mebibyte_and_many_files_are_kept(sandbox: LocalSandbox) -> None:
+    program = "import os\nfor n in range(99):\n    open(f'{n}', 'wb', 0).write(b'x' * 65536); os.write(1, b'.')"
+    assert sandbox.run(Job(program), Limits(seconds=20, disk_mb=0.5)).stdout == "." * 8
+    assert sandbox.run(Job(program), Limits(seconds=20, files=9)).stdout == "." * 9
+
+
+def test_broken_word_from_the_supervisor_is_a_lost_sandbox(sandbox: LocalSandbox) -> None:
+    os.kill(supervisor(sandbox), 9)
+    result = sandbox.run(Job("print(1)"), LIMITS)
+    assert (result.valid, result.reason) == (False, "lost")
