@@ -192,20 +192,18 @@ class Run:
         except BlockingIOError:
             return -1
         rest = min(there, self.left[place])
-        over = there - rest
         self.left[place] -= there
         if rest:
             os.write(1, FRAME.pack(place + 1, rest))
         while rest:
             rest -= os.splice(self.between[0], 1, rest)
-        if over:
-            os.read(self.between[0], over)
         return there
 
     def drain(self) -> str:
-        """Pass on what is left in the pipes of a program that has ended."""
+        """Pass on what is left in the pipes of a program that has ended, unless it wrote too much: then something of
+        that is in between."""
         for place in range(len(self.pipes)):
-            while self.left[place] >= 0 and self.forward(place) > 0:
+            while min(self.left) >= 0 and self.forward(place) > 0:
                 pass
         return "output" if min(self.left) < 0 else ""
 

@@ -22,7 +22,7 @@ from palaestra.envs.sandbox import docker as backend
 from palaestra.envs.sandbox.docker import OWNER, DockerSandbox, Stream, owner, remove_abandoned
 from palaestra.envs.sandbox.inside.container import Run
 from palaestra.envs.sandbox.inside.frames import CHANNELS
-from palaestra.envs.sandbox.seccomp import guard_of_the_first_process, system_call_filter
+from palaestra.envs.sandbox.seccomp import guard_of_the_first_process, refused_calls, system_call_filter
 from palaestra.errors import InputError, MissingExtra
 
 from .attacks import PATIENT, Attack
@@ -134,6 +134,7 @@ def test_what_contains_programs_is_in_force(sandbox: DockerSandbox, client):
     )
     assert printed(sandbox, source, limits) == f"{3 << 20} 51\n" * 2
     found = client.containers.get(sandbox.containers[-1])
+    assert found.labels[OWNER] == owner()
     host = found.attrs["HostConfig"]
     assert host["Memory"] == host["MemorySwap"] == 132 << 20
     assert (host["PidsLimit"], host["NanoCpus"], host["CapDrop"]) == (8, 10**9, ["ALL"])
@@ -493,6 +494,9 @@ def test_the_first_process_never_waits_for_what_a_program_took_back():
 
 
 def test_filters_are_made_for_the_machine_of_the_engine():
+    for machine in ("x86_64", "aarch64"):
+        named = {instruction[3] for instruction in struct.iter_unpack("=HBBI", system_call_filter(machine))}
+        assert {*refused_calls(machine).values()} <= named
     for make in (system_call_filter, guard_of_the_first_process):
         codes = {make(machine) for machine in ("x86_64", "aarch64")}
         assert len(codes) == 2
