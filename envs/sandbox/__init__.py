@@ -1,11 +1,11 @@
 """Programs that are not trusted: run within limits, judged by tests that they cannot see.
 
-    from palaestra.envs import sandbox
+from palaestra.envs import sandbox
 
-    result = sandbox.run("print(6 * 7)")                                # result.stdout == "42\\n"
-    sandbox.run("while True: pass", limits=sandbox.Limits(seconds=0.5))     # result.reason == "time"
-    tests = [sandbox.CallTest("double", [4], 8, public=True), sandbox.CallTest("double", ["ab"], "abab")]
-    sandbox.run_tests("def double(x): return x + x", tests)                 # .fraction, .success, .feedback
+result = sandbox.run("print(6 * 7)")                                # result.stdout == "42\\n"
+sandbox.run("while True: pass", limits=sandbox.Limits(seconds=0.5))     # result.reason == "time"
+tests = [sandbox.CallTest("double", [4], 8, public=True), sandbox.CallTest("double", ["ab"], "abab")]
+sandbox.run_tests("def double(x): return x + x", tests)                 # .fraction, .success, .feedback
 """
 
 from __future__ import annotations
