@@ -1,6 +1,6 @@
 """`ProblemSet`: what environments over the records of a data set of programs have in common.
 
-gym.make("palaestra/HumanEval-v0", source="HumanEval.jsonl.gz", split="all", tests=20)
+gym.make("palaestra/HumanEval-v0", source="HumanEval.jsonl.gz", split="all", tests=64)
 gym.make("palaestra/APPS-v0", source="codeparrot/apps", part="train", difficulty=0.2)
 """
 

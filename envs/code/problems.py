@@ -14,6 +14,8 @@ Test = CallTest | StdioTest
 # By this name the judge calls what a program cannot offer by its own: a method of the class Solution, or the truth of a
 # value that is no plain data.
 CALLED = "palaestra_called"
+# The published judges run functions under this name, so that what is to be done for a script alone is not.
+_AS_MODULE = '__name__ = "builtins"\n'
 _FUTURE = re.compile(r"^from __future__ import [^\n]*$", re.MULTILINE)
 
 
@@ -53,7 +55,8 @@ class Problem(Item):
             program = f"{self.stub}{_as_body(program)}"
         # These must come first in a file.
         future = "".join(f"{line}\n" for line in _FUTURE.findall(program))
-        return f"{future}{self.before}\n{_FUTURE.sub('', program)}\n{self.after}"
+        name = _AS_MODULE if self.function else ""
+        return f"{future}{name}{self.before}\n{_FUTURE.sub('', program)}\n{self.after}"
 
     def spoken(self, feedback: str) -> str:
         """The feedback of the judge, with the function's own name."""

@@ -126,10 +126,9 @@ def test_a_program_is_run_without_what_is_expected_of_it():
     for name in NAMES:
         for item in collected(made(name, split="all")._source()).items:
             run = item.whole("PROGRAM = 1")
-            added = (
-                run.replace(item.stub, "").replace(item.before, "").replace(item.after, "").replace("PROGRAM = 1", "")
-            )
-            assert not added.strip()
+            for part in (item.stub, item.before, item.after, "PROGRAM = 1", '__name__ = "builtins"'):
+                run = run.replace(part, "", 1)
+            assert not run.strip()
             assert "assert" not in item.before + item.after
 
 
@@ -150,6 +149,10 @@ def test_a_program_is_run_without_what_is_expected_of_it():
         "    square = r * r\n    return half(math.pi * square)\n",
         "    for _ in range(1):\n        r = abs(r)\n    return half(math.pi * r * r)",
         "```python\n    for _ in range(1):\n        r = abs(r)\n    return half(math.pi * r * r)\n```",
+        "```python\n    while True:\n        return half(math.pi * r * r)\n```",
+        "def area(r):\n    return math.pi * r * r / 2\n\nif __name__ == '__main__':\n    print(area(float(input())))",
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n@dataclass\nclass Circle:\n"
+        "    r: float\n\ndef area(r):\n    return half(math.pi * Circle(r).r ** 2)",
         "    if r < 0:\n        return area(-r)\n    return half(math.pi * r * r)",
         "return half(math.pi * r * r)",
     ],

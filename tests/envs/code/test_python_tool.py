@@ -217,9 +217,10 @@ def test_the_answer_is_read_as_asked():
     assert env.oracle() == f"\\boxed{{{answer}}}"
 
 
-def test_questions_keep_the_split_of_their_family():
-    env, _ = made(split="test")
-    inner: Any = gym.make("palaestra/ModularArithmetic-v0", split="test").unwrapped
+@pytest.mark.parametrize("family", ["palaestra/ModularArithmetic-v0", "palaestra/GSM8K-v0"])
+def test_questions_keep_the_split_of_their_family(family: str):
+    env, _ = made(split="test", of=family)
+    inner: Any = gym.make(family, split="test").unwrapped
     for seed in range(20):
         env.reset(seed=seed)
         task = env.here().task
