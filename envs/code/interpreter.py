@@ -59,6 +59,15 @@ def call(blocks: Iterable[str], arguments: Mapping[str, Any]) -> Outcome:
     return Outcome(value, error, MOST_WORK - names[_LEFT])
 
 
+def is_known(block: str) -> bool:
+    """Whether a block can be run here."""
+    try:
+        _translated(block)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
 def states(blocks: Sequence[str], results: Sequence[str], arguments: Mapping[str, Any]) -> list[Any]:
     """What the variables ``results``, one for each block, hold after their blocks, as far as the body gets before it
     returns; None where a block has no result."""

@@ -35,7 +35,7 @@ class ProgramQuestion(Question):
     strips_marks: ClassVar[bool] = False
     needs_sandbox: ClassVar[bool] = True
 
-    def __init__(self, *, graded: bool = False, backend: str = "local", seconds: float = 1.0, **kwargs: Any):
+    def __init__(self, *, graded: bool = False, backend: str = "local", seconds: float = 2.0, **kwargs: Any):
         super().__init__(**kwargs)
         self.graded, self.backend = graded, backend
         self.limits = Limits(seconds=seconds)

@@ -87,6 +87,10 @@ class Program(NamedTuple):
         names = {parameter.name: argument for parameter, argument in zip(self.parameters, arguments)}
         return call(self.blocks if blocks is None else blocks, names)
 
+    def ends_early(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether a sentence at its begin ends it for these arguments."""
+        return self.results[0] == "" and self.run(arguments, self.blocks[:1]).value is not None
+
     def plan(self) -> list[str]:
         """What each variable is for, a line for each sentence."""
         return [f"{name}: {words}" if name else words for name, words in zip(self.results, self.specification)]
@@ -238,7 +242,11 @@ def _guard(dice: Dice, takes: str, gives: str, variable: str) -> _Step:
     """A case in which the function returns at once."""
     test, said = _stated(dice, dice.one(_CONDITIONS[takes]), variable)
     value = dice.one(_NOTHING[gives])
-    return _Step(f"If {said}, return {value} at once.", f"if {test}:\n    return {value}", ("pass",))
+    return _Step(
+        f"If {said}, the result is {value} at once, and the rest is left out.",
+        f"if {test}:\n    return {value}",
+        ("pass",),
+    )
 
 
 # Arguments.

@@ -1,0 +1,148 @@
+"""Program synthesis: any right program is right, and nothing else earns anything."""
+
+from __future__ import annotations
+
+import re
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from palaestra.envs.code.fences import fenced
+from palaestra.envs.code.program_question import EXAMPLE, call_tests
+from palaestra.envs.code.program_synthesis import ProgramSynthesis, Synthesis
+from palaestra.envs.code.programs import Case, Parameter, Program
+from palaestra.envs.question import Task
+from palaestra.errors import InputError
+
+from .sandboxed import HOSTILE, needs_sandbox
+
+FAMILY = ProgramSynthesis()
+PROGRAM = Program(
+    *("rise", "list", "list", (Parameter("numbers", "a list of whole numbers"),), ("Keep the even ones.", "Sort.")),
+    *(("kept = [v for v in numbers if v % 2 == 0]", "ordered = sorted(kept)", "return ordered"), ("kept", "ordered")),
+    *((), ()),
+)
+CASES = [Case(([3, 4, 2],), [2, 4]), Case(([],), []), Case(([8, 6],), [6, 8]), Case(([-2, 5, -4],), [-4, -2])]
+TASK = Task("", None, data=Synthesis(PROGRAM, call_tests(PROGRAM, CASES, 2)))
+
+
+def tasks(count: int, **params: object) -> list[Task]:
+    rng = np.random.default_rng(count)
+    return [FAMILY.generate(rng, {"steps": 3, "domain": "lists", "examples": 2, **params}) for _ in range(count)]
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    "program",
+    [
+        PROGRAM.source,
+        "def rise(numbers):\n    return sorted(filter(lambda v: v % 2 == 0, numbers))",
+        "rise = lambda numbers: sorted(v for v in numbers if not v & 1)",
+        "import heapq\n\ndef rise(xs: list[int]) -> list[int]:\n    heap = [x for x in xs if x % 2 == 0]\n"
+        "    heapq.heapify(heap)\n    return [heapq.heappop(heap) for _ in range(len(heap))]",
+        "class Riser:\n    def __call__(self, xs):\n        return sorted(x for x in xs if x % 2 == 0)\nrise = Riser()",
+        "def rise(numbers):\n    print('working')\n    numbers.sort()\n    return [v for v in numbers if v % 2 == 0]\n"
+        "if __name__ == '__main__':\n    assert rise([2]) == [2]",
+    ],
+)
+def test_right_programs_of_any_style_are_right(program: str):
+    for answer in (program, fenced(program), f"I sort them.\n{fenced(program)}\nDone."):
+        verdict = FAMILY.verify(TASK, answer)
+        assert (verdict.success, verdict.reward, verdict.valid) == (True, 1.0, True), verdict.feedback
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("program", "score", "why"),
+    [
+        ("def rise(numbers):\n    return numbers", 0.25, "rise([3, 4, 2]) returned [3, 4, 2]; expected [2, 4]"),
+        ("def rise(numbers):\n    return []", 0.25, "rise([3, 4, 2]) returned []; expected [2, 4]"),
+        ("def rise(numbers):\n    return {(3, 4, 2): [2, 4]}.get(tuple(numbers), [])", 0.5, "A test that is not shown"),
+        ("def rise(numbers):\n    return numbers[9]", 0.0, "failed: "),
+        ("def rise():\n    return []", 0.0, "failed: "),
+    ],
+)
+def test_wrong_programs_are_told_the_first_example_that_fails(program: str, score: float, why: str):
+    verdict = FAMILY.verify(TASK, fenced(program))
+    assert (verdict.success, verdict.reward, verdict.malformed, verdict.valid) == (False, 0.0, False, True)
+    assert verdict.score == score
+    assert why in verdict.feedback
+    assert "[8, 6]" not in verdict.feedback
+
+
+@needs_sandbox
+def test_graded_pays_the_share_of_the_tests():
+    half = "def rise(numbers):\n    return {(3, 4, 2): [2, 4]}.get(tuple(numbers), [])"
+    verdict = ProgramSynthesis(graded=True).verify(TASK, half)
+    assert (verdict.reward, verdict.success) == (0.5, False)
+
+
+@pytest.mark.parametrize("answer", ["42", "", "def rises(numbers): pass", EXAMPLE, "```python\n```", "(" * 4096])
+def test_what_defines_no_such_function_is_malformed_without_a_run(answer: str):
+    family = ProgramSynthesis(backend="none")
+    assert family.verify(TASK, answer).malformed
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_programs_earn_nothing_and_are_valid(name: str):
+    family = ProgramSynthesis(seconds=0.3, graded=True)
+    verdict = family.verify(TASK, HOSTILE[name].format(name="rise"))
+    assert (verdict.reward, verdict.score, verdict.success, verdict.valid) == (0.0, 0.0, False, True)
+
+
+def test_a_missing_sandbox_is_told_with_the_first_answer_and_not_before():
+    env = gym.make("palaestra/ProgramSynthesis-v0", backend="none", disable_env_checker=True)
+    env.reset(seed=0)
+    with pytest.raises(InputError, match="none"):
+        env.step(env.unwrapped.oracle())  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="seconds"):
+        ProgramSynthesis(seconds=0)
+
+
+def test_the_prompt_has_the_examples_asked_for_and_no_other_test():
+    for examples in (2, 3, 4):
+        for task in tasks(30, examples=examples):
+            calls = re.findall(r"^\w+\((.*)\) == (.*)$", task.prompt, re.MULTILINE)
+            tests = task.data.tests
+            assert [test.public for test in tests] == [True] * examples + [False] * (6 - examples)
+            assert calls == [
+                (", ".join(map(repr, test.arguments)), repr(test.expected)) for test in tests if test.public
+            ]
+
+
+def test_the_prompt_has_the_specification_and_not_the_program():
+    for task in tasks(30, steps=4):
+        program = task.data.program
+        for place, sentence in enumerate(program.specification, 1):
+            assert f"\n{place}. {sentence}\n" in task.prompt
+        assert f"function {program.signature}." in task.prompt
+        assert not any(block in task.prompt for block in program.blocks)
+
+
+@needs_sandbox
+def test_programs_without_thought_are_never_right():
+    for task in tasks(25, steps=1, domain="numbers"):
+        name = task.data.program.name
+        for body in ("args[0]", "0", "args[0] + 1", "[]", repr(task.data.tests[0].expected)):
+            assert not FAMILY.verify(task, f"def {name}(*args):\n    return {body}").success
+
+
+def test_the_example_of_the_prompt_is_never_the_answer():
+    assert all("twice" not in task.data.program.name for task in tasks(50))
+    assert all(EXAMPLE in task.prompt for task in tasks(5))
+
+
+def test_steps_tell_what_each_variable_is_for():
+    task = tasks(1)[0]
+    lines = FAMILY.solution_steps(task)
+    for line, name, sentence in zip(lines, task.data.program.results, task.data.program.specification):
+        assert line == (f"{name}: {sentence}" if name else sentence)
+
+
+def test_a_task_worked_out_by_hand_stays_as_it_is():
+    env = gym.make("palaestra/ProgramSynthesis-v0", difficulty=0.0, disable_env_checker=True)
+    observation, _ = env.reset(seed=1)
+    assert observation.startswith("Write a Python function ")
+    assert "\n1. " in observation
+    assert "\n2. " not in observation
