@@ -1,0 +1,131 @@
+"""palaestra/InputPrediction-v0: for which arguments does this program return that?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.answers import bare
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .dice import Dice
+from .literals import MOST_CHARACTERS, MOST_ITEMS, read_arguments
+from .output_prediction import Call
+from .programs import DOMAINS, Program, draw_arguments, draw_program, is_small, shown
+from .steps import INTEGER, LIST, TEXT
+
+# Arguments that come to mind first must not be right, nor these many random ones.
+_FIRST: dict[str, list[Any]] = {
+    INTEGER: [0, 1, 2, 3, 5, 10, 42, 100, -1],
+    LIST: [[], [0], [1], [1, 2, 3], [3, 1, 2]],
+    TEXT: ["", "a", "abc", "hello", "hello world"],
+}
+_RANDOM = 16
+_BOUNDS = {LIST: f", of at most {MOST_ITEMS} numbers", TEXT: f", of at most {MOST_CHARACTERS} characters"}
+
+
+class InputPrediction(Question):
+    """Find arguments for which a Python function returns a given value.
+
+    Description:
+        The functions are those of `ProgramSynthesis`, with all their steps in code only. Any arguments of the stated
+        types that lead to the value are right. The first that come to mind (0, 1, an empty list, the value itself, ...)
+        do not, and neither did sixteen random ones.
+
+    Parameters:
+        steps (1 to 5): steps of the function, each a piece of code.
+        domain ("numbers", "strings", "lists"): what the function takes.
+
+    Observation:
+        Text: the function and the value.
+
+    Actions:
+        Text with the arguments written out, as in ``f([1, 2], 3)`` (the name and the parentheses may be left out), read
+        as ``answer_format`` says.
+
+    Reward:
+        1 if the function returns the value for them, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        CodeBoost (Wang et al., arXiv 2508.05242), which learns to predict outputs and inputs of code; the form is that
+        of CRUXEval (Gu et al., arXiv 2401.03065).
+    """
+
+    strips_marks = False
+    param_space = ParamSpace([IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS))])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        dice = Dice(rng)
+        found = None
+        while found is None:
+            found = _draw(dice, params["domain"], params["steps"])
+        program, arguments, outcome = found
+        first = program.parameters[0]
+        described = f"{first.name} is {first.words}{_BOUNDS.get(program.takes, '')}"
+        if len(program.parameters) > 1:
+            described += f"; {program.parameters[1].name} is a whole number"
+        return Task(
+            f"```python\n{program.source}\n```\nHere {described}. Find arguments for which it returns "
+            f"{outcome.value!r}. Answer with the call on one line, each argument written out, such as "
+            f"{_example(program)}",
+            outcome.value,
+            solution=shown(program, arguments),
+            content=f"{program.source}\n{outcome.value!r}",
+            data=found,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        program, _, outcome = task.data
+        kinds = [(p.name, INTEGER if place else program.takes) for place, p in enumerate(program.parameters)]
+        # Marks around an answer may belong to it; what can be read as it stands is.
+        for text in (answer, answer.strip("`"), bare(answer)):
+            arguments = read_arguments(text, program.name, kinds)
+            if arguments is not None:
+                break
+        else:
+            return rejected(f"The answer must be a call with each argument written out, such as {_example(program)}.")
+        got = program.run(arguments)
+        if not got.error and got.value == outcome.value:
+            return CORRECT
+        what = f"fails ({got.error})" if got.error else "returns something else"
+        return Verdict(0.0, False, feedback=f"The function {what} for these arguments.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """What each variable holds for arguments that are right."""
+        program, arguments, _ = task.data
+        names = ", ".join(f"{p.name} = {value!r}" for p, value in zip(program.parameters, arguments))
+        return [f"Try {names}.", *program.trace(arguments), self.oracle(task)]
+
+    def solver_cost(self, episode: Task) -> float:
+        """The length of the code, all of which is to be gone through backwards."""
+        return float(len(episode.data.program.source))
+
+
+def _example(program: Program) -> str:
+    """A call, the arguments of which are never asked for."""
+    first = {INTEGER: 100, LIST: [3, 1, 2], TEXT: "hello world"}[program.takes]
+    return shown(program, (first, *(parameter.values[0] for parameter in program.parameters[1:])))
+
+
+def _draw(dice: Dice, domain: str, steps: int) -> Call | None:
+    program = draw_program(dice, domain, steps)
+    arguments = draw_arguments(dice, program)
+    outcome = program.run(arguments)
+    value = outcome.value
+    if outcome.error or not is_small(value) or program.ends_early(arguments):
+        return None
+    rest = arguments[1:]
+    guesses = [(first, *rest) for first in (*_FIRST[program.takes], value if not isinstance(value, list) else [*value])]
+    guesses += [(guess[0], parameter.values[0]) for parameter in program.parameters[1:] for guess in guesses]
+    guesses += [draw_arguments(dice, program) for _ in range(_RANDOM)]
+    return None if any(program.run(guess).value == value for guess in guesses) else Call(program, arguments, outcome)
+
+
+register("palaestra/InputPrediction-v0", f"{__name__}:InputPrediction")

@@ -1,0 +1,131 @@
+"""palaestra/OutputPrediction-v0: what does this program return?"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.answers import bare
+from ...rewards.verifiers.registry import CORRECT, rejected
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from .dice import Dice
+from .interpreter import Outcome
+from .literals import read_value
+from .programs import DOMAINS, Program, draw_arguments, draw_program, is_small, shown
+from .steps import INTEGER, LIST, TEXT, WORDS
+
+# What the values are called, and one that is never asked for.
+FORMS = {
+    INTEGER: ("a whole number", "1234567"),
+    LIST: ("a list of whole numbers", "[12, -34, 56, 0, 0, 7]"),
+    TEXT: ("a text in quotation marks", "'Any text!'"),
+    WORDS: ("a list of texts", "['two', 'words!']"),
+}
+_TRIES = 5
+
+
+class Call(NamedTuple):
+    """A program, arguments, and what comes of them."""
+
+    program: Program
+    arguments: tuple[Any, ...]
+    outcome: Outcome
+
+
+class OutputPrediction(Question):
+    """Predict what a Python function returns.
+
+    Description:
+        The functions are those of `ProgramSynthesis`, with all their steps in code only. The value is not an
+        argument of the call, no whole number from -20 to 20, no power of two, and no list of less than three items.
+
+    Parameters:
+        steps (1 to 6): steps of the function, each a piece of code.
+        domain ("numbers", "strings", "lists"): what the function takes.
+
+    Observation:
+        Text: the function and a call of it.
+
+    Actions:
+        Text with the value as Python writes it, ``[1, 2]`` or ``'ab'`` (other quotation marks, or none, and a list
+        without brackets will do), read as ``answer_format`` says.
+
+    Reward:
+        1 for the value, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        CodeBoost (Wang et al., arXiv 2508.05242), which learns to predict outputs and inputs of code; the form is that
+        of CRUXEval (Gu et al., arXiv 2401.03065).
+    """
+
+    strips_marks = False
+    param_space = ParamSpace([IntAxis("steps", 1, 6), ChoiceAxis("domain", tuple(DOMAINS))])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        dice = Dice(rng)
+        found = None
+        while found is None:
+            found = _draw(dice, params["domain"], params["steps"])
+        program, arguments, outcome = found
+        words, example = FORMS[program.gives]
+        asked = shown(program, arguments)
+        return Task(
+            f"```python\n{program.source}\n```\nWhat does {asked} return? Answer with {words}, as Python writes it, "
+            f"such as {example}",
+            outcome.value,
+            solution=repr(outcome.value),
+            content=f"{program.source}\n{asked}",
+            data=found,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        program, arguments, outcome = task.data
+        words, example = FORMS[program.gives]
+        # Marks around an answer may belong to it, so it is right if it is so with them or without.
+        told = answer.removeprefix(shown(program, arguments))
+        readings = (answer, answer.strip("`"), bare(answer), told.lstrip(" =>:") if told != answer else answer)
+        values = [value for value in (read_value(text, program.gives) for text in readings) if value is not None]
+        if not values:
+            return rejected(f"The answer must be {words}, such as {example}.")
+        if outcome.value in values:
+            return CORRECT
+        return Verdict(0.0, False, feedback=f"The function does not return {values[0]!r}.")
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """What each variable holds."""
+        program, arguments, _ = task.data
+        return [*program.trace(arguments), self.oracle(task)]
+
+    def solver_cost(self, episode: Task) -> float:
+        """The length of the code, and of what its variables hold written out."""
+        return float(len(episode.data.program.source) + sum(map(len, self.solution_steps(episode))))
+
+
+def _draw(dice: Dice, domain: str, steps: int) -> Call | None:
+    program = draw_program(dice, domain, steps)
+    for _ in range(_TRIES):
+        arguments = draw_arguments(dice, program)
+        outcome = program.run(arguments)
+        asked_for = not outcome.error and _is_asked_for(outcome.value, arguments)
+        if asked_for and not program.ends_early(arguments):
+            return Call(program, arguments, outcome)
+    return None
+
+
+def _is_asked_for(value: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether a value is small, and not one that could be guessed."""
+    if not is_small(value) or value in arguments:
+        return False
+    if isinstance(value, int):
+        return abs(value) > 20 and abs(value) & (abs(value) - 1) != 0
+    return len(value) > 2
+
+
+register("palaestra/OutputPrediction-v0", f"{__name__}:OutputPrediction")
