@@ -83,8 +83,8 @@ def sandbox() -> Iterator[LocalSandbox]:
 
 
 def seen() -> dict[str, object]:
-    """The processes that come from this one, its descriptors, the mounts that a sandbox would make, and the files in the
-    folder for temporary ones."""
+    """The processes that come from this one, its descriptors, the mounts that a sandbox would make, and the files in
+    the folder for temporary ones."""
     gc.collect()
     # Container engines, which other tests start at the same time, mount elsewhere.
     places = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
