@@ -1,6 +1,7 @@
 """Bugs of the kinds that people make, put into one place of a piece of code.
 
-`mutants` gives every place that a kind of bug fits; whether a bug shows on any input is for the caller to find out.
+`sites` gives every place that a kind of bug fits, and `mutant` puts it there; whether a bug shows on any input is for
+the caller to find out.
 """
 
 from __future__ import annotations
@@ -15,29 +16,32 @@ from typing import NamedTuple
 _Change = Callable[[ast.AST], Iterator[ast.AST | None]]
 
 
-class Mutant(NamedTuple):
-    """The kind of a bug, and the code with it."""
+class Site(NamedTuple):
+    """A place for a bug: its kind, the node in the order of `ast.walk`, and which of several ways."""
 
     kind: str
-    code: str
+    node: int
+    way: int
 
 
 @functools.lru_cache(maxsize=2048)
-def mutants(code: str) -> tuple[Mutant, ...]:
-    """Every way to put one bug into ``code``, which is as `ast.unparse` writes it."""
+def sites(code: str) -> tuple[Site, ...]:
+    """Every place in ``code`` where a bug fits."""
     nodes = list(ast.walk(ast.parse(code)))
-    found: dict[str, Mutant] = {}
-    for kind, change in KINDS.items():
-        for place, node in enumerate(nodes):
-            for number, _ in enumerate(change(node)):
-                # Each mutant has a tree of its own, in which the same place is changed in the same way.
-                tree = ast.parse(code)
-                old = list(ast.walk(tree))[place]
-                _put(tree, old, list(change(old))[number])
-                text = ast.unparse(tree)
-                if text != code:
-                    found.setdefault(text, Mutant(kind, text))
-    return tuple(found.values())
+    return tuple(
+        Site(kind, place, way)
+        for kind, change in KINDS.items()
+        for place, node in enumerate(nodes)
+        for way, _ in enumerate(change(node))
+    )
+
+
+def mutant(code: str, site: Site) -> str:
+    """``code``, which is as `ast.unparse` writes it, with the bug; equal to it where the bug changes nothing."""
+    tree = ast.parse(code)
+    old = list(ast.walk(tree))[site.node]
+    _put(tree, old, list(KINDS[site.kind](old))[site.way])
+    return ast.unparse(tree)
 
 
 def _put(tree: ast.AST, old: ast.AST, new: ast.AST | None) -> None:
