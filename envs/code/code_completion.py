@@ -1,0 +1,184 @@
+"""palaestra/CodeCompletion-v0: fill the gap in a function."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import rejected
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Task
+from ..registration import register
+from ..sandbox import CallTest
+from .dice import Dice
+from .fences import fenced, program_in
+from .interpreter import is_known
+from .program_question import ProgramQuestion, call_tests, examples
+from .program_synthesis import TESTS
+from .programs import DOMAINS, Case, Program, differs, draw_cases, draw_program, numbered
+
+GAP = "____"
+_SHOWN = 2
+_EXPRESSIONS = (ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.GeneratorExp, ast.IfExp, ast.ListComp, ast.Subscript)
+_SHORTEST = 6
+# What is put into a gap without thought.
+_GUESSES = ("0", "1", "2", "3", "10", "42", "[]", "''", "i", "v")
+_WHAT = {
+    "expression": ("an expression", "len(values) + 1"),
+    "line": ("one or more statements", "values = other + 1"),
+    "step": ("one or more statements", "values = other + 1"),
+}
+
+
+class Completion(NamedTuple):
+    """The program, its text before and after the gap, what fills the gap, what may fill it ("expression", "line" or
+    "step"), and the tests, of which the public ones come first."""
+
+    program: Program
+    before: str
+    after: str
+    missing: str
+    masked: str
+    tests: tuple[CallTest, ...]
+
+
+class CodeCompletion(ProgramQuestion):
+    """Fill the gap in a Python function.
+
+    Description:
+        A part of a function of `ProgramSynthesis` is missing: an expression, a line, or all the code of a step. Any
+        completion that passes the six tests is right. Constants, single variables and leaving the gap out do not.
+
+    Parameters:
+        steps (1 to 5): sentences of the specification.
+        domain ("numbers", "strings", "lists"): what the function takes.
+        masked ("expression", "line", "step"): what is missing.
+
+    Observation:
+        Text: the specification, the function with a gap, and two examples.
+
+    Actions:
+        Text with the missing part, in a fenced block of Python or alone; the last block counts. The whole function is
+        accepted as well, where all but the gap is as it was. Read whole, unless ``answer_format`` says otherwise.
+
+    Reward:
+        1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also
+        ``info["progress"]``.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Infilling of code as in Bavarian et al., "Efficient training of language models to fill in the middle", arXiv
+        2207.14255, judged by tests.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS)), ChoiceAxis("masked", tuple(_WHAT))]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        dice = Dice(rng)
+        found = None
+        while found is None:
+            found = _draw(dice, params["domain"], params["steps"], params["masked"])
+        words, example = _WHAT[found.masked]
+        program = found.program
+        cases = [Case(tuple(test.arguments), test.expected) for test in found.tests[:_SHOWN]]
+        return Task(
+            f"Here {program.described()} This function should do the following, in order, and return the result:\n"
+            f"{numbered(program)}\nThe gap {GAP} stands for {words}:\n"
+            f"```python\n{found.before}{GAP}{found.after}\n```\nExamples:\n{examples(program, cases)}\n"
+            f"Answer with what fills the gap, in a block of Python code, such as\n```python\n{example}\n```",
+            found.missing,
+            solution=fenced(found.missing),
+            content=f"{found.before}{GAP}{found.after}\n{found.missing}",
+            data=found,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        found: Completion = task.data
+        code = program_in(answer)
+        if GAP in code or not code.strip():
+            return rejected("The answer must be Python code that fills the gap.")
+        if re.search(rf"\bdef\s+{found.program.name}\b", code):
+            if not (code.startswith(found.before) and code.endswith(found.after)):
+                return rejected("The answer must be what fills the gap, or the function with nothing else changed.")
+            return self.judged(code, found.tests)
+        return self.judged(completed(found.before, code, found.after, found.masked), found.tests)
+
+    def solver_cost(self, episode: Task) -> float:
+        """The length of the program and, twice more, that of what is missing."""
+        found: Completion = episode.data
+        return float(len(found.program.source) + 2 * len(found.missing))
+
+
+def completed(before: str, code: str, after: str, masked: str) -> str:
+    """The function with the gap filled; an expression in parentheses, statements indented as the gap is."""
+    if masked == "expression":
+        # The line break ends a comment that the expression may close with.
+        return f"{before}({code}\n){after}"
+    indent = before[before.rfind("\n") + 1 :]
+    return before + textwrap.indent(textwrap.dedent(code), indent).removeprefix(indent) + after
+
+
+def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Completion | None:
+    program = draw_program(dice, domain, steps)
+    place = dice.below(len(program.blocks) - 1)
+    spans = _spans(program.blocks[place], masked)
+    if not spans:
+        return None
+    start, end = dice.one(spans)
+    block = program.blocks[place]
+    missing = textwrap.dedent(_margin(block, start) + block[start:end])
+    cases = draw_cases(dice, program, TESTS)
+    if cases is None:
+        return None
+    guesses = (*_GUESSES, *(parameter.name for parameter in program.parameters), *program.results)
+    fillings = [guess for guess in guesses if guess] if masked == "expression" else ["pass"]
+    for filling in fillings:
+        code = completed(block[:start], filling, block[end:], masked)
+        body = (*program.blocks[:place], code, *program.blocks[place + 1 :])
+        if is_known(code) and not any(differs(program, body, one) for one in cases):
+            return None
+    head = len(program.source) - len("\n".join(textwrap.indent(code, "    ") for code in program.blocks[place:]))
+    first, last = head + _indented(block, start), head + _indented(block, end)
+    source = program.source
+    tests = call_tests(program, cases, _SHOWN)
+    return Completion(program, source[:first], source[last:], missing, masked, tests)
+
+
+def _margin(block: str, start: int) -> str:
+    """The white space before a place, if nothing else stands before it on its line."""
+    line = block[block.rfind("\n", 0, start) + 1 : start]
+    return line if not line.strip() else ""
+
+
+def _indented(block: str, place: int) -> int:
+    """The place in the block when each line has four more spaces."""
+    return place + 4 * (block.count("\n", 0, place) + 1)
+
+
+def _spans(block: str, masked: str) -> list[tuple[int, int]]:
+    """(start, end) of what may be missing from a block."""
+    if masked == "step":
+        return [(0, len(block))]
+    lines = block.split("\n")
+    begins = [sum(len(line) + 1 for line in lines[:row]) for row in range(len(lines))]
+    kinds = _EXPRESSIONS if masked == "expression" else (ast.Assign, ast.AugAssign, ast.Expr)
+    spans = []
+    for node in ast.walk(ast.parse(block)):
+        if isinstance(node, kinds) and not isinstance(getattr(node, "ctx", None), ast.Store):
+            start = begins[node.lineno - 1] + node.col_offset
+            end = begins[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+            if end - start >= _SHORTEST:
+                spans.append((start, end))
+    return spans
+
+
+register("palaestra/CodeCompletion-v0", f"{__name__}:CodeCompletion")
