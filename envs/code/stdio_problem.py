@@ -1,0 +1,129 @@
+"""palaestra/StdioProblem-v0: write a program that reads its input and prints its result."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Task
+from ..registration import register
+from ..sandbox import StdioTest
+from .dice import Dice
+from .fences import fenced, program_in
+from .program_question import ProgramQuestion
+from .programs import DOMAINS, Case, Program, draw_cases, draw_program, numbered
+from .steps import INTEGER, LIST, TEXT, WORDS
+
+TESTS = 5
+_READ = {
+    INTEGER: ("a line with a whole number", "int(input())"),
+    TEXT: ("a line of letters, digits and single spaces, possibly empty", "input()"),
+    LIST: ("a line with whole numbers separated by spaces, possibly empty", "[int(v) for v in input().split()]"),
+}
+_PRINTED = {
+    INTEGER: "",
+    TEXT: " without quotation marks",
+    LIST: " with its numbers on one line, separated by spaces",
+    WORDS: " with its words on one line, separated by spaces",
+}
+_EXAMPLE = "```python\nn = int(input())\nprint(2 * n)\n```"
+_PRINTS = re.compile(r"print|write|stdout")
+
+
+class Problem(NamedTuple):
+    """The program meant, as a function, and the tests, of which the public ones come first."""
+
+    program: Program
+    tests: tuple[StdioTest, ...]
+
+
+class StdioProblem(ProgramQuestion):
+    """Write a Python program that reads standard input and prints its result.
+
+    Description:
+        The problems are those of `ProgramSynthesis`, with values as lines of text. Five tests judge the program, of
+        which the examples are some; each part of the specification matters in at least one of them. White space at
+        the ends of lines does not count.
+
+    Parameters:
+        steps (1 to 5): sentences of the specification.
+        domain ("numbers", "strings", "lists"): what the first line holds.
+        examples (3 to 1, harder downwards): tests that the prompt shows.
+
+    Observation:
+        Text: what the input holds, the specification, and examples of input and output.
+
+    Actions:
+        Text with the program, in a fenced block of Python or alone; the last block counts. Read whole, unless
+        ``answer_format`` says otherwise.
+
+    Reward:
+        1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also
+        ``info["progress"]``.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The form is that of APPS (Hendrycks et al., arXiv 2105.09938) and of programming contests.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS)), IntAxis("examples", 1, 3, harder="down")]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        dice, public = Dice(rng), params["examples"]
+        program, cases = None, None
+        while program is None or cases is None:
+            program = draw_program(dice, params["domain"], params["steps"])
+            cases = draw_cases(dice, program, TESTS)
+        first, *others = program.parameters
+        holds = f"{_READ[program.takes][0]}, called {first.name}"
+        holds += "".join(f", and a line with {other.words}, called {other.name}" for other in others)
+        tests = tuple(_test(one, place < public) for place, one in enumerate(cases))
+        shown = "\n".join(f"Input:\n{test.stdin}Output:\n{test.expected}".rstrip("\n") for test in tests[:public])
+        again = "" if params["steps"] == 1 else ", in this order, each to what the step before left"
+        return Task(
+            f"Write a Python program. Standard input has {holds}. Do this to {first.name}{again}:\n"
+            f"{numbered(program)}\nPrint the result{_PRINTED[program.gives]}. Examples:\n{shown}\n"
+            f"Answer with the program in a block of Python code, such as\n{_EXAMPLE}",
+            None,
+            solution=fenced(_whole(program)),
+            content="\n".join(program.specification),
+            data=Problem(program, tests),
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        code = program_in(answer)
+        if _PRINTS.search(code) is None:
+            return Verdict(0.0, False, feedback="The program never prints anything.")
+        return self.judged(code, task.data.tests)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """Which variable holds the result of which sentence."""
+        return [*task.data.program.plan(), self.oracle(task)]
+
+
+def _test(one: Case, public: bool) -> StdioTest:
+    return StdioTest("".join(f"{_line(value)}\n" for value in one.arguments), f"{_line(one.value)}\n", public)
+
+
+def _line(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _whole(program: Program) -> str:
+    """The function, and the lines that feed it and print what it returns."""
+    names = [parameter.name for parameter in program.parameters]
+    readers = [_READ[program.takes][1], "int(input())"]
+    lines = [f"{name} = {reader}" for name, reader in zip(names, readers)]
+    star = "*" if program.gives in (LIST, WORDS) else ""
+    return "\n".join([program.source, "", *lines, f"print({star}{program.signature})"])
+
+
+register("palaestra/StdioProblem-v0", f"{__name__}:StdioProblem")
