@@ -119,7 +119,7 @@ def _draw(dice: Dice, domain: str, steps: int) -> Call | None:
     arguments = draw_arguments(dice, program)
     outcome = program.run(arguments)
     value = outcome.value
-    if outcome.error or not is_small(value) or program.ends_early(arguments):
+    if outcome.error or not is_small(value):
         return None
     rest = arguments[1:]
     guesses = [(first, *rest) for first in (*_FIRST[program.takes], value if not isinstance(value, list) else [*value])]

@@ -27,6 +27,7 @@ CODE = "def f(x):\n    return x"
         f"```python\n{CODE}\n```\nIt prints\n```\n5\n```",
         f"```text\nidea\n```\n```\n{CODE}\n```",
         f"```js\n{CODE}\n```",
+        f"```text\nidea\n```\n```js\n{CODE}\n```",
         f"<answer>\n{CODE}\n</answer>",
         f"<answer>```python\n{CODE}\n```</answer>".replace("<answer>`", "<answer>\n`").replace("`<", "`\n<"),
     ],

@@ -7,11 +7,13 @@ import re
 import gymnasium as gym
 import numpy as np
 import pytest
+from palaestra.envs.code import program_question
 from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.program_question import EXAMPLE, call_tests
 from palaestra.envs.code.program_synthesis import ProgramSynthesis, Synthesis
 from palaestra.envs.code.programs import Case, Parameter, Program
 from palaestra.envs.question import Task
+from palaestra.envs.sandbox import Judgement
 from palaestra.errors import InputError
 
 from .sandboxed import HOSTILE, needs_sandbox
@@ -89,6 +91,19 @@ def test_hostile_programs_earn_nothing_and_are_valid(name: str):
     family = ProgramSynthesis(seconds=0.3, graded=True)
     verdict = family.verify(TASK, HOSTILE[name].format(name="rise"))
     assert (verdict.reward, verdict.score, verdict.success, verdict.valid) == (0.0, 0.0, False, True)
+
+
+@needs_sandbox
+def test_calls_have_the_seconds_asked_for():
+    verdict = ProgramSynthesis(seconds=0.4).verify(TASK, HOSTILE["runs for ever"].format(name="rise"))
+    assert "0.4 s" in verdict.feedback
+
+
+def test_a_sandbox_that_fails_says_nothing_about_the_program(monkeypatch: pytest.MonkeyPatch):
+    lost = Judgement((True,) * 4, "All 4 tests passed.", valid=False)
+    monkeypatch.setattr(program_question, "run_tests", lambda *_, **__: lost)
+    verdict = FAMILY.verify(TASK, PROGRAM.source)
+    assert (verdict.valid, verdict.success, verdict.reward) == (False, False, 0.0)
 
 
 def test_a_missing_sandbox_is_told_with_the_first_answer_and_not_before():

@@ -56,6 +56,21 @@ def test_a_part_of_the_specification_left_out_shows_in_a_case():
             assert any(differs(program, body, one) for one in cases), program.source
 
 
+def test_most_comparisons_are_tried_at_their_boundary():
+    dice, told, known = Dice(np.random.default_rng(0)), 0, 0
+    for program, cases in drawn(250, 9):
+        others = [draw_arguments(dice, program) for _ in range(60)]
+        for place, block in enumerate(program.blocks):
+            for found in re.finditer(r" ([<>])(=?) ", block):
+                sign = found[1] if found[2] else f"{found[1]}="
+                code = f"{block[: found.start()]} {sign} {block[found.end() :]}"
+                body = (*program.blocks[:place], code, *program.blocks[place + 1 :])
+                here = any(differs(program, body, one) for one in cases)
+                told += here
+                known += here or any(program.run(given, body)[:2] != program.run(given)[:2] for given in others)
+    assert told > 0.75 * known > 75
+
+
 def test_constants_and_the_argument_itself_are_right_in_few_cases():
     for _, cases in drawn(90, 2):
         assert max(Counter(repr(one.value) for one in cases).values()) <= 2
