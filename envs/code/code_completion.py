@@ -20,7 +20,7 @@ from .fences import fenced, program_in
 from .interpreter import is_known
 from .program_question import ProgramQuestion, call_tests, examples
 from .program_synthesis import TESTS
-from .programs import DOMAINS, Case, Program, differs, draw_cases, draw_program, numbered
+from .programs import DOMAINS, Case, Program, draw_cases, draw_program, numbered
 
 GAP = "____"
 _SHOWN = 2
@@ -52,7 +52,8 @@ class CodeCompletion(ProgramQuestion):
 
     Description:
         A part of a function of `ProgramSynthesis` is missing: an expression, a line, or all the code of a step. Any
-        completion that passes the six tests is right. Constants, single variables and leaving the gap out do not.
+        completion that passes the six tests is right. Constants, single variables and leaving the gap out do not, and
+        do not make it loop for ever.
 
     Parameters:
         steps (1 to 5): sentences of the specification.
@@ -144,13 +145,20 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Completion | None
     for filling in fillings:
         code = completed(block[:start], filling, block[end:], masked)
         body = (*program.blocks[:place], code, *program.blocks[place + 1 :])
-        if is_known(code) and not any(differs(program, body, one) for one in cases):
+        if is_known(code) and not _is_soon_wrong(program, body, cases):
             return None
     head = len(program.source) - len("\n".join(textwrap.indent(code, "    ") for code in program.blocks[place:]))
     first, last = head + _indented(block, start), head + _indented(block, end)
     source = program.source
     tests = call_tests(program, cases, _SHOWN)
     return Completion(program, source[:first], source[last:], missing, masked, tests)
+
+
+def _is_soon_wrong(program: Program, body: tuple[str, ...], cases: list[Case]) -> bool:
+    """Whether a body is wrong in some case, and loops for ever in none."""
+    outcomes = [program.run(one.arguments, body) for one in cases]
+    wrong = any(outcome.error or outcome.value != one.value for outcome, one in zip(outcomes, cases))
+    return wrong and all(outcome.error != "endless" for outcome in outcomes)
 
 
 def _margin(block: str, start: int) -> str:

@@ -138,3 +138,5 @@ def test_constants_and_variables_never_fill_a_gap(masked: str):
             body = tuple(map(ast.unparse, tree.body[0].body))  # type: ignore[attr-defined]
             wrong = [differs(found.program, body, Case(tuple(test.arguments), test.expected)) for test in found.tests]
             assert any(wrong), (name, guess, task.prompt)
+            errors = {found.program.run(tuple(test.arguments), body).error for test in found.tests}
+            assert "endless" not in errors, (name, guess, task.prompt)
