@@ -38,9 +38,9 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
         ("a.json", json.dumps(ROWS, indent=1)),
         ("lines.json", LINES),
         ("a.csv", CSV),
-        ("a.jsonl.gz", gzip.compress(LINES.encode())),
-        ("a.json.gz", gzip.compress(json.dumps(ROWS).encode())),
-        ("a.csv.gz", gzip.compress(CSV.encode())),
+        ("a.jsonl.gz", gzip.compress(LINES.encode(), mtime=0)),
+        ("a.json.gz", gzip.compress(json.dumps(ROWS).encode(), mtime=0)),
+        ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)),
     ],
 )
 def test_every_kind_of_file_gives_the_same_records(tmp_path: Path, name: str, content: str | bytes):
@@ -128,7 +128,7 @@ def test_csv_without_a_header_takes_the_columns_of_the_layout(tmp_path: Path):
         ("a.jsonl", "[" * 200_000, r"a\.jsonl, line 1 is not JSON"),
         ("a.jsonl", b"\xff\xfe", r"a\.jsonl cannot be read \(.*UTF-8"),
         ("a.jsonl.gz", LINES, r"a\.jsonl\.gz cannot be read"),
-        ("a.jsonl.gz", gzip.compress(LINES.encode())[:-12], r"a\.jsonl\.gz cannot be read"),
+        ("a.jsonl.gz", gzip.compress(LINES.encode(), mtime=0)[:-12], r"a\.jsonl\.gz cannot be read"),
         ("a.csv", "question,answer\n1,2\n1,2,3\n", r"a\.csv, line 3 has 3 columns and the header 2"),
         ("a.csv", "question,answer\n1," + "x" * 200_000, r"a\.csv, line 2 is not CSV"),
         ("a.txt", LINES, r"a\.txt is not a \.jsonl, \.json, \.csv or \.parquet file"),
