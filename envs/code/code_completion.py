@@ -15,12 +15,13 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest
+from .cases import Case, draw_cases
 from .dice import Dice
 from .fences import fenced, program_in
 from .interpreter import is_known
 from .program_question import ProgramQuestion, call_tests, examples
 from .program_synthesis import TESTS
-from .programs import DOMAINS, Case, Program, draw_cases, draw_program, numbered
+from .programs import DOMAINS, Program, draw_program, numbered
 
 GAP = "____"
 _SHOWN = 2

@@ -10,8 +10,9 @@ from ...rewards import Verdict
 from ...rewards.verifiers.registry import rejected
 from ..question import Question, Task
 from ..sandbox import CallTest, Limits, StdioTest, run_tests
+from .cases import Case
 from .fences import program_in
-from .programs import Case, Program, shown
+from .programs import Program, shown
 
 # What is shown of an answer's form; no task has a function of this name.
 EXAMPLE = "```python\ndef twice(n):\n    return 2 * n\n```"

@@ -11,12 +11,13 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest
+from .cases import Case, differs, draw_cases
 from .dice import Dice
 from .fences import fenced
 from .mutations import mutant, sites
 from .program_question import EXAMPLE, ProgramQuestion, call_tests, examples
 from .program_synthesis import TESTS
-from .programs import DOMAINS, Case, Program, differs, draw_cases, draw_program, numbered, shown, written
+from .programs import DOMAINS, Program, draw_program, numbered, shown, written
 
 
 class Repair(NamedTuple):

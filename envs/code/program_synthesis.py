@@ -11,10 +11,11 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest
+from .cases import draw_cases
 from .dice import Dice
 from .fences import fenced
 from .program_question import EXAMPLE, ProgramQuestion, call_tests, examples
-from .programs import DOMAINS, Program, draw_cases, draw_program, numbered
+from .programs import DOMAINS, Program, draw_program, numbered
 
 TESTS = 6
 

@@ -12,10 +12,11 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import StdioTest
+from .cases import Case, draw_cases
 from .dice import Dice
 from .fences import fenced, program_in
 from .program_question import ProgramQuestion
-from .programs import DOMAINS, Case, Program, draw_cases, draw_program, numbered
+from .programs import DOMAINS, Program, draw_program, numbered
 from .steps import INTEGER, LIST, TEXT, WORDS
 
 TESTS = 5

@@ -6,10 +6,11 @@ import ast
 
 import numpy as np
 import pytest
+from palaestra.envs.code.cases import Case, differs
 from palaestra.envs.code.code_completion import GAP, CodeCompletion, Completion, completed
 from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.program_question import call_tests
-from palaestra.envs.code.programs import Case, Parameter, Program, differs, shown
+from palaestra.envs.code.programs import Parameter, Program, shown
 from palaestra.envs.question import Task
 
 from .sandboxed import HOSTILE, needs_sandbox
