@@ -95,7 +95,7 @@ def test_what_is_no_completion_is_malformed_without_a_run(answer: str):
 
 
 @needs_sandbox
-@pytest.mark.parametrize("name", set(HOSTILE) - {"does not parse"})
+@pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"does not parse"}))
 def test_hostile_completions_earn_nothing_and_are_valid(name: str):
     verdict = CodeCompletion(seconds=0.3).verify(LINE, "pass\n" + HOSTILE[name].format(name="rise2") + "\nrise2()")
     assert (verdict.reward, verdict.success, verdict.valid) == (0.0, False, True)
