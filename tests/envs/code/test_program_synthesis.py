@@ -156,9 +156,12 @@ def test_steps_tell_what_each_variable_is_for():
         assert line == (f"{name}: {sentence}" if name else sentence)
 
 
-def test_a_task_worked_out_by_hand_stays_as_it_is():
+def test_one_prompt_to_the_letter():
     env = gym.make("palaestra/ProgramSynthesis-v0", difficulty=0.0, disable_env_checker=True)
-    observation, _ = env.reset(seed=1)
-    assert observation.startswith("Write a Python function ")
-    assert "\n1. " in observation
-    assert "\n2. " not in observation
+    assert env.reset(seed=1)[0] == (
+        "Write a Python function convert(n). Here n is a whole number. It does this to n, and returns the result:\n"
+        "1. List the decimal digits of the number from left to right, without its sign.\n"
+        "Examples:\nconvert(0) == [0]\nconvert(-44) == [4, 4]\nconvert(152) == [1, 5, 2]\nconvert(171) == [1, 7, 1]\n"
+        "Answer with the whole function in a block of Python code, such as\n"
+        "```python\ndef twice(n):\n    return 2 * n\n```"
+    )
