@@ -157,9 +157,16 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Completion | None
 
 def _is_soon_wrong(program: Program, body: tuple[str, ...], cases: list[Case]) -> bool:
     """Whether a body is wrong in some case, and loops for ever in none."""
-    outcomes = [program.run(one.arguments, body) for one in cases]
-    wrong = any(outcome.error or outcome.value != one.value for outcome, one in zip(outcomes, cases))
-    return wrong and all(outcome.error != "endless" for outcome in outcomes)
+    loops = any("while" in block for block in body)
+    wrong = False
+    for one in cases:
+        outcome = program.run(one.arguments, body)
+        if outcome.error == "endless":
+            return False
+        wrong = wrong or bool(outcome.error) or outcome.value != one.value
+        if wrong and not loops:
+            break
+    return wrong
 
 
 def _margin(block: str, start: int) -> str:
