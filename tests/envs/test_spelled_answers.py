@@ -10,7 +10,7 @@ import pytest
 
 
 def strips_marks(name: str) -> bool:
-    """Whether marks are taken off answers: not where an answer may hold them, as programs do, nor where it is no text."""
+    """Whether marks are taken off answers: not where an answer may hold them, as programs do, or is no text."""
     env: Any = gym.make(name).unwrapped
     return isinstance(env.action_space, palaestra.envs.Unicode) and env.strips_marks
 
