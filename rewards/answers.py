@@ -105,14 +105,10 @@ def _peeled(text: str) -> str:
 
 def _last_line(text: str) -> str | None:
     """The last line that is neither blank nor the end of a block."""
-    end = len(text)
-    while end:
-        stripped = text[:end].rstrip()
-        start = max(stripped.rfind("\n"), stripped.rfind("\r")) + 1
-        line = stripped[start:].strip()
-        if line not in _FENCES:
-            return line or None
-        end = start
+    for line in reversed(text.replace("\r", "\n").split("\n")):
+        line = line.strip()
+        if line and line not in _FENCES:
+            return line
     return None
 
 

@@ -2,7 +2,7 @@
 
     python -m palaestra.scripts.make_rush_hour_boards
 
-takes about twenty minutes. A line is a board, row by row: letters are cars, car A the one that wants to leave.
+takes about half an hour. A line is a board, row by row: letters are cars, car A the one that wants to leave.
 """
 
 from __future__ import annotations

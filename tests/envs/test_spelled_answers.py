@@ -26,6 +26,13 @@ SPELLINGS = [
 ]
 
 
+def test_marks_are_kept_where_they_may_belong_to_an_answer_and_nowhere_else():
+    ids = [name for name in palaestra.envs.ids() if name.startswith("palaestra/")]
+    kept = {name for name in ids if not strips_marks(name)}
+    programs = {name for name in ids if ".envs.code." in str(gym.spec(name).entry_point)}
+    assert kept == programs | {"palaestra/ReasoningGym-v0", "palaestra/DoorKey-v0"}
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_right_answers_are_right_with_marks_and_words_around_them(family: str):
     env: Any = gym.make(f"palaestra/{family}", difficulty=0.2, disable_env_checker=True)
