@@ -2,6 +2,7 @@
 
 examples:
   palaestra bench envs --peer-python /path/to/venv/bin/python
+  palaestra bench sandbox --peer-python /path/to/venv/bin/python
   palaestra bench verifiers
   palaestra bench verifiers --json verifiers.json --failures
   palaestra bench verifiers --peer-python /path/to/venv/bin/python
@@ -18,6 +19,7 @@ from ..errors import unknown_name
 # Benchmark -> (module beside this one, one line for --help). A new benchmark is a file and a row.
 BENCHMARKS: dict[str, tuple[str, str]] = {
     "envs": ("bench_envs", "tasks made and answers checked per second, beside other suites"),
+    "sandbox": ("bench_sandbox", "runs of programs per second and their latency, beside a cold interpreter and peers"),
     "teachers": ("bench_teachers", "teachers compared on simulated and real students, with a report"),
     "verifiers": ("bench_verifiers", "right and wrong verdicts, and time, over the labelled sheet"),
 }
