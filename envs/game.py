@@ -49,6 +49,7 @@ class Transition:
         terms: named parts of the reward of this turn; empty means {"success": 1.0 or 0.0}.
         action_error: None, or one sentence that says why the action did nothing and what would be right.
         valid: False when the machinery behind the game failed.
+        extras: what else rewards may read of the state after it; see ``supplies`` of `TaskEnv`.
     """
 
     state: Any
@@ -58,6 +59,7 @@ class Transition:
     terms: Mapping[str, float] = field(default_factory=dict)
     action_error: str | None = None
     valid: bool = True
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.progress <= 1.0:
@@ -136,6 +138,7 @@ class Game(TaskEnv):
         info["feedback"] = result.action_error or ""
         info["is_success"] = result.success
         info["progress"] = self._progress
+        info["extras"] = {**dict.fromkeys(self.supplies), **result.extras}
         return observation, sum(terms.values()), result.done, truncated, info
 
     def render(self) -> str | np.ndarray | None:  # type: ignore[override]

@@ -100,6 +100,7 @@ class Question(TaskEnv):
         info["feedback"] = verdict.feedback
         info["is_success"] = verdict.success
         info["progress"] = float(verdict.score)
+        info["extras"] = {**dict.fromkeys(self.supplies), **verdict.extras}
         return "", verdict.reward, True, False, info
 
     def render(self) -> str | np.ndarray | None:  # type: ignore[override]

@@ -6,8 +6,9 @@ contract:
 
 * always ``task_id``, ``params``, ``difficulty``;
 * at each step also ``reward_terms`` (summing to the reward), ``reward_valid``, ``action_error``, ``feedback``,
-  ``is_success`` and ``progress``. The last two are final at the end of the episode; before it they are False and the
-  progress so far, so that an outer time limit also finds them.
+  ``is_success``, ``progress`` and ``extras``. Success and progress are final at the end of the episode; before it they
+  are False and the progress so far, so that an outer time limit also finds them. The extras are what rewards may read
+  beyond these; what a family has of them is in its ``supplies``.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class TaskEnv(gym.Env[Any, Any]):
             is more than 0.02, the family's docstring says why.
         strips_marks: whether Markdown's marks, a full stop and words such as "The answer is" are taken off what the
             agent wrote, as `rewards.answers.bare` does; False where they may belong to an answer.
+        supplies: the names in ``info["extras"]``; what has none yet is None.
 
     Args:
         difficulty: from 0 (easiest) to 1 (hardest); None draws the parameters uniformly at each reset.
@@ -59,6 +61,7 @@ class TaskEnv(gym.Env[Any, Any]):
     default_answer_format: ClassVar[str] = "any"
     chance: ClassVar[float] = 0.0
     strips_marks: ClassVar[bool] = True
+    supplies: frozenset[str] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any):
         """Let ``oracle()`` mean the task or state at hand, where a family implements ``oracle(self, task)``, and list

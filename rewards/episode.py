@@ -54,7 +54,7 @@ class Episode:
         valid: False when any step had ``reward_valid`` False.
         truncated: the episode was cut off by a limit on turns or tokens.
         max_tokens: the limit on action tokens in force, or None.
-        extras: what a reward named in its ``needs`` and the caller supplied.
+        extras: what a reward named in its ``needs`` and the environment or the caller supplied.
     """
 
     task_id: str

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import InputError
 
@@ -25,6 +26,7 @@ class Verdict:
         terms: named parts of the reward; where given, the reward is their sum instead of the score.
         feedback: one sentence on the result, fit to be shown to the agent.
         malformed: True when the answer does not have the required form at all; ``feedback`` then says what is wrong.
+        extras: what else was found out in judging, by the names under which rewards ask for it; plain data.
 
     Raises:
         InputError: score outside [0, 1], a term that is not finite, or success claimed by an invalid verdict.
@@ -36,6 +38,7 @@ class Verdict:
     terms: Mapping[str, float] = field(default_factory=dict)
     feedback: str = ""
     malformed: bool = False
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:  # also refuses NaN

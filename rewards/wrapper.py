@@ -29,7 +29,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
         count: the length of an action in tokens; None counts the characters of a text, and 1 for any other action.
 
     Raises:
-        InputError: the reward compares siblings or needs something that an environment does not have.
+        InputError: the reward compares siblings, or needs what is not in the environment's ``supplies``.
     """
 
     def __init__(self, env: gym.Env[Any, Any], reward: Reward, count: Callable[[Any], int] | None = None):
@@ -37,8 +37,12 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
             raise InputError(
                 f"RewardWrapper needs a reward, such as palaestra.rewards.make('outcome'), not {reward!r}."
             )
-        if reward.needs:
-            raise InputError(f"reward {reward.name!r} needs {sorted(reward.needs)}, which environments do not supply.")
+        supplied = getattr(env.unwrapped, "supplies", frozenset())
+        if missing := sorted(reward.needs - supplied):
+            raise InputError(
+                f"reward {reward.name!r} needs {missing} of every episode, but this environment supplies "
+                f"{sorted(supplied) or 'nothing'}."
+            )
         if siblings := sorted({part.name for part in _parts(reward) if isinstance(part, GroupReward)}):
             raise InputError(f"{siblings} compare several episodes of one task, but a wrapper sees one at a time.")
         super().__init__(env)
@@ -84,6 +88,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
                 valid=self._valid,
                 truncated=truncated,
                 max_tokens=None,
+                extras=dict(info.get("extras", {})),
             )
         )
 

@@ -26,7 +26,7 @@ from palaestra.errors import InputError
 IDS = [name for name in palaestra.envs.ids() if name.startswith("palaestra/")]
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 HEADINGS = ("Description:", "Parameters:", "Observation:", "Actions:", "Reward:", "Termination:", "Source:")
-EVERY_STEP = {"reward_terms", "reward_valid", "action_error", "is_success", "progress"}
+EVERY_STEP = {"reward_terms", "reward_valid", "action_error", "is_success", "progress", "extras"}
 
 every_env = pytest.mark.parametrize("env_id", IDS)
 

@@ -71,7 +71,9 @@ class Learner:
         self.config = config
         self.recipe = adjusted(RECIPES[config.recipe], config)
         distils = config.teacher_model is not None
-        self.objective = Objective(self.recipe, teacher_model=distils)
+        options: dict[str, Any] = {"axes": config.axes} if config.axes else {}
+        self.environments = Environments(config.env, split="train", **options)
+        self.objective = Objective(self.recipe, teacher_model=distils, extras=self.environments.supplies)
         try_out(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils)
         if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.objective.needs:
             raise InputError(
@@ -80,8 +82,6 @@ class Learner:
             )
         if config.threads:
             torch.set_num_threads(config.threads)
-        options: dict[str, Any] = {"axes": config.axes} if config.axes else {}
-        self.environments = Environments(config.env, split="train", **options)
         space = self.environments.param_space
         tasks = teachers.fixed_tasks(space, config.pool, config.seed) if config.pool else space
         self.teacher = teachers.make(config.teacher, tasks, seed=config.seed, **config.teacher_options)

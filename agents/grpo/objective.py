@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,13 +33,14 @@ class Objective:
     Args:
         recipe: the row.
         teacher_model: whether there is a model to distil from.
+        extras: names of what the environment supplies to rewards.
 
     Raises:
         InputError: the recipe names an unknown component or parameter, needs what nothing supplies, or contradicts
             itself.
     """
 
-    def __init__(self, recipe: Recipe, *, teacher_model: bool = False):
+    def __init__(self, recipe: Recipe, *, teacher_model: bool = False, extras: Collection[str] = ()):
         stages.discover()
         self.recipe = recipe
         self.clock = clock = Clock()
@@ -56,7 +57,7 @@ class Objective:
         self.reference = bind(stages.REFERENCES, recipe.reference, clock)
         self.guards = [bind(stages.GUARDS, part, clock) for part in recipe.guards]
         self.share = number(recipe.rollout_share)
-        self._check(teacher_model)
+        self._check(teacher_model, _REWARDS_GET | set(extras))
 
     @property
     def parts(self) -> dict[str, Bound]:
@@ -92,7 +93,7 @@ class Objective:
         """What auxiliary models read of the policy's measurements."""
         return frozenset().union(*(part.needs for part in self.auxiliaries))
 
-    def _check(self, teacher_model: bool) -> None:
+    def _check(self, teacher_model: bool, rewards_get: frozenset[str]) -> None:
         recipe = self.recipe
         supplied = _MEASURED | _LOSS_ONLY | ({"logp_teacher"} if teacher_model else frozenset())
         for part in (self.rollout, *self.auxiliaries):
@@ -104,8 +105,11 @@ class Objective:
                     f"which nothing supplies: {_remedy(missing[0])}."
                 )
         for reward in self.rewards:
-            if missing := reward.needs - _REWARDS_GET:
-                raise InputError(f"reward {reward.name!r} needs {sorted(missing)}, which this learner does not supply.")
+            if missing := reward.needs - rewards_get:
+                raise InputError(
+                    f"reward {reward.name!r} needs {sorted(missing)}, which neither this learner nor the environment "
+                    "supplies."
+                )
         if recipe.anchor not in _ANCHORS:
             raise unknown_name("anchor", recipe.anchor, _ANCHORS)
         losses = [self.loss, *(stream.loss for stream in self.streams)]

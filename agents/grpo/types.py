@@ -41,6 +41,7 @@ class Turn:
         logps: behaviour log-probability of each action token, nats; 0 for tokens that the policy did not sample.
         finish: "stop" or "length" (the token budget ended the action).
         reward, reward_terms: what the environment paid for the action.
+        extras: what else it says for rewards to read.
         shaping: what the learner's shaping stage paid for this very turn.
         origins: who wrote each action token; () where the policy wrote all.
         entropies: entropy in nats of the distribution that each action token was drawn from; () where not recorded.
@@ -55,6 +56,7 @@ class Turn:
     observation: str = ""
     action: str = ""
     reward_terms: Mapping[str, float] = field(default_factory=dict)
+    extras: Mapping[str, Any] = field(default_factory=dict)
     action_error: str | None = None
     shaping: float = 0.0
     origins: tuple[int, ...] = ()
@@ -162,7 +164,15 @@ class Trajectory:
             Step(t.observation, t.action, t.reward, t.reward_terms, len(t.act_ids), t.logps) for t in self.turns
         )
         return Episode(
-            self.task_id, self.params, steps, self.success, self.progress, self.valid, self.truncated, self.max_tokens
+            self.task_id,
+            self.params,
+            steps,
+            self.success,
+            self.progress,
+            self.valid,
+            self.truncated,
+            self.max_tokens,
+            self.turns[-1].extras if self.turns else {},
         )
 
 

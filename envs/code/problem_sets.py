@@ -6,6 +6,7 @@ gym.make("palaestra/APPS-v0", source="codeparrot/apps", part="train", difficulty
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -52,6 +53,7 @@ class ProblemSet(DatasetQuestion):
     default_answer_format = "whole"
     strips_marks: ClassVar[bool] = False
     needs_sandbox: ClassVar[bool] = True
+    supplies = frozenset({"tests"})
     max_action = 16_384
 
     def __init__(
@@ -96,11 +98,8 @@ class ProblemSet(DatasetQuestion):
         elif "print" not in program and "write" not in program:
             return rejected("The answer must be a Python program that prints what is asked for.")
         judgement = run_tests(problem.whole(program), self.tests_of(problem), agrees, self.limits, backend=self.backend)
-        if not judgement.valid:
-            return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
-        earned = judgement.fraction if self.graded else float(judgement.success)
-        feedback = problem.spoken(judgement.feedback)
-        return Verdict(judgement.fraction, judgement.success, terms={"tests": earned}, feedback=feedback)
+        verdict = judgement.verdict(self.graded)
+        return replace(verdict, feedback=problem.spoken(verdict.feedback))
 
     def oracle(self, task: Task) -> str:
         if not task.data.answer:

@@ -35,6 +35,7 @@ class ProgramQuestion(Question):
     default_answer_format = "whole"
     strips_marks: ClassVar[bool] = False
     needs_sandbox: ClassVar[bool] = True
+    supplies = frozenset({"tests"})
 
     def __init__(self, *, graded: bool = False, backend: str = "local", seconds: float = 2.0, **kwargs: Any):
         super().__init__(**kwargs)
@@ -43,11 +44,7 @@ class ProgramQuestion(Question):
 
     def judged(self, code: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:
         """The verdict of the tests on a program. Its score is the share that passes."""
-        judgement = run_tests(code, tests, limits=self.limits, backend=self.backend)
-        if not judgement.valid:
-            return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
-        earned = judgement.fraction if self.graded else float(judgement.success)
-        return Verdict(judgement.fraction, judgement.success, terms={"tests": earned}, feedback=judgement.feedback)
+        return run_tests(code, tests, limits=self.limits, backend=self.backend).verdict(self.graded)
 
     def judged_function(self, answer: str, name: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:
         """The verdict on the program in ``answer``, which must have a function ``name``."""

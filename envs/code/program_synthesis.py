@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from ..registration import register
 from ..sandbox import CallTest
 from .cases import draw_cases
 from .dice import Dice
-from .fences import fenced
+from .fences import fenced, program_in
+from .milestones import reached
 from .program_question import EXAMPLE, ProgramQuestion, call_tests, examples
 from .programs import DOMAINS, Program, draw_program, numbered
 
@@ -57,11 +59,21 @@ class ProgramSynthesis(ProgramQuestion):
     Source:
         The form is that of HumanEval (Chen et al., arXiv 2107.03374); the programs are drawn from a grammar, so that
         there are as many as are wanted and none is in a training set.
+
+    Args:
+        milestones: also run what was answered under a tracer, for the reward "milestones": which of the results that
+            the sentences lead to it had on the way.
+        **kwargs: as for `ProgramQuestion`.
     """
 
     param_space = ParamSpace(
         [IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS)), IntAxis("examples", 2, 4, harder="down")]
     )
+
+    def __init__(self, *, milestones: bool = False, **kwargs: Any):
+        super().__init__(**kwargs)
+        if milestones:
+            self.supplies = self.supplies | {"milestones"}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice, public = Dice(rng), params["examples"]
@@ -82,7 +94,14 @@ class ProgramSynthesis(ProgramQuestion):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        return self.judged_function(answer, task.data.program.name, task.data.tests)
+        program, tests = task.data
+        verdict = self.judged_function(answer, program.name, tests)
+        if "milestones" not in self.supplies or not verdict.valid or verdict.malformed:
+            return verdict
+        found = reached(program_in(answer), program, tests, self.limits, self.backend)
+        if found is None:
+            return replace(verdict, success=False, valid=False)
+        return replace(verdict, extras={**verdict.extras, "milestones": found})
 
     def solution_steps(self, task: Task) -> list[str]:
         """Which variable holds the result of which sentence."""

@@ -103,6 +103,7 @@ class PythonTool(Game):
     ):
         self.inner = _question(of, of_kwargs or {}, answer_format)
         self.of, self.backend = of, backend
+        self.supplies = self.inner.supplies
         self.limits = Limits(seconds=seconds)
         super().__init__(**kwargs)
         self.observation_space = Unicode(self.inner.max_observation + _ADDED)
@@ -171,6 +172,7 @@ class PythonTool(Game):
             terms=dict(verdict.terms) or {"answer": float(verdict.score)},
             action_error=error,
             valid=verdict.valid,
+            extras=verdict.extras,
         )
 
     def _shown(self, result: Result) -> str:

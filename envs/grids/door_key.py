@@ -106,6 +106,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         info["feedback"] = error or ""
         info["is_success"] = terminated
         info["progress"] = self.here().progress
+        info["extras"] = dict.fromkeys(self.supplies)
         return observation, reward, terminated, truncated, info
 
     def here(self) -> dk.World:

@@ -10,15 +10,17 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from ...errors import InputError
+from ...rewards import Verdict
 from .protocol import Call, Limits, Result
 from .running import submit
 
 # Of the expected and the received output, for a test of either kind.
 Compare = Callable[[Any, Any], bool]
 _SHOWN = 200
+_LIMITS, _SYNTAX = ("TimeoutError: no answer", "MemoryError"), ("SyntaxError", "IndentationError", "TabError")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,9 @@ class StdioTest:
 
 
 Test = CallTest | StdioTest
+# How a test failed: the program is no Python, an exception or a signal or an exit code ended it, it reached a limit, or
+# what it returned or printed is not what was expected; "" where the test passed.
+Failure = Literal["", "syntax", "error", "limit", "wrong"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +54,19 @@ class Judgement:
     """What the tests say of a program.
 
     Args:
-        passed: one for each test.
+        failures: one for each test.
         feedback: one paragraph that names the first public test that failed.
         valid: False where the sandbox failed, which says nothing about the program.
     """
 
-    passed: tuple[bool, ...]
+    failures: tuple[Failure, ...]
     feedback: str
     valid: bool = True
+
+    @property
+    def passed(self) -> tuple[bool, ...]:
+        """One for each test."""
+        return tuple(not failure for failure in self.failures)
 
     @property
     def fraction(self) -> float:
@@ -67,6 +77,16 @@ class Judgement:
     def success(self) -> bool:
         """Whether all tests passed."""
         return self.valid and all(self.passed)
+
+    def verdict(self, graded: bool = False) -> Verdict:
+        """The same for a learner: the score is the share of the tests that passed, and the term "tests" is that share
+        with ``graded`` and else 1 for a success. The extra "tests" holds the ``failures``."""
+        if not self.valid:
+            return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
+        terms = {"tests": self.fraction if graded else float(self.success)}
+        return Verdict(
+            self.fraction, self.success, terms=terms, feedback=self.feedback, extras={"tests": list(self.failures)}
+        )
 
 
 def run_tests(
@@ -97,11 +117,12 @@ def run_tests(
         raise InputError(f"compare must be one of {', '.join(COMPARE)}, or a function, not {compare!r}.")
     limits = limits or Limits()
     outcomes = _outcomes(program, tests, limits, backend)
-    passed = tuple(
-        not error and _judge(compare, test)(test.expected, value) for test, (value, error, _) in zip(tests, outcomes)
+    failures: tuple[Failure, ...] = tuple(
+        _kind(error, result) if error else "" if _judge(compare, test)(test.expected, value) else "wrong"
+        for test, (value, error, result) in zip(tests, outcomes)
     )
     valid = all(result.valid for _, _, result in outcomes)
-    return Judgement(passed, _feedback(tests, outcomes, passed), valid)
+    return Judgement(failures, _feedback(tests, outcomes, failures), valid)
 
 
 def _judge(compare: str | Compare, test: Test) -> Compare:
@@ -150,12 +171,19 @@ def _failure(result: Result, limits: Limits) -> str:
     return said
 
 
-def _feedback(tests: Sequence[Test], outcomes: Sequence[_Outcome], passed: Sequence[bool]) -> str:
-    if all(passed):
+def _kind(error: str, result: Result) -> Failure:
+    """Of a test without a value, by what is said of it: "Name: message" where it was an exception."""
+    if result.reason in ("time", "memory", "output") or error.startswith(_LIMITS):
+        return "limit"
+    return "syntax" if error.startswith(_SYNTAX) else "error"
+
+
+def _feedback(tests: Sequence[Test], outcomes: Sequence[_Outcome], failures: Sequence[Failure]) -> str:
+    if not any(failures):
         return f"All {len(tests)} tests passed."
-    counted = f"{sum(passed)} of {len(tests)} tests passed."
-    for test, (value, error, _), good in zip(tests, outcomes, passed):
-        if test.public and not good:
+    counted = f"{failures.count('')} of {len(tests)} tests passed."
+    for test, (value, error, _), failure in zip(tests, outcomes, failures):
+        if test.public and failure:
             if isinstance(test, CallTest):
                 asked = f"{test.function}({', '.join(map(repr, test.arguments))})"
                 got = f"failed: {error}" if error else f"returned {_brief(repr(value))}"

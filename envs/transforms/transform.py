@@ -57,6 +57,8 @@ class Transform(Question):
         self.inner = _question(of, {} if of_kwargs is None else of_kwargs)
         self.param_space = ParamSpace([*self.own_axes, *self.inner.param_space.axes])
         self.of = of
+        if type(self).verify is Transform.verify:
+            self.supplies = self.inner.supplies
         super().__init__(**kwargs)
         self.observation_space = Unicode(self.inner.max_observation + self.added)
         self.action_space = Unicode(self.inner.max_action)

@@ -144,6 +144,7 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "features": rng.normal(0, 1, 3).tolist(),
         "logps_without_prompt": (-rng.exponential(2, tokens)).tolist(),
         "mark": int(rng.integers(1, 4)),
+        "milestones": [int(rng.integers(0, 6)), 5],
         "memory_length": memory,
         "source_length": memory + 1000.0,
         "objective": float(rng.uniform(0, 3)),
@@ -158,6 +159,7 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "target_tokens": 40.0,
         "teacher_answer": "1",
         "token_confidence": rng.exponential(1, (count, 3)).tolist(),
+        "tests": rng.choice(["", "", "wrong", "error", "limit", "syntax"], rng.integers(1, 5)).tolist(),
         "tool_calls": [{"name": "f", "parameters": {"x": 1}}],
     }
 

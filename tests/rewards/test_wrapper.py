@@ -162,8 +162,45 @@ def test_rewards_that_need_the_model_are_refused():
     class Hidden(Turns):
         needs = frozenset({"logps"})
 
-    with pytest.raises(InputError, match="which environments do not supply"):
+    with pytest.raises(InputError, match=r"needs \['logps'\] of every episode, but this environment supplies nothing"):
         arithmetic(Hidden())
+
+
+class Marked(palaestra.envs.Game):
+    """Any two turns; the second one's mark is its action."""
+
+    param_space = palaestra.envs.ParamSpace([palaestra.envs.IntAxis("goal", 1, 2)])
+    supplies = frozenset({"mark"})
+
+    def start(self, rng, params):
+        return ()
+
+    def observe(self, state):
+        return str(state)
+
+    def act(self, state, action):
+        state = (*state, action)
+        marks = {"mark": action} if len(state) == 2 else {}
+        return palaestra.envs.Transition(state, done=len(state) == 2, extras=marks)
+
+    def content_of(self, episode):
+        return "only one"
+
+
+class Mark(Reward):
+    name, needs, complete = "mark", frozenset({"mark"}), True
+
+    def value(self, episode: Episode) -> float:
+        return float(episode.extra("mark"))
+
+
+def test_what_the_environment_supplies_reaches_the_reward():
+    env = RewardWrapper(Marked(split="all"), Mark())
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step("5")
+    assert (reward, info["extras"]) == (0.0, {"mark": None})
+    _, reward, terminated, _, info = env.step("7")
+    assert (reward, terminated, info["extras"]) == (7.0, True, {"mark": "7"})
 
 
 def test_the_wrapper_is_named_in_the_package():

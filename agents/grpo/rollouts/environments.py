@@ -29,6 +29,8 @@ class Environments:
         if space != "Unicode":
             raise InputError(f"{env_id!r} takes actions from {space}, not text; choose an id with text actions.")
         self.param_space: Any = first.unwrapped.param_space  # type: ignore[attr-defined]
+        # What rewards may read of its episodes beyond the usual.
+        self.supplies = frozenset(getattr(first.unwrapped, "supplies", ()))
         self.give_back(first)
 
     def take(self) -> gymnasium.Env[Any, Any]:

@@ -195,6 +195,7 @@ class Episode:
                 observation=action.observation,
                 action=text,
                 reward_terms=dict(info.get("reward_terms", {})),
+                extras=dict(info.get("extras", {})),
                 action_error=info.get("action_error"),
                 origins=origins if any(origins) else (),
                 entropies=tuple(action.entropies) if self._entropies else (),
