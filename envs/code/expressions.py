@@ -183,6 +183,12 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp) -> Expression:
     return run
 
 
+def _generator(node: ast.GeneratorExp) -> Expression:
+    """All its items at once, but as an iterator, which has no length."""
+    items = _comprehension(node)
+    return lambda names: iter(items(names))
+
+
 def _call(node: ast.Call) -> Expression:
     arguments = [expression(argument) for argument in node.args]
     options = {keyword.arg or "": expression(keyword.value) for keyword in node.keywords}
@@ -280,6 +286,6 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Expression]] = {
     ast.IfExp: _either,
     ast.Subscript: _subscript,
     ast.ListComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
+    ast.GeneratorExp: _generator,
     ast.Call: _call,
 }

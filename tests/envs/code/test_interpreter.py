@@ -45,6 +45,8 @@ def test_variables_of_a_comprehension_are_gone_after_it():
         ("return other", "NameError"),
         ("return given.upper()", "AttributeError"),
         ("return len.count(1)", "AttributeError"),
+        ("return len((v for v in given))", "TypeError"),
+        ("return (v for v in given)[0]", "TypeError"),
     ],
 )
 def test_errors_are_named(block: str, error: str):
