@@ -11,13 +11,13 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest
-from .cases import Case, differs, draw_cases
+from .bugs import draw_buggy
+from .cases import Case, differs
 from .dice import Dice
 from .fences import fenced
-from .mutations import mutant, sites
 from .program_question import EXAMPLE, ProgramQuestion, call_tests, examples
 from .program_synthesis import TESTS
-from .programs import DOMAINS, Program, draw_program, numbered, shown, written
+from .programs import DOMAINS, Program, numbered, shown, written
 
 
 class Repair(NamedTuple):
@@ -66,11 +66,9 @@ class ProgramRepair(ProgramQuestion):
     )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        dice, public = Dice(rng), params["examples"]
-        drawn = None
-        while drawn is None:
-            drawn = _draw(dice, params["domain"], params["steps"])
-        program, cases, body, kind = drawn
+        public = params["examples"]
+        drawn = draw_buggy(Dice(rng), params["domain"], params["steps"], TESTS)
+        program, cases, body = drawn.program, drawn.cases, drawn.body
         buggy = written(program, body)
         return Task(
             f"This Python function has one bug:\n```python\n{buggy}\n```\nHere {program.described()} The function "
@@ -81,7 +79,7 @@ class ProgramRepair(ProgramQuestion):
             solution=fenced(program.source),
             content=f"{buggy}\n{numbered(program)}",
             split_key="\n".join(program.specification),
-            data=Repair(program, body, kind, call_tests(program, cases, public)),
+            data=Repair(program, body, drawn.bugs[0].kind, call_tests(program, cases, public)),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
@@ -100,26 +98,6 @@ class ProgramRepair(ProgramQuestion):
             f"The bug: {kind}.",
             self.oracle(task),
         ]
-
-
-def _draw(dice: Dice, domain: str, steps: int) -> tuple[Program, list[Case], tuple[str, ...], str] | None:
-    """A program, its cases, a body with a bug that the first case shows, and the bug's kind."""
-    program = draw_program(dice, domain, steps)
-    place = dice.below(len(program.blocks) - 1)
-    found = sites(program.blocks[place])
-    if not found:
-        return None
-    # Kinds that fit in many places are not to crowd out the others.
-    kind = dice.one(list(dict.fromkeys(site.kind for site in found)))
-    code = mutant(program.blocks[place], dice.one([site for site in found if site.kind == kind]))
-    if code == program.blocks[place]:
-        return None
-    body = (*program.blocks[:place], code, *program.blocks[place + 1 :])
-    cases = draw_cases(dice, program, TESTS, more=(body,))
-    if cases is None:
-        return None
-    telling = next(i for i, one in enumerate(cases) if differs(program, body, one))
-    return program, [cases[telling], *cases[:telling], *cases[telling + 1 :]], body, kind
 
 
 register("palaestra/ProgramRepair-v0", f"{__name__}:ProgramRepair")
