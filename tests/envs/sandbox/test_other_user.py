@@ -30,8 +30,8 @@ NOBODY = 65534
 ATTACKS = [*PROCESSES, *MEMORY, *DISK, *OUTPUT, *WALLS]
 DRIVER = """
 import dataclasses, json, os, sys
-from palaestra.envs.sandbox import Job, Limits
 from palaestra.envs.sandbox.local import LocalSandbox
+from palaestra.envs.sandbox.protocol import Job, Limits
 assert os.getuid() == os.geteuid() != 0
 sandbox = LocalSandbox()
 for line in sys.stdin:
@@ -63,13 +63,12 @@ class OtherUser:
 
     def __init__(self, place: str):
         root = Path(palaestra.__file__).parent
-        # The sandbox needs nothing of the package but these.
+        # The backend needs nothing of the package but these.
         folder = Path(place) / "palaestra"
         shutil.copytree(root / "envs/sandbox", folder / "envs/sandbox")
-        for name in ("errors.py", "registry.py"):
-            shutil.copy(root / name, folder / name)
-        for name in ("__init__.py", "envs/__init__.py"):
-            (folder / name).touch()
+        shutil.copy(root / "errors.py", folder / "errors.py")
+        for name in ("__init__.py", "envs/__init__.py", "envs/sandbox/__init__.py"):
+            (folder / name).write_text("")
         subprocess.run(["chmod", "-R", "a+rX", place], check=True)
         self.process = subprocess.Popen(
             [interpreter(), "-c", DRIVER],
