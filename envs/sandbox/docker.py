@@ -45,7 +45,7 @@ _REPORT_BYTES = 1 << 16
 _CHUNK = 1 << 16
 _HEAD = 8
 _OUTPUT = 1
-_MODULES = ("kernel", "program", "zygote", "frames", "container")
+_MODULES = ("kernel", "program", "frames", "run", "zygote", "container")
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",

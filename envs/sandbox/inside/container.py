@@ -19,7 +19,6 @@ import gc
 import json
 import os
 import platform
-import select
 import shutil
 import signal
 import sys
@@ -27,12 +26,11 @@ import time
 
 from . import kernel, program
 from .frames import CHANNELS, FOLDERS, FRAME, REPORT, REQUEST
+from .run import CHUNK, Run
 from .zygote import restrict
 
 # Between two looks at what the kernel killed and what has lost its parent, seconds.
 _TICK = 0.02
-# What a pipe holds.
-_CHUNK = 1 << 16
 _SET_DUMPABLE = 4
 _QUEUES = "/dev/mqueue"
 # Where the kernel counts the processes that it ended for want of memory, in either generation of control groups.
@@ -113,7 +111,7 @@ def supervise(limits: dict[str, float], guard: bytes, filters: bytes, given: lis
             os._exit(70)
     for descriptor in (*given, *[inside for _, inside in pipes]):
         os.close(descriptor)
-    run = Run(limits, child, [outside for outside, _ in pipes], begun + limits["seconds"], killed)
+    run = ForwardedRun(limits, child, [outside for outside, _ in pipes], begun + limits["seconds"], killed)
     reason = run.follow()
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
@@ -128,46 +126,19 @@ def supervise(limits: dict[str, float], guard: bytes, filters: bytes, given: lis
     return {"code": code, "reason": reason, "seconds": seconds, "peak": run.peak}
 
 
-class Run:
-    """A program at work, and what comes through its pipes."""
+class ForwardedRun(Run):
+    """A run whose output is passed on, and whose memory is the kernel's to limit."""
 
     def __init__(self, limits: dict[str, float], child: int, pipes: list[int], deadline: float, killed: int):
-        self.child, self.pipes, self.deadline, self.killed = child, pipes, deadline, killed
-        self.left = [int(limits[name]) for name in CHANNELS]
+        super().__init__(limits, child, pipes, deadline, 0, _TICK)
+        self.killed = killed
         self.status = self.peak = 0
         self.between = os.pipe()
 
-    def follow(self) -> str:
-        """Wait until the program ends, and say "", or until it must be ended, and say why."""
-        poll = select.poll()
-        places = {pipe: place for place, pipe in enumerate(self.pipes)}
-        end = os.pidfd_open(self.child)
-        for descriptor in (end, 0, *self.pipes):
-            poll.register(descriptor, select.POLLIN)
-        look = time.monotonic() + _TICK
-        try:
-            while True:
-                now = time.monotonic()
-                if now >= self.deadline:
-                    return "time"
-                if now >= look:
-                    if killed_for_memory() > self.killed:
-                        return "memory"
-                    if self.reap(os.WNOHANG):
-                        return ""
-                    look = time.monotonic() + _TICK
-                events = dict(poll.poll(1000 * max(0, min(look, self.deadline) - now)))
-                if 0 in events:
-                    os._exit(0)  # the caller is gone, or speaks out of turn
-                for descriptor in events.keys() & places.keys():
-                    if not self.forward(places[descriptor]):
-                        poll.unregister(descriptor)
-                    elif self.left[places[descriptor]] < 0:
-                        return "output"
-                if end in events:
-                    return ""
-        finally:
-            os.close(end)
+    def look(self) -> str | None:
+        if killed_for_memory() > self.killed:
+            return "memory"
+        return "" if self.reap(os.WNOHANG) else None
 
     def reap(self, options: int) -> bool:
         """Bury the dead: those that are, or with options 0 all. Whether the program was among them."""
@@ -182,12 +153,14 @@ class Run:
             if process == self.child:
                 self.status, self.peak, found = status, usage.ru_maxrss, True
 
-    def forward(self, place: int) -> int:
-        """Pass on what a pipe holds, up to the limit; the bytes that were there, 0 at its end. A program can read from
-        its own pipes, so that only what has arrived in a pipe of this process counts."""
+    def take(self, place: int) -> int:
+        """As of any run. A program can read from its own pipes, so that only what has arrived in a pipe of this process
+        counts; and once it has written too much, something of that is in between."""
+        if min(self.left) < 0:
+            return 0
         try:
             there = os.splice(
-                self.pipes[place], self.between[1], min(_CHUNK, self.left[place] + 1), flags=os.SPLICE_F_NONBLOCK
+                self.pipes[place], self.between[1], min(CHUNK, self.left[place] + 1), flags=os.SPLICE_F_NONBLOCK
             )
         except BlockingIOError:
             return -1
@@ -198,14 +171,6 @@ class Run:
         while rest:
             rest -= os.splice(self.between[0], 1, rest)
         return there
-
-    def drain(self) -> str:
-        """Pass on what is left in the pipes of a program that has ended, unless it wrote too much: then something of
-        that is in between."""
-        for place in range(len(self.pipes)):
-            while min(self.left) >= 0 and self.forward(place) > 0:
-                pass
-        return "output" if min(self.left) < 0 else ""
 
 
 def killed_for_memory() -> int:

@@ -14,13 +14,13 @@ import math
 import os
 import random
 import resource
-import select
 import signal
 import socket
 import sys
 import time
 
 from . import kernel, program
+from .run import CHUNK, Run
 
 # The user as which programs run where this one is root.
 _USER = 1000
@@ -28,7 +28,6 @@ _USER = 1000
 _CORES = 4
 # Between two looks at the memory of a run, seconds.
 _TICK = 0.01
-_CHUNK = 1 << 16
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STACK = 8 << 20
 _QUEUED_SIGNALS = 1024
@@ -56,7 +55,7 @@ def main() -> None:
     gc.freeze()
     control.sendall(b"\n")
     while True:
-        header, descriptors, _, _ = socket.recv_fds(control, _CHUNK, 2)
+        header, descriptors, _, _ = socket.recv_fds(control, CHUNK, 2)
         if not header:
             os._exit(0)
         limits = json.loads(header)
@@ -125,9 +124,10 @@ def supervise(
     namespace.leave()
     for descriptor in (*given, *[outside for _, outside in pipes]):
         os.close(descriptor)
-    run = Run(limits, child, [inside for inside, _ in pipes], watch, begun + limits["seconds"])
+    deadline = begun + limits["seconds"]
+    run = KeptRun(limits, child, [inside for inside, _ in pipes], deadline, control.fileno(), watch)
     watch.besides = {str(os.getpid()), str(namespace.first), "1"}
-    reason = run.follow(control)
+    reason = run.follow()
     namespace.end()
     _, status, usage = os.wait4(child, 0)
     namespace.wait()
@@ -139,57 +139,24 @@ def supervise(
     return report, [b"".join(parts) for parts in run.found]
 
 
-class Run:
-    """A program at work, and what came through its pipes."""
+class KeptRun(Run):
+    """A run whose output is kept, and whose memory is looked at."""
 
-    def __init__(self, limits: dict[str, float], child: int, pipes: list[int], watch: Watch, deadline: float):
-        self.child, self.pipes, self.watch, self.deadline = child, pipes, watch, deadline
-        self.left = [int(limits[name]) for name in ("output_bytes", "output_bytes", "value_bytes")]
+    def __init__(
+        self, limits: dict[str, float], child: int, pipes: list[int], deadline: float, caller: int, watch: Watch
+    ):
+        super().__init__(limits, child, pipes, deadline, caller, _TICK)
+        self.watch = watch
         self.found: list[list[bytes]] = [[] for _ in pipes]
 
-    def follow(self, control: socket.socket) -> str:
-        """Wait until the program ends, and say "", or until it must be ended, and say why."""
-        poll = select.poll()
-        places = {pipe: place for place, pipe in enumerate(self.pipes)}
-        end = os.pidfd_open(self.child)
-        for descriptor in (end, control.fileno(), *self.pipes):
-            poll.register(descriptor, select.POLLIN)
-        look = time.monotonic() + _TICK
-        try:
-            while True:
-                now = time.monotonic()
-                if now >= self.deadline:
-                    return "time"
-                if now >= look:
-                    if self.watch.exceeded():
-                        return "memory"
-                    look = time.monotonic() + _TICK
-                events = dict(poll.poll(1000 * max(0, min(look, self.deadline) - now)))
-                if control.fileno() in events:
-                    os._exit(0)  # the caller is gone, or speaks out of turn
-                for descriptor in events.keys() & places.keys():
-                    if not self.read(places[descriptor]):
-                        poll.unregister(descriptor)
-                    elif self.left[places[descriptor]] < 0:
-                        return "output"
-                if end in events:
-                    return ""
-        finally:
-            os.close(end)
+    def look(self) -> str | None:
+        return "memory" if self.watch.exceeded() else None
 
-    def read(self, place: int) -> int:
-        """Bytes that were there to be read; 0 at the end of a pipe."""
-        data = os.read(self.pipes[place], _CHUNK)
+    def take(self, place: int) -> int:
+        data = os.read(self.pipes[place], CHUNK)
         self.found[place].append(data[: max(self.left[place], 0)])
         self.left[place] -= len(data)
         return len(data)
-
-    def drain(self) -> str:
-        """Read what is left in the pipes of a program that has ended."""
-        for place in range(len(self.pipes)):
-            while self.left[place] >= 0 and self.read(place):
-                pass
-        return "output" if min(self.left) < 0 else ""
 
 
 class Sockets:

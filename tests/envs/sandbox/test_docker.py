@@ -20,7 +20,7 @@ from palaestra.envs import sandbox as package
 from palaestra.envs.sandbox import Call, Job, Limits, Pool, Value
 from palaestra.envs.sandbox import docker as backend
 from palaestra.envs.sandbox.docker import OWNER, DockerSandbox, Stream, owner, remove_abandoned
-from palaestra.envs.sandbox.inside.container import Run
+from palaestra.envs.sandbox.inside.container import ForwardedRun
 from palaestra.envs.sandbox.inside.frames import CHANNELS
 from palaestra.envs.sandbox.seccomp import guard_of_the_first_process, refused_calls, system_call_filter
 from palaestra.errors import InputError, MissingExtra
@@ -484,9 +484,9 @@ def test_a_stream_ends_with_its_container_and_its_time(ends: tuple[Stream, socke
 
 def test_the_first_process_never_waits_for_what_a_program_took_back():
     reading, writing = os.pipe()
-    run = Run(dict.fromkeys(CHANNELS, 10), 0, [reading], 0.0, 0)
+    run = ForwardedRun(dict.fromkeys(CHANNELS, 10), 0, [reading], 0.0, 0)
     told: list[int] = []
-    thread = threading.Thread(target=lambda: told.append(run.forward(0)), daemon=True)
+    thread = threading.Thread(target=lambda: told.append(run.take(0)), daemon=True)
     thread.start()
     thread.join(PATIENCE)
     assert told == [-1]
