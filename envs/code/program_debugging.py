@@ -1,0 +1,235 @@
+"""palaestra/ProgramDebugging-v0: mend a function in several turns, with tests and trial calls to learn from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..game import Game, Transition
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..registration import register
+from ..sandbox import Call, CallTest, Limits, run, run_tests
+from .bugs import draw_buggy
+from .cases import Case, differs
+from .dice import Dice
+from .fences import fenced, program_in
+from .literals import read_arguments
+from .outputs import ends_of, output_of
+from .program_question import EXAMPLE, call_tests, examples
+from .programs import DOMAINS, Program, numbered, shown, written
+from .steps import INTEGER
+
+TESTS = 8
+# Characters shown of what the tests say, of a call with its value, and of what a program printed.
+_MOST_FEEDBACK, _MOST_VALUE, _MOST_OUTPUT = 1_500, 1_000, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Debugging:
+    """How far an episode is.
+
+    Args:
+        program: the function meant.
+        bugs: how many there were.
+        code: the program submitted last; at first the one with the bugs.
+        tests: those that judge it, the public ones first.
+        given: how many of them the program with the bugs passes.
+        best: the most that any program so far has passed.
+        turns: that are left.
+        said: what the last turn brought; "" before there was any.
+    """
+
+    program: Program
+    bugs: int
+    code: str
+    tests: tuple[CallTest, ...]
+    given: int
+    best: int
+    turns: int
+    said: str = ""
+
+    @property
+    def progress(self) -> float:
+        """The share of the tests failed at first that the best program passes besides."""
+        return (self.best - self.given) / (len(self.tests) - self.given)
+
+
+class ProgramDebugging(Game):
+    """Mend a Python function that has up to three bugs, in several turns.
+
+    Description:
+        The function is one of `ProgramSynthesis`, with bugs as in `ProgramRepair`, each in a step of its own. None is
+        hidden: eight tests judge the function, and they fail unless all bugs are mended. Each turn the agent either
+        submits a program, and is told how many tests it passes and the first example that fails; or it calls the
+        program that it submitted last, to see what comes back. The first example shows the bugs; with as many examples
+        as bugs, each of the bugs alone would show in one.
+
+    Parameters:
+        steps (1 to 5): sentences of the specification.
+        domain ("numbers", "strings", "lists"): what the function takes.
+        bugs (1 to 3): bugs in the function, at most one for each step.
+        turns (6 to 2, harder downwards): programs and calls in all. One program may do.
+        examples (4 to 2, harder downwards): tests that the prompt shows.
+
+    Observation:
+        Text: at first the specification, the function with the bugs, and examples of what it should return; then what
+        the last turn brought, and how many turns are left. Long output lacks its middle.
+
+    Actions:
+        Text with the whole function in a fenced block of Python or alone, the last block being the one that counts;
+        or a call with each argument written out, such as ``f([1, 2], 3)``, on the last line. Read whole, unless
+        ``answer_format`` says otherwise.
+
+    Reward:
+        1 for a program that passes all tests, in whatever turn, and 0 otherwise. With ``graded=True`` a turn pays by
+        how much it raises ``info["progress"]``: of the tests that the function failed at first, the largest share that
+        a program has passed besides. A turn in which the sandbox fails is invalid, and changes nothing but the turns
+        left.
+
+    Termination:
+        When all tests pass. Truncated when no turn is left. What is neither a program nor a call uses up a turn.
+
+    Source:
+        Program repair with the results of tests, as in Self-Debug (Chen et al., arXiv 2304.05128), over mutants as in
+        mutation testing (DeMillo, Lipton & Sayward, "Hints on test data selection", Computer 11(4), 1978).
+
+    Args:
+        graded: pay for progress.
+        backend: the sandbox, by its name in `sandbox.BACKENDS`.
+        seconds: that a call of the program may take.
+        **kwargs: as for every environment.
+
+    Raises:
+        InputError: at the first program or call, where this machine cannot provide the sandbox.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("steps", 1, 5),
+            ChoiceAxis("domain", tuple(DOMAINS)),
+            IntAxis("bugs", 1, 3),
+            IntAxis("turns", 2, 6, harder="down"),
+            IntAxis("examples", 2, 4, harder="down"),
+        ]
+    )
+    default_answer_format = "whole"
+    strips_marks = False
+    needs_sandbox: ClassVar[bool] = True
+    supplies = frozenset({"tests"})
+
+    def __init__(self, *, graded: bool = False, backend: str = "local", seconds: float = 2.0, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.graded, self.backend = graded, backend
+        self.limits = Limits(seconds=seconds)
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Debugging:
+        bugs = min(params["bugs"], params["steps"])
+        buggy = draw_buggy(Dice(rng), params["domain"], params["steps"], TESTS, bugs)
+        program, cases = buggy.program, buggy.cases
+        passed = sum(not differs(program, buggy.body, one) for one in cases)
+        tests = call_tests(program, cases, params["examples"])
+        return Debugging(program, bugs, written(program, buggy.body), tests, passed, passed, params["turns"])
+
+    def content_of(self, episode: Debugging) -> str:
+        return f"{episode.code}\n{numbered(episode.program)}"
+
+    def split_key(self, episode: Debugging) -> str:
+        return "\n".join(episode.program.specification)
+
+    def turn_limit(self, state: Debugging) -> int:
+        return state.turns
+
+    def solver_cost(self, episode: Debugging) -> float:
+        """The length of the program meant, which is gone through for each bug."""
+        return float(len(episode.program.source) * episode.bugs)
+
+    def observe(self, state: Debugging) -> str:
+        if state.best == len(state.tests):
+            return state.said
+        if state.said:
+            return f"{state.said}\n{_left(state.turns)}"
+        program = state.program
+        public = [Case(tuple(test.arguments), test.expected) for test in state.tests if test.public]
+        return (
+            f"This Python function has {'one bug' if state.bugs == 1 else f'{state.bugs} bugs'}:\n"
+            f"```python\n{state.code}\n```\nHere {program.described()} The function should do this, in order, and "
+            f"return the result:\n{numbered(program)}\nIt should be so that:\n{examples(program, public)}\n"
+            f"{_left(state.turns)} In each, either write the whole function, mended, in a block of Python code, such "
+            f"as\n{EXAMPLE}\nto hear how many of its {len(state.tests)} tests pass and which example fails first; when "
+            f"all pass, you are done. Or write nothing but a call, such as {_example(state)}, to see what your last "
+            "program (at first the one above) returns for it, and what it prints."
+        )
+
+    def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self.require_running()
+        # What cannot be read is a turn as well, but never reaches `act`.
+        if self.read_action(action)[1]:
+            self._state = replace(self._state, turns=self._state.turns - 1)
+        return super().step(action)
+
+    def act(self, state: Debugging, action: str) -> Transition:
+        state = replace(state, turns=state.turns - 1)
+        program, code = state.program, program_in(action)
+        if re.search(rf"\b(?:def|class|as)\s+{program.name}\b|\b{program.name}\s*=(?!=)", code):
+            return self._submitted(state, code)
+        arguments = _arguments(program, code.rpartition("\n")[2].strip("` \t"))
+        if arguments is not None:
+            return self._called(state, arguments)
+        error = (
+            f"Write either the whole function {program.name} in a block of Python code, or a call with each argument "
+            f"written out, such as {_example(state)}."
+        )
+        return Transition(state, progress=state.progress, action_error=error)
+
+    def oracle(self, state: Debugging) -> str:
+        return fenced(state.program.source)
+
+    def _submitted(self, state: Debugging, code: str) -> Transition:
+        judgement = run_tests(code, state.tests, limits=self.limits, backend=self.backend)
+        if not judgement.valid:
+            return Transition(state, progress=state.progress, terms={"tests": 0.0}, valid=False)
+        best = max(state.best, sum(judgement.passed))
+        after = replace(state, code=code, best=best, said=ends_of(judgement.feedback, _MOST_FEEDBACK))
+        earned = after.progress - state.progress if self.graded else float(judgement.success)
+        return Transition(
+            *(after, judgement.success, judgement.success, after.progress),
+            terms={"tests": earned},
+            extras=judgement.verdict().extras,
+        )
+
+    def _called(self, state: Debugging, arguments: tuple[Any, ...]) -> Transition:
+        name = state.program.name
+        call = Call(name, arguments, self.limits.seconds)
+        whole = replace(self.limits, seconds=2 * self.limits.seconds)
+        result = run(state.code, limits=whole, calls=[call], backend=self.backend)
+        if not result.valid:
+            return Transition(state, progress=state.progress, terms={"tests": 0.0}, valid=False)
+        (value,) = result.values
+        does = f"failed: {value.error}" if value.error else f"returned {value.value!r}"
+        said = ends_of(f"{shown(state.program, arguments)} {does}", _MOST_VALUE) + "."
+        printed = ends_of(output_of(result, whole), _MOST_OUTPUT)
+        if printed:
+            said += f" The output:\n```output\n{printed}\n```"
+        return Transition(replace(state, said=said), progress=state.progress, terms={"tests": 0.0})
+
+
+def _arguments(program: Program, text: str) -> tuple[Any, ...] | None:
+    """The arguments of the call of the program that ``text`` is; None where it is none."""
+    if not re.fullmatch(rf"{program.name}\s*\(.*\)", text):
+        return None
+    kinds = [(p.name, INTEGER if place else program.takes) for place, p in enumerate(program.parameters)]
+    return read_arguments(text, program.name, kinds)
+
+
+def _example(state: Debugging) -> str:
+    return shown(state.program, tuple(state.tests[0].arguments))
+
+
+def _left(turns: int) -> str:
+    return f"You have {'no turn' if not turns else 'one turn' if turns == 1 else f'{turns} turns'} left."
+
+
+register("palaestra/ProgramDebugging-v0", f"{__name__}:ProgramDebugging")
