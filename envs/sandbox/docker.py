@@ -7,22 +7,19 @@ memory, processes, processor time and disk. How runs are kept apart in it: see `
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import json
 import math
 import os
 import secrets
-import socket
-import subprocess
-import sys
 import time
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError, MissingExtra
-from .inside.frames import CHANNELS, FOLDERS, FRAME, REPORT, REQUEST
+from ...errors import InputError
+from .docker_engine import OWNER, connected, engine_errors, ensure, host, owner, remove_abandoned
+from .docker_stream import Stream
+from .inside.frames import CHANNELS, FOLDERS, REQUEST
 from .inside.program import as_bytes
 from .protocol import Job, Limits, Result
 from .seccomp import guard_of_the_first_process, system_call_filter
@@ -32,19 +29,14 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 IMAGE = "python:3-slim"
-OWNER = "palaestra.owner"
 START_SECONDS = 60.0
-# What a run may take beyond its own limit before its container is ended, seconds; and the engine for any answer.
-GRACE, ENGINE_SECONDS = 5.0, 60
+# What a run may take beyond its own limit before its container is ended, seconds.
+GRACE = 5.0
 # Containers of one sandbox: one for each of the last limits of memory, processes, files and disk.
 _KEPT = 3
 # What the first process needs beyond the run's memory, MiB.
 _SUPERVISOR_MB = 32
 _USERS = range(20_000, 60_000)
-_REPORT_BYTES = 1 << 16
-_CHUNK = 1 << 16
-_HEAD = 8
-_OUTPUT = 1
 _MODULES = ("kernel", "program", "frames", "run", "zygote", "container")
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -92,15 +84,15 @@ class DockerSandbox:
     def __init__(self, image: str | None = None, cpus: float = 1.0):
         self.image = image or os.environ.get("PALAESTRA_SANDBOX_IMAGE") or IMAGE
         self.cpus = cpus
-        self._client = _connected()
+        self._client = connected()
         self._containers: dict[tuple[float, ...], Container] = {}
         try:
-            _ensure(self._client, self.image)
+            ensure(self._client, self.image)
             remove_abandoned(self._client)
             self._container(Limits())
-        except _engine_errors() as error:
+        except engine_errors() as error:
             self.close()
-            raise InputError(f"the container engine at {_host()} refuses: {error}.") from None
+            raise InputError(f"the container engine at {host()} refuses: {error}.") from None
         except BaseException:
             self.close()
             raise
@@ -109,7 +101,7 @@ class DockerSandbox:
         parts = encoded(job, stdin=False), as_bytes(job.stdin)
         try:
             container = self._container(limits)
-        except (*_engine_errors(), InputError):
+        except (*engine_errors(), InputError):
             return Result(reason="lost", valid=False, stderr="The container engine was lost.")
         ended = container.run(*parts, limits, len(job.calls))
         if not container.clean:
@@ -160,7 +152,7 @@ class Container:
         try:
             self._container.start()
             self._greet(self._stream)
-        except (*_engine_errors(), ValueError, KeyError, TypeError) as error:
+        except (*engine_errors(), ValueError, KeyError, TypeError) as error:
             said = self._stream.errors.decode(errors="replace").strip().rpartition("\n")[2]
             self.remove()
             raise InputError(
@@ -188,7 +180,7 @@ class Container:
             return result(report, *map(bytes, found), calls=calls)
         except TimeoutError:
             reason = "time"
-        except (*_engine_errors(), ValueError, KeyError, TypeError):
+        except (*engine_errors(), ValueError, KeyError, TypeError):
             reason = "memory" if self._ended_for_memory() else "lost"
         self.clean = False
         if not self.remove() or reason == "lost":
@@ -206,7 +198,7 @@ class Container:
         except APIError as error:
             # It is gone, or is going.
             return error.status_code in (404, 409)
-        except _engine_errors():
+        except engine_errors():
             return False
         return True
 
@@ -217,7 +209,7 @@ class Container:
             now = datetime.fromisoformat(self._client.info()["SystemTime"]).timestamp()
             wanted = {"container": self.id, "event": "oom"}
             return any(True for _ in self._client.events(since=1, until=int(now) + 1, filters=wanted, decode=True))
-        except (*_engine_errors(), KeyError, ValueError):
+        except (*engine_errors(), KeyError, ValueError):
             return False
 
 
@@ -253,156 +245,3 @@ def _options(cpus: float, limits: Limits) -> dict[str, Any]:
         # The stack that threads of programs have unless they say otherwise.
         "ulimits": [Ulimit(name="stack", soft=2 << 20, hard=8 << 20), Ulimit(name="core", soft=1, hard=1)],
     }
-
-
-class Stream:
-    """The standard input and the two outputs of a container, of which the engine wraps every piece in a frame.
-
-    Every call raises TimeoutError after ``deadline``, as of `time.monotonic`, and EOFError where the container ended.
-    """
-
-    def __init__(self, attached: Any):
-        self._attached = attached
-        self._socket: socket.socket = getattr(attached, "_sock", attached)
-        self._received, self._output = bytearray(), bytearray()
-        self.errors = b""
-        self.deadline = 0.0
-
-    def write(self, data: bytes) -> None:
-        self._wait()
-        self._socket.sendall(data)
-
-    def report(self, found: list[bytearray], most: list[int]) -> bytes:
-        """The next report; what comes through the channels before it is added to what was ``found`` of each.
-
-        Raises:
-            ValueError: more comes than is allowed of a channel, or there is no such channel.
-        """
-        while True:
-            channel, size = FRAME.unpack(self._read(FRAME.size))
-            if channel == REPORT and size <= _REPORT_BYTES:
-                return self._read(size)
-            if not REPORT < channel <= len(found) or len(found[channel - 1]) + size > most[channel - 1]:
-                raise ValueError(f"{size} bytes of channel {channel} are too many")
-            found[channel - 1] += self._read(size)
-
-    def close(self) -> None:
-        self._attached.close()
-        self._socket.close()
-
-    def _read(self, size: int) -> bytes:
-        while len(self._output) < size:
-            self._receive()
-        data = bytes(self._output[:size])
-        del self._output[:size]
-        return data
-
-    def _receive(self) -> None:
-        """Receive something, and take the frames of the engine apart that are whole."""
-        self._wait()
-        data = self._socket.recv(_CHUNK)
-        if not data:
-            raise EOFError("the container ended")
-        self._received += data
-        while len(self._received) >= _HEAD:
-            end = _HEAD + int.from_bytes(self._received[4:_HEAD], "big")
-            if len(self._received) < end:
-                return
-            if self._received[0] == _OUTPUT:
-                self._output += self._received[_HEAD:end]
-            else:
-                self.errors = (self.errors + self._received[_HEAD:end])[-_REPORT_BYTES:]
-            del self._received[:end]
-
-    def _wait(self) -> None:
-        seconds = self.deadline - time.monotonic()
-        if seconds <= 0:
-            raise TimeoutError
-        self._socket.settimeout(seconds)
-
-
-def _connected() -> DockerClient:
-    try:
-        import docker
-    except ImportError:
-        raise MissingExtra("the sandbox backend 'docker'", "code") from None
-    try:
-        client = docker.from_env(timeout=ENGINE_SECONDS)
-        client.ping()
-    except (*_engine_errors(), ValueError) as error:
-        raise InputError(
-            f"no container engine answers at {_host()}: {error}. Start Docker, or set DOCKER_HOST to an engine that "
-            "runs, or choose the backend 'local'."
-        ) from None
-    return client
-
-
-def _host() -> str:
-    host = os.environ.get("DOCKER_HOST")
-    return f"DOCKER_HOST={host}" if host else "its usual place (DOCKER_HOST is not set)"
-
-
-def _engine_errors() -> tuple[type[BaseException], ...]:
-    """What the engine's failure raises; those of the connection are all of OSError."""
-    from docker.errors import DockerException
-
-    return DockerException, OSError, EOFError
-
-
-def _ensure(client: DockerClient, name: str) -> None:
-    """Have the engine fetch the image where it does not have it.
-
-    Raises:
-        InputError: it cannot be had, or has folders of its own that programs could write to.
-    """
-    from docker.errors import ImageNotFound
-
-    try:
-        try:
-            image = client.images.get(name)
-        except ImageNotFound:
-            image = client.images.pull(name)
-    except _engine_errors() as error:
-        raise InputError(
-            f"the container engine does not have the image {name!r} and cannot fetch it ({error}); name one that it "
-            "has, with python3, in the environment variable PALAESTRA_SANDBOX_IMAGE."
-        ) from None
-    if volumes := (image.attrs.get("Config") or {}).get("Volumes"):
-        raise InputError(f"the image {name!r} declares volumes ({', '.join(volumes)}); choose one without.")
-
-
-def remove_abandoned(client: DockerClient) -> None:
-    """Remove the containers of this machine's processes that are gone. (An engine that hears of it removes them when
-    their owner ends, however it ends.)"""
-    place = owner().rpartition(" ")[0].rpartition(" ")[0]
-    for found in client.containers.list(all=True, filters={"label": OWNER}, ignore_removed=True):
-        there, process, begun = found.labels[OWNER].rsplit(" ", 2)
-        if there == place and _begun(int(process)) != begun:
-            with contextlib.suppress(*_engine_errors()):
-                found.remove(force=True, v=True)
-
-
-def owner() -> str:
-    """This process: the machine (and its namespace of processes), its number, and when it began."""
-    return f"{_place()} {os.getpid()} {_begun(os.getpid())}"
-
-
-@functools.cache
-def _place() -> str:
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
-    except OSError:
-        return socket.gethostname()
-
-
-def _begun(process: int) -> str:
-    """When a process began, in a form that two looks at the same one agree on; "" where there is none."""
-    if sys.platform == "linux":
-        try:
-            # After the name, which may hold anything, in parentheses.
-            return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
-        except OSError:
-            return ""
-    told = subprocess.run(["ps", "-o", "lstart=", "-p", str(process)], capture_output=True, text=True, check=False)
-    return "-".join(told.stdout.split())

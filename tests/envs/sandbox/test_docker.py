@@ -17,9 +17,11 @@ from pathlib import Path
 
 import pytest
 from palaestra.envs import sandbox as package
-from palaestra.envs.sandbox import Call, Job, Limits, Pool, Value
+from palaestra.envs.sandbox import Call, Job, Limits, Pool, Value, docker_engine
 from palaestra.envs.sandbox import docker as backend
-from palaestra.envs.sandbox.docker import OWNER, DockerSandbox, Stream, owner, remove_abandoned
+from palaestra.envs.sandbox.docker import DockerSandbox
+from palaestra.envs.sandbox.docker_engine import OWNER, owner, remove_abandoned
+from palaestra.envs.sandbox.docker_stream import Stream
 from palaestra.envs.sandbox.inside.container import ForwardedRun
 from palaestra.envs.sandbox.inside.frames import CHANNELS
 from palaestra.envs.sandbox.seccomp import guard_of_the_first_process, refused_calls, system_call_filter
@@ -402,7 +404,7 @@ def test_containers_of_processes_that_are_gone_are_removed_and_no_others(sandbox
     assert (int(process), len(begun) > 0) == (os.getpid(), True)
     gone = subprocess.Popen(["true"])
     gone.wait()
-    stay = [owner(), f"elsewhere {gone.pid} 1", f"{place} {os.getppid()} {backend._begun(os.getppid())}"]
+    stay = [owner(), f"elsewhere {gone.pid} 1", f"{place} {os.getppid()} {docker_engine._begun(os.getppid())}"]
     go = [f"{place} {gone.pid} {begun}", f"{place} {process} {int(begun) - 1}"]
     image = os.environ["PALAESTRA_SANDBOX_IMAGE"]
     made = [client.containers.create(image, "python3", labels={OWNER: label}).id for label in (*stay, *go)]

@@ -1,0 +1,109 @@
+"""The container engine: how it is reached, that it has the image, and that no container outlives its owner."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+# The label that names a container's owner.
+OWNER = "palaestra.owner"
+# What the engine may take for any answer, seconds.
+ENGINE_SECONDS = 60
+
+
+def connected() -> DockerClient:
+    try:
+        import docker
+    except ImportError:
+        raise MissingExtra("the sandbox backend 'docker'", "code") from None
+    try:
+        client = docker.from_env(timeout=ENGINE_SECONDS)
+        client.ping()
+    except (*engine_errors(), ValueError) as error:
+        raise InputError(
+            f"no container engine answers at {host()}: {error}. Start Docker, or set DOCKER_HOST to an engine that "
+            "runs, or choose the backend 'local'."
+        ) from None
+    return client
+
+
+def host() -> str:
+    host = os.environ.get("DOCKER_HOST")
+    return f"DOCKER_HOST={host}" if host else "its usual place (DOCKER_HOST is not set)"
+
+
+def engine_errors() -> tuple[type[BaseException], ...]:
+    """What the engine's failure raises; those of the connection are all of OSError."""
+    from docker.errors import DockerException
+
+    return DockerException, OSError, EOFError
+
+
+def ensure(client: DockerClient, name: str) -> None:
+    """Have the engine fetch the image where it does not have it.
+
+    Raises:
+        InputError: it cannot be had, or has folders of its own that programs could write to.
+    """
+    from docker.errors import ImageNotFound
+
+    try:
+        try:
+            image = client.images.get(name)
+        except ImageNotFound:
+            image = client.images.pull(name)
+    except engine_errors() as error:
+        raise InputError(
+            f"the container engine does not have the image {name!r} and cannot fetch it ({error}); name one that it "
+            "has, with python3, in the environment variable PALAESTRA_SANDBOX_IMAGE."
+        ) from None
+    if volumes := (image.attrs.get("Config") or {}).get("Volumes"):
+        raise InputError(f"the image {name!r} declares volumes ({', '.join(volumes)}); choose one without.")
+
+
+def remove_abandoned(client: DockerClient) -> None:
+    """Remove the containers of this machine's processes that are gone. (An engine that hears of it removes them when
+    their owner ends, however it ends.)"""
+    place = owner().rpartition(" ")[0].rpartition(" ")[0]
+    for found in client.containers.list(all=True, filters={"label": OWNER}, ignore_removed=True):
+        there, process, begun = found.labels[OWNER].rsplit(" ", 2)
+        if there == place and _begun(int(process)) != begun:
+            with contextlib.suppress(*engine_errors()):
+                found.remove(force=True, v=True)
+
+
+def owner() -> str:
+    """This process: the machine (and its namespace of processes), its number, and when it began."""
+    return f"{_place()} {os.getpid()} {_begun(os.getpid())}"
+
+
+@functools.cache
+def _place() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _begun(process: int) -> str:
+    """When a process began, in a form that two looks at the same one agree on; "" where there is none."""
+    if sys.platform == "linux":
+        try:
+            # After the name, which may hold anything, in parentheses.
+            return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
+        except OSError:
+            return ""
+    told = subprocess.run(["ps", "-o", "lstart=", "-p", str(process)], capture_output=True, text=True, check=False)
+    return "-".join(told.stdout.split())
