@@ -16,8 +16,9 @@ from ..game import Game, Transition
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from ..sandbox import Limits, Result, run
+from ..sandbox import Limits, run
 from ..unicode import Unicode
+from .outputs import ends_of, output_of
 from .tool_calls import called, without_output
 
 # Characters of what a program printed that are shown; the middle is left out.
@@ -138,7 +139,8 @@ class PythonTool(Game):
         result = run(program, limits=self.limits, backend=self.backend)
         if not result.valid:
             return Transition(state, valid=False)
-        return Transition(replace(state, calls=state.calls - 1, output=self._shown(result)))
+        shown = ends_of(output_of(result, self.limits) or "(nothing was printed)", SHOWN)
+        return Transition(replace(state, calls=state.calls - 1, output=shown))
 
     def oracle(self, state: Session) -> str:
         answer = self.inner.oracle(state.task)
@@ -174,23 +176,6 @@ class PythonTool(Game):
             valid=verdict.valid,
             extras=verdict.extras,
         )
-
-    def _shown(self, result: Result) -> str:
-        """What the agent reads of a run."""
-        parts = [result.stdout.strip("\n"), result.stderr.strip("\n")]
-        if result.reason == "time":
-            parts.append(f"(stopped: it took more than {self.limits.seconds:g} s)")
-        elif result.reason == "memory":
-            parts.append(f"(stopped: it used more than {self.limits.memory_mb:g} MiB)")
-        elif result.reason == "output":
-            parts.append("(stopped: it wrote too much)")
-        elif result.reason == "signal":
-            parts.append(f"(ended by signal {-(result.exit_code or 0)})")
-        text = "\n".join(filter(None, parts)) or "(nothing was printed)"
-        if len(text) <= SHOWN:
-            return text
-        half = SHOWN // 2 - 25
-        return f"{text[:half]}\n... ({len(text) - 2 * half} characters left out)\n{text[-half:]}"
 
 
 def _script(question: str, answer: str) -> str:
