@@ -1,8 +1,10 @@
-"""What holds for every test: in continuous integration nothing is skipped, so that a missing component is seen."""
+"""What holds for every test: one that runs programs is skipped where nothing can contain them, and in continuous
+integration nothing is skipped, so that a missing component is seen."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Generator
 from typing import Any
 
@@ -18,9 +20,23 @@ def _refuse_skip(report: Any) -> Any:
     return report
 
 
+# What the sandbox says where it is missing; a program that a test starts says so on its error output.
+_NO_SANDBOX = "needs Linux and the program bwrap"
+
+
+def _skip_without_sandbox(report: Any, call: Any) -> Any:
+    if not report.failed or call.excinfo is None or shutil.which("bwrap") is not None:
+        return report
+    if _NO_SANDBOX in f"{call.excinfo.value} {report.capstderr}":
+        file, line, _ = report.location
+        reason = "Skipped: bwrap is not installed (Debian's package bubblewrap)"
+        report.outcome, report.longrepr = "skipped", (file, line or 0, reason)
+    return report
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, Any, Any]:
-    return _refuse_skip((yield))
+def pytest_runtest_makereport(call: Any) -> Generator[None, Any, Any]:
+    return _refuse_skip(_skip_without_sandbox((yield), call))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -36,13 +36,6 @@ def lacks_sandbox(env_id: str) -> bool:
     return shutil.which("bwrap") is None and getattr(gym.make(env_id).unwrapped, "needs_sandbox", False)
 
 
-@pytest.fixture(autouse=True)
-def sandbox_where_it_is_needed(request: pytest.FixtureRequest) -> None:
-    env_id = getattr(request.node, "callspec", None) and request.node.callspec.params.get("env_id")
-    if env_id and lacks_sandbox(env_id):
-        pytest.skip("bwrap is not installed (Debian's package bubblewrap)")
-
-
 def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
     return gym.make(env_id, disable_env_checker=True, **kwargs)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,8 +41,6 @@ def commands(block: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("block", PYTHON, ids=[f"block {i}" for i in range(len(PYTHON))])
 def test_the_python_of_the_readme_runs(block: str, tmp_path: Path):
-    if "import sandbox" in block and shutil.which("bwrap") is None:
-        pytest.skip("bwrap is not installed (Debian's package bubblewrap)")
     (tmp_path / "example.py").write_text(block)
     done = run(tmp_path, sys.executable, "-W", "error", "example.py")
     assert done.returncode == 0, done.stderr

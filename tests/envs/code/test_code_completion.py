@@ -13,7 +13,7 @@ from palaestra.envs.code.program_question import call_tests
 from palaestra.envs.code.programs import Parameter, Program, shown
 from palaestra.envs.question import Task
 
-from .sandboxed import HOSTILE, needs_sandbox
+from .sandboxed import HOSTILE
 
 FAMILY = CodeCompletion()
 PROGRAM = Program(
@@ -41,7 +41,6 @@ def tasks(count: int, masked: str, seed: int = 0) -> list[Task]:
     ]
 
 
-@needs_sandbox
 @pytest.mark.parametrize(
     ("task", "answer"),
     [
@@ -64,7 +63,6 @@ def test_what_makes_the_function_right_is_right(task: Task, answer: str):
     assert (verdict.success, verdict.reward) == (True, 1.0), verdict.feedback
 
 
-@needs_sandbox
 @pytest.mark.parametrize(
     ("task", "answer", "why"),
     [
@@ -94,7 +92,6 @@ def test_what_is_no_completion_is_malformed_without_a_run(answer: str):
     assert CodeCompletion(backend="none").verify(CONDITION, answer).malformed
 
 
-@needs_sandbox
 @pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"does not parse"}))
 def test_hostile_completions_earn_nothing_and_are_valid(name: str):
     verdict = CodeCompletion(seconds=0.3).verify(LINE, "pass\n" + HOSTILE[name].format(name="rise2") + "\nrise2()")

@@ -12,7 +12,7 @@ from palaestra.envs.code.program_synthesis import Synthesis
 from palaestra.envs.sandbox import Limits
 from palaestra.rewards import RewardWrapper, make
 
-from .sandboxed import HOSTILE, needs_sandbox
+from .sandboxed import HOSTILE
 
 LIMITS = Limits(seconds=2)
 SEEDS = range(12)
@@ -52,7 +52,6 @@ def test_milestones_are_what_the_sentences_lead_to_and_nothing_that_is_there_any
     assert some > 20
 
 
-@needs_sandbox
 @pytest.mark.parametrize("domain", ["numbers", "strings", "lists"])
 def test_a_program_is_credited_for_as_far_as_it_came(domain: str) -> None:
     for seed in SEEDS[:5]:
@@ -65,7 +64,6 @@ def test_a_program_is_credited_for_as_far_as_it_came(domain: str) -> None:
         assert count(task.program.source, task) == counts[-1]
 
 
-@needs_sandbox
 def test_results_count_in_any_variable_function_and_form() -> None:
     task = drawn(1)
     name = task.program.name
@@ -80,14 +78,12 @@ def test_results_count_in_any_variable_function_and_form() -> None:
         assert met == of > 0
 
 
-@needs_sandbox
 @pytest.mark.parametrize("what", HOSTILE)
 def test_hostile_programs_reach_nothing(what: str) -> None:
     task = drawn(2)
     assert count(HOSTILE[what].format(name=task.program.name), task)[0] == 0
 
 
-@needs_sandbox
 def test_claims_are_not_results() -> None:
     task = drawn(3)
     name = task.program.name
@@ -104,7 +100,6 @@ def test_claims_are_not_results() -> None:
         assert count(code, task)[0] == 0
 
 
-@needs_sandbox
 def test_the_environment_supplies_them_to_the_reward() -> None:
     env = RewardWrapper(gym.make("palaestra/ProgramSynthesis-v0", steps=4, milestones=True), make("milestones"))
     inner: Any = env.unwrapped
@@ -121,7 +116,6 @@ def test_the_environment_supplies_them_to_the_reward() -> None:
     assert env.step(inner.oracle())[1] == 1.0
 
 
-@needs_sandbox
 def test_without_the_option_nothing_is_traced() -> None:
     env: Any = gym.make("palaestra/ProgramSynthesis-v0", steps=4).unwrapped
     assert env.supplies == {"tests"}

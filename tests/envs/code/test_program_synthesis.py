@@ -17,7 +17,7 @@ from palaestra.envs.question import Task
 from palaestra.envs.sandbox import Judgement
 from palaestra.errors import InputError
 
-from .sandboxed import HOSTILE, needs_sandbox
+from .sandboxed import HOSTILE
 
 FAMILY = ProgramSynthesis()
 PROGRAM = Program(
@@ -34,7 +34,6 @@ def tasks(count: int, **params: object) -> list[Task]:
     return [FAMILY.generate(rng, {"steps": 3, "domain": "lists", "examples": 2, **params}) for _ in range(count)]
 
 
-@needs_sandbox
 @pytest.mark.parametrize(
     "program",
     [
@@ -54,7 +53,6 @@ def test_right_programs_of_any_style_are_right(program: str):
         assert (verdict.success, verdict.reward, verdict.valid) == (True, 1.0, True), verdict.feedback
 
 
-@needs_sandbox
 @pytest.mark.parametrize(
     ("program", "score", "why"),
     [
@@ -73,7 +71,6 @@ def test_wrong_programs_are_told_the_first_example_that_fails(program: str, scor
     assert "[8, 6]" not in verdict.feedback
 
 
-@needs_sandbox
 def test_graded_pays_the_share_of_the_tests():
     half = "def rise(numbers):\n    return {(3, 4, 2): [2, 4]}.get(tuple(numbers), [])"
     verdict = ProgramSynthesis(graded=True).verify(TASK, half)
@@ -86,7 +83,6 @@ def test_what_defines_no_such_function_is_malformed_without_a_run(answer: str):
     assert family.verify(TASK, answer).malformed
 
 
-@needs_sandbox
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_programs_earn_nothing_and_are_valid(name: str):
     family = ProgramSynthesis(seconds=0.3, graded=True)
@@ -94,7 +90,6 @@ def test_hostile_programs_earn_nothing_and_are_valid(name: str):
     assert (verdict.reward, verdict.score, verdict.success, verdict.valid) == (0.0, 0.0, False, True)
 
 
-@needs_sandbox
 def test_calls_have_the_seconds_asked_for():
     verdict = ProgramSynthesis(seconds=0.4).verify(TASK, HOSTILE["runs for ever"].format(name="rise"))
     assert "0.4 s" in verdict.feedback
@@ -136,7 +131,6 @@ def test_the_prompt_has_the_specification_and_not_the_program():
         assert not any(block in task.prompt for block in program.blocks)
 
 
-@needs_sandbox
 def test_programs_without_thought_are_never_right():
     for task in tasks(25, steps=1, domain="numbers"):
         name = task.data.program.name

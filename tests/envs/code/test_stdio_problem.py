@@ -10,8 +10,6 @@ from palaestra.envs.code.stdio_problem import Problem, StdioProblem
 from palaestra.envs.question import Task
 from palaestra.envs.sandbox import StdioTest
 
-from .sandboxed import needs_sandbox
-
 FAMILY = StdioProblem()
 PROGRAM = Program(
     *("rise", "list", "list", (Parameter("numbers", "a list"),), ("Sort the list.",)),
@@ -33,7 +31,6 @@ def tasks(count: int, **params: object) -> list[Task]:
     return [FAMILY.generate(rng, one) for one in given]
 
 
-@needs_sandbox
 @pytest.mark.parametrize(
     "program",
     [
@@ -49,7 +46,6 @@ def test_right_programs_of_any_style_are_right(program: str):
         assert (verdict.success, verdict.reward) == (True, 1.0), verdict.feedback
 
 
-@needs_sandbox
 @pytest.mark.parametrize(
     ("program", "score", "why"),
     [
@@ -69,7 +65,6 @@ def test_wrong_programs_are_told_the_first_example_that_fails(program: str, scor
     assert "-4" not in verdict.feedback
 
 
-@needs_sandbox
 def test_graded_pays_the_share_of_the_tests():
     assert StdioProblem(graded=True).verify(TASK, "print(input())").reward == 0.5
 
@@ -106,7 +101,6 @@ def test_the_prompt_has_the_examples_asked_for_and_no_other_test():
                 place = shown.index(f"Input:\n{test.stdin}Output:\n{test.expected}".rstrip("\n"), place) + 1
 
 
-@needs_sandbox
 def test_programs_without_thought_are_never_right():
     for task in tasks(10, steps=1):
         for program in ("print(input())", "print()", f"print({task.data.tests[0].expected!r})"):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import shutil
 from typing import Any
 
-import pytest
 from palaestra.envs import sandbox
 from palaestra.envs.code.interpreter import call
 from palaestra.envs.code.programs import CONDITIONS, KINDS
@@ -297,7 +295,6 @@ def test_code_is_written_as_python_writes_it():
             assert ast.unparse(ast.parse(code)) == code
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 def test_python_does_the_same_with_every_step():
     ways = [
         (kind, code) for kind in KINDS for c, d in (constants_for(kind)[0], constants_for(kind)[-1])
