@@ -178,6 +178,16 @@ def test_rewards_that_change_during_training_resume_where_they_were(config, tmp_
     assert outcome(tmp_path / "stopped") == outcome(tmp_path / "whole")
 
 
+def test_rewards_read_what_the_environment_supplies(config, tmp_path):
+    judged = Stages(shaping="error-kind")
+    short = {"steps": 1, "eval_every": 0, "warmup": WarmUp(steps=0), "teacher": "random", "stages": judged}
+    changed = replace(config, env="palaestra/ProgramSynthesis-v0", axes={"steps": [1, 1], "examples": [2, 2]}, **short)
+    assert Learner.start(tmp_path / "run", changed).run()
+    assert {row["shaping"]["error-kind"] for row in rows(tmp_path / "run", "trajectories")} <= {-1.0, -0.6, -0.3, 1.0}
+    with pytest.raises(InputError, match=r"'error-kind' needs \['tests'\], which neither this learner nor the env"):
+        Learner(replace(config, stages=judged))
+
+
 def test_a_run_can_be_continued_further_than_it_was_meant_to_go(whole, config, tmp_path):
     run = tmp_path / "longer"
     Learner.start(run, replace(config, steps=5)).run()
