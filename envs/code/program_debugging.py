@@ -22,7 +22,7 @@ from .program_question import EXAMPLE, call_tests, examples
 from .programs import DOMAINS, Program, numbered, shown, written
 from .steps import INTEGER
 
-TESTS = 8
+TESTS, _LONGEST_PROMPT = 8, 2_000
 # Characters shown of what the tests say, of a call with its value, and of what a program printed.
 _MOST_FEEDBACK, _MOST_VALUE, _MOST_OUTPUT = 1_500, 1_000, 1_000
 
@@ -53,8 +53,9 @@ class Debugging:
 
     @property
     def progress(self) -> float:
-        """The share of the tests failed at first that the best program passes besides."""
-        return (self.best - self.given) / (len(self.tests) - self.given)
+        """Of the tests failed at first, the share that the best program passes besides: to 30 binary places, so that
+        what it grows by sums to exactly 1."""
+        return round((self.best - self.given) / (len(self.tests) - self.given) * 2**30) / 2**30
 
 
 class ProgramDebugging(Game):
@@ -126,12 +127,11 @@ class ProgramDebugging(Game):
         self.limits = Limits(seconds=seconds)
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Debugging:
-        bugs = min(params["bugs"], params["steps"])
-        buggy = draw_buggy(Dice(rng), params["domain"], params["steps"], TESTS, bugs)
-        program, cases = buggy.program, buggy.cases
-        passed = sum(not differs(program, buggy.body, one) for one in cases)
-        tests = call_tests(program, cases, params["examples"])
-        return Debugging(program, bugs, written(program, buggy.body), tests, passed, passed, params["turns"])
+        dice = Dice(rng)
+        while True:
+            state = self._drawn(dice, params)
+            if len(self.observe(state)) <= _LONGEST_PROMPT:
+                return state
 
     def content_of(self, episode: Debugging) -> str:
         return f"{episode.code}\n{numbered(episode.program)}"
@@ -157,10 +157,10 @@ class ProgramDebugging(Game):
             f"This Python function has {'one bug' if state.bugs == 1 else f'{state.bugs} bugs'}:\n"
             f"```python\n{state.code}\n```\nHere {program.described()} The function should do this, in order, and "
             f"return the result:\n{numbered(program)}\nIt should be so that:\n{examples(program, public)}\n"
-            f"{_left(state.turns)} In each, either write the whole function, mended, in a block of Python code, such "
-            f"as\n{EXAMPLE}\nto hear how many of its {len(state.tests)} tests pass and which example fails first; when "
-            f"all pass, you are done. Or write nothing but a call, such as {_example(state)}, to see what your last "
-            "program (at first the one above) returns for it, and what it prints."
+            f"{_left(state.turns)} In each, write either the whole function, mended, in a block of Python code, such "
+            f"as\n{EXAMPLE}\nto hear how many of {len(state.tests)} tests pass and which example fails first (when all "
+            f"pass, you are done); or only a call, such as {_example(state)}, to see what your last program (at first "
+            "the one above) returns for it, and prints."
         )
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -186,6 +186,14 @@ class ProgramDebugging(Game):
 
     def oracle(self, state: Debugging) -> str:
         return fenced(state.program.source)
+
+    def _drawn(self, dice: Dice, params: dict[str, Any]) -> Debugging:
+        bugs = min(params["bugs"], params["steps"])
+        buggy = draw_buggy(dice, params["domain"], params["steps"], TESTS, bugs)
+        program, cases = buggy.program, buggy.cases
+        passed = sum(not differs(program, buggy.body, one) for one in cases)
+        tests = call_tests(program, cases, params["examples"])
+        return Debugging(program, bugs, written(program, buggy.body), tests, passed, passed, params["turns"])
 
     def _submitted(self, state: Debugging, code: str) -> Transition:
         judgement = run_tests(code, state.tests, limits=self.limits, backend=self.backend)
