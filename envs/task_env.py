@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -70,7 +69,7 @@ class TaskEnv(gym.Env[Any, Any]):
         if "draw" in cls.__dict__ and "rgb_array" not in cls.metadata["render_modes"]:
             cls.metadata = {**cls.metadata, "render_modes": [*cls.metadata["render_modes"], "rgb_array"]}
         solver = cls.__dict__.get("oracle")
-        if solver is not None and len(inspect.signature(solver).parameters) == 2:
+        if solver is not None and solver.__code__.co_argcount == 2:
             cls.oracle = _for_the_present(solver)
 
     def __init__(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from . import algebra, audit, judges, models, terms, verifiers
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import verifiers
 from .episode import Episode, Step
 from .reward import REWARDS, BatchReward, GroupReward, PooledReward, Reward, StepReward, build, make, register
 from .verdict import Verdict
 from .verifiers import VERIFIERS, verify
 from .wrapper import RewardWrapper
+
+if TYPE_CHECKING:
+    from . import algebra, audit, judges, models, terms
 
 __all__ = [
     "REWARDS",
@@ -32,3 +38,11 @@ __all__ = [
     "verifiers",
     "verify",
 ]
+
+_LAZY = ("algebra", "audit", "judges", "models", "terms")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f".{name}", __name__)

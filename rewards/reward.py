@@ -211,7 +211,11 @@ class BatchReward(GroupReward):
         return verdicts
 
 
-REWARDS: Registry[type[Reward]] = Registry("reward", group="palaestra.rewards")
+# The modules whose classes register themselves; they are loaded when a reward is first looked up.
+_HOMES = ("algebra", "judges", "models.modelled", "terms")
+REWARDS: Registry[type[Reward]] = Registry(
+    "reward", group="palaestra.rewards", modules=[f"{__package__}.{home}" for home in _HOMES]
+)
 
 
 def register(name: str) -> Callable[[R], R]:

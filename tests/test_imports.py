@@ -92,6 +92,18 @@ def test_nothing_heavy_is_loaded(code: str):
     assert loaded_after(code).isdisjoint(HEAVY)
 
 
+def test_rewards_and_verifiers_are_loaded_when_one_is_looked_up():
+    look = "; print(*(name for name in sys.modules if name.startswith('palaestra.rewards.')))"
+    script = (
+        "import sys, palaestra" + look + "; palaestra.rewards.make('overlong'); palaestra.rewards.audit.sheet" + look
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    before, after = (set(line.split()) for line in done.stdout.splitlines())
+    late = {f"palaestra.rewards.{name}" for name in ("algebra", "audit", "judges", "models", "terms", "terms.overlong")}
+    assert late.isdisjoint(before)
+    assert late <= after
+
+
 def test_agents_and_the_configuration_of_training_load_no_torch():
     loaded = loaded_after("import palaestra.agents, palaestra.agents.grpo.config, palaestra.agents.grpo.recipes")
     assert loaded.isdisjoint({"torch", "transformers"})

@@ -16,7 +16,7 @@ from ..verdict import Verdict
 
 Verifier = Callable[..., Verdict]
 
-VERIFIERS: Registry[Verifier] = Registry("verifier")
+VERIFIERS: Registry[Verifier] = Registry("verifier", modules=[__package__ or ""])
 
 
 def verify(kind: str, answer: str, reference: Any, **options: Any) -> Verdict:
