@@ -86,14 +86,11 @@ def _draw_bugs(dice: Dice, program: Program, count: int) -> tuple[Bug, ...] | No
 
 
 def _telling(program: Program, bugs: tuple[Bug, ...], cases: list[Case]) -> list[Case]:
-    """The cases, from one for each bug on, of which the first shows all the bugs together if any does."""
+    """The cases, from one for each bug on."""
     shows = [[differs(program, body_with(program, (bug,)), one) for one in cases] for bug in bugs]
     chosen: list[int] = []
-    # What shows in few cases chooses first.
-    for row in sorted(shows, key=sum):
+    for row in shows:
         places = [place for place, does in enumerate(row) if does and place not in chosen]
         if places:
             chosen.append(min(places, key=lambda place: sum(other[place] for other in shows)))
-    body = body_with(program, bugs)
-    chosen.sort(key=lambda place: not differs(program, body, cases[place]))
     return [*(cases[place] for place in chosen), *(one for place, one in enumerate(cases) if place not in chosen)]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
+from palaestra.envs.code import bugs as drawing
 from palaestra.envs.code.bugs import Bug, Buggy, draw_buggy
 from palaestra.envs.code.cases import Case
 from palaestra.envs.code.dice import Dice
 from palaestra.envs.code.mutations import KINDS, mutant, sites
+from palaestra.envs.code.programs import Parameter, Program
 
 DOMAINS = ("numbers", "strings", "lists")
 
@@ -35,6 +38,17 @@ def test_the_tests_fail_until_every_bug_is_mended():
         assert not any(fails(buggy, (), case) for case in buggy.cases)
 
 
+def test_bugs_that_make_up_for_each_other_are_not_put_together(monkeypatch: pytest.MonkeyPatch):
+    blocks = ("total = n + 3", "product = (total - 3) * 7", "return product")
+    program = Program("f", "int", "int", (Parameter("n", ""),), ("", ""), blocks, ("total", "product"), (), ())
+    monkeypatch.setattr(drawing, "draw_program", lambda *_: program)
+    dice = Dice(np.random.default_rng(0))
+    pairs = [draw_buggy(dice, "numbers", 2, 8, 2) for _ in range(60)]
+    assert {bug.code for buggy in pairs for bug in buggy.bugs} >= {"total = n + 4", "product = (total - 4) * 7"}
+    assert not any(buggy.body[:2] == ("total = n + 4", "product = (total - 4) * 7") for buggy in pairs)
+    assert all(fails(buggy, buggy.bugs, buggy.cases[0]) for buggy in pairs)
+
+
 def test_there_are_as_many_bugs_as_asked_each_of_its_kind_in_a_step_of_its_own():
     for i, buggy in enumerate(drawn(60, 1)):
         places = [bug.place for bug in buggy.bugs]
@@ -58,7 +72,7 @@ def test_the_body_has_all_the_bugs_and_else_what_was_meant():
 
 
 def test_the_first_case_shows_the_bugs_together():
-    assert all(fails(buggy, buggy.bugs, buggy.cases[0]) for buggy in drawn(150, 3))
+    assert all(fails(buggy, buggy.bugs, buggy.cases[0]) for buggy in drawn(300, 3))
 
 
 def test_the_first_cases_show_each_bug_alone_and_by_itself_where_that_can_be():
