@@ -38,15 +38,17 @@ def test_the_tests_fail_until_every_bug_is_mended():
         assert not any(fails(buggy, (), case) for case in buggy.cases)
 
 
-def test_bugs_that_make_up_for_each_other_are_not_put_together(monkeypatch: pytest.MonkeyPatch):
-    blocks = ("total = n + 3", "product = (total - 3) * 7", "return product")
-    program = Program("f", "int", "int", (Parameter("n", ""),), ("", ""), blocks, ("total", "product"), (), ())
+@pytest.mark.parametrize("count", [2, 3])
+def test_bugs_that_make_up_for_each_other_are_not_put_together(count: int, monkeypatch: pytest.MonkeyPatch):
+    blocks = ("total = n + 3", "product = (total - 3) * 7", "rest = product % 90", "return rest")
+    words, names = ("", "", ""), ("total", "product", "rest")
+    program = Program("f", "int", "int", (Parameter("n", ""),), words, blocks, names, (), ())
     monkeypatch.setattr(drawing, "draw_program", lambda *_: program)
     dice = Dice(np.random.default_rng(0))
-    pairs = [draw_buggy(dice, "numbers", 2, 8, 2) for _ in range(60)]
-    assert {bug.code for buggy in pairs for bug in buggy.bugs} >= {"total = n + 4", "product = (total - 4) * 7"}
-    assert not any(buggy.body[:2] == ("total = n + 4", "product = (total - 4) * 7") for buggy in pairs)
-    assert all(fails(buggy, buggy.bugs, buggy.cases[0]) for buggy in pairs)
+    bodies = [draw_buggy(dice, "numbers", 3, 8, count).body for _ in range(150)]
+    one, other = "total = n + 4", "product = (total - 4) * 7"
+    assert {one, other} <= {block for body in bodies for block in body}
+    assert not any(one in body and other in body for body in bodies)
 
 
 def test_there_are_as_many_bugs_as_asked_each_of_its_kind_in_a_step_of_its_own():
