@@ -36,8 +36,9 @@ class APPS(ProblemSet):
         After the first answer.
 
     Source:
-        The layout: Hendrycks et al., Measuring Coding Challenge Competence With APPS (arXiv 2105.09938), on the hub
-        codeparrot/apps. The problems that come with the package are its own. Arguments: see `ProblemSet`.
+        The layout: Hendrycks et al., Measuring Coding Challenge Competence With APPS (arXiv 2105.09938), as published
+        (a folder for each problem) and on the hub codeparrot/apps. The problems that come with the package are its
+        own. Arguments: see `ProblemSet`.
     """
 
     layout = LAYOUT

@@ -23,6 +23,9 @@ SUFFIXES = (".jsonl", ".json", ".csv", ".parquet", ".jsonl.gz", ".json.gz", ".cs
 # The names under which data sets keep their parts.
 PARTS = ("train", "test", "validation", "valid", "val", "dev", "auxiliary_train")
 _KINDS = "a .jsonl, .json, .csv or .parquet file (.gz too, but for parquet)"
+# A folder with such a file is one record, each file a field, as APPS is published.
+_RECORD = "question.txt"
+_FIELDS, _MORE_FIELDS = (".txt", ".json", ".py"), "metadata.json"
 # What the hub's own library leaves beside the data.
 _NOT_DATA = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
 # A first line of CSV that has one of these is a header.
@@ -43,7 +46,8 @@ def read_source(
     """Every record of ``source`` with its place, such as "train.jsonl, line 3".
 
     Args:
-        source: a file, a folder (searched to its depths), or "owner/name" on the hub.
+        source: a file, a folder (searched to its depths; one with a question.txt is a record, its other files more
+            fields of it), or "owner/name" on the hub.
         part: the part of a folder or hub data set: "train", "test", ...
         config: the configuration of a hub data set.
         columns: names of the columns of a CSV file whose first line is data; such a file has exactly so many.
@@ -106,7 +110,9 @@ def _only_part(source: str, parts: Iterable[str]) -> str | None:
 
 
 def _files(folder: Path, part: str | None) -> list[Path]:
-    found = [file for file in sorted(folder.rglob("*")) if file.name.endswith(SUFFIXES) and file.is_file()]
+    every = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+    found = [file for file in every if file.name == _RECORD]
+    found = found or [file for file in every if file.name.endswith(SUFFIXES)]
     found = [file for file in found if not _aside(file.relative_to(folder))]
     if not found:
         raise InputError(f"the folder {folder} holds no {' or '.join(SUFFIXES)} file.")
@@ -136,24 +142,45 @@ def _part_of(file: Path) -> str | None:
     return None
 
 
+def _from_folder(folder: Path, shown: str) -> Record:
+    """The folder of one problem: its files by their names without the ending, and what is in metadata.json."""
+    record: dict[str, Any] = {}
+    for file in sorted(folder.iterdir()):
+        if file.suffix not in _FIELDS:
+            continue
+        text = _text(file)
+        if file.name == _MORE_FIELDS:
+            record.update(_mapping(_parsed(text, f"{shown}/{file.name}"), f"{shown}/{file.name}"))
+        else:
+            record[file.stem] = text
+    return shown, record
+
+
 def _from_file(path: Path, shown: str, columns: Sequence[str]) -> Iterator[Record]:
+    if path.name == _RECORD:
+        yield _from_folder(path.parent, shown.removesuffix(f"/{_RECORD}"))
+        return
     suffix = next((suffix for suffix in SUFFIXES[::-1] if path.name.endswith(suffix)), None)
     if suffix is None:
         raise InputError(f"{path} is not {_KINDS}; rename or convert it.")
     if suffix == ".parquet":
         yield from _parquet(path, shown)
         return
-    try:
-        raw = path.read_bytes()
-        text = (gzip.decompress(raw) if suffix.endswith(".gz") else raw).decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error}); it must be UTF-8 text, packed by gzip if .gz.") from None
+    text = _text(path)
     if suffix.startswith(".csv"):
         yield from _csv(text, shown, columns)
     elif suffix.startswith(".jsonl"):
         yield from _lines(text, shown)
     else:
         yield from _json(text, shown)
+
+
+def _text(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+        return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error}); it must be UTF-8 text, packed by gzip if .gz.") from None
 
 
 def _parquet(path: Path, shown: str) -> Iterator[Record]:
