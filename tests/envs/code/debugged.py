@@ -27,7 +27,7 @@ def made(seed: int = 0, **kwargs: Any) -> tuple[Any, str]:
 def at(state: Debugging, **kwargs: Any) -> Any:
     """An environment in this state."""
     env, _ = made(**kwargs)
-    env.set_state({**env.get_state(), "state": state, "limit": state.turns, "progress": state.progress})
+    env.set_state({**env.get_state(), "state": state, "limit": env.turn_limit(state), "progress": state.progress})
     return env
 
 

@@ -75,12 +75,20 @@ def test_a_submission_hears_the_count_and_the_first_example_that_fails():
         f"The operator was wrong.\n{fenced(PROGRAM.source)}\nNow tens(3) is right.\ntens(3)",
         f"{fenced(BUGGY)}\nNo, rather\n{fenced(PROGRAM.source)}",
         fenced("tens = lambda n: 10 * n"),
+        fenced("class tens(int):\n    def __new__(cls, n):\n        return 10 * n"),
         fenced("def times(n, k):\n    return n * k\n\ndef tens(n: int) -> int:\n    return times(n, 10)\n\ntens(3)"),
         fenced("from functools import partial\nimport operator\ntens = partial(operator.mul, 10)\nprint(tens(1))"),
     ],
 )
 def test_whole_programs_are_submissions_however_they_are_written(submission: str):
     assert at(STATE).step(submission)[4]["is_success"]
+
+
+@needs_sandbox
+@pytest.mark.parametrize("program", ["from math import ceil as tens", "def tens(n", "tens = 5", "def  tens(): pass"])
+def test_programs_that_come_to_nothing_are_submissions_too(program: str):
+    for submission in (program, fenced(program)):
+        assert " of 8 tests passed. tens(" in at(STATE).step(submission)[0]
 
 
 @needs_sandbox
