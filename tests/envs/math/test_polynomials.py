@@ -115,7 +115,14 @@ def test_rational_roots_are_found_where_there_are_any():
 
 def test_an_expanded_polynomial_is_read_however_it_is_written():
     expected = {(("x", 2), ("y", 1)): 3, (("x", 1),): -1, (): 5}
-    for answer in ["3x^2*y - x + 5", "5 - x + 3*y*x**2", "3 x^2 y + (-x) + 5", "$3x^{2}y-x+5$", "3x·x·y - x + 10/2"]:
+    for answer in [
+        "3x^2*y - x + 5",
+        "5 - x + 3*y*x**2",
+        "3 x^2 y + (-x) + 5",
+        "$3x^{2}y-x+5$",
+        "3x·x·y - x + 10/2",
+        "y*x^1*3*x^1 - x + 5",
+    ]:
         assert dict(read_sum(answer)) == expected, answer
 
 
@@ -128,6 +135,7 @@ def test_an_expanded_polynomial_is_read_however_it_is_written():
             "(x+1)^2",
             "expand((x+1)*(x+2))",
             "x^(-1)",
+            "x^0 + 1",
             "sqrt(x)",
             "x^x",
             "1/x",
@@ -146,6 +154,7 @@ def test_products_are_read_factor_by_factor():
     assert read_product("2(x - 1)^2*(x^2 + 1)") == (2, [((-1, 1), 2), ((1, 0, 1), 1)])
     assert read_product("-x^3 (2x+4) * 2^2") == (-4, [((0, 1), 3), ((4, 2), 1)])
     assert read_product("((x+1)^2)^3") == (1, [((1, 1), 6)])
+    assert read_product("(x + 1 + x)(x^2 - x^2 + x^3*x - 3)") == (1, [((1, 2), 1), ((-3, 0, 0, 0, 1), 1)])
     for answer in [
         "(x + 1)(y + 1)",
         "(x/2 + 1)(x - 1)",
@@ -153,6 +162,8 @@ def test_products_are_read_factor_by_factor():
         "(x+1)/(x+2)",
         "(x+1)^65",
         "((x+1)^40)^40",
+        f"{2**65}(x + 1)",
+        f"(1/{2**65})(x + 1)",
         "9**9**9",
     ]:
         with pytest.raises(Unreadable):
@@ -245,6 +256,7 @@ def test_factorisations_are_those_of_sympy():
 def test_polynomials_to_factor_have_as_many_factors_of_such_degree_as_asked_for():
     for factors, degree, leading in [(2, 1, 1), (3, 3, 2), (4, 4, 4)]:
         env = PolynomialFactor(factors=factors, degree=degree, leading=leading)
+        numbers, firsts, lasts = set(), set(), set()
         for seed in range(30):
             env.reset(seed=seed)
             number, found = env.here().reference
@@ -252,6 +264,11 @@ def test_polynomials_to_factor_have_as_many_factors_of_such_degree_as_asked_for(
             assert sorted(len(factor) - 1 for factor in found)[-1] == degree
             assert all(len(factor) - 1 <= min(degree, 2) for factor in sorted(found, key=len)[:-1])
             assert max(number, *(factor[-1] for factor in found)) <= leading
+            numbers.add(number)
+            firsts |= {factor[-1] for factor in found}
+            lasts |= {abs(factor[0]) for factor in found}
+        assert numbers == firsts == set(range(1, leading + 1))
+        assert 15 < max(lasts) <= 20
 
 
 def test_only_the_complete_factorisation_is_right():
@@ -261,9 +278,10 @@ def test_only_the_complete_factorisation_is_right():
     task = Task("", (2, factors), data=product_of([*factors, (2,)]))
     right = ["2(x - 1)^2(2x + 3)(x^2 + 1)", "2(x-1)(x-1)(x^2+1)(2x+3)", "(2x+3)*2*(1-x)^2*(1+x**2)"]
     right += ["-2(1 - x)(x - 1)(2x + 3)(x^2 + 1)", "2\\left(x-1\\right)^{2}(2x+3)(x^{2}+1)"]
+    right += [f"{text(task.data)} = 2(x - 1)^2(2x + 3)(x^2 + 1)", "**2(x - 1)^2(2x + 3)(x^2 + 1)**."]
+    right += ["(3 - 1)(x - 1)^2(2x + 3)(x^2 + 1)"]
     for answer in right:
         assert score(env, task, answer) == 1, answer
-    right += ["4x^5 - 2x^4 + 6 = 2(x - 1)^2(2x + 3)(x^2 + 1)", "**2(x - 1)^2(2x + 3)(x^2 + 1)**."]
     partly = ["(2x - 2)(x - 1)(2x + 3)(x^2 + 1)", "2(x^2 - 2x + 1)(2x + 3)(x^2 + 1)", "(x - 1)^2(4x + 6)(x^2 + 1)"]
     partly += [text(task.data), f"1*({text(task.data)})", "2(x-1)(2x+3)(x^3-x^2+x-1)"]
     for answer in partly:
@@ -273,6 +291,15 @@ def test_only_the_complete_factorisation_is_right():
     wrong += ["4(x - 1)^2(x + 3/2)(x^2 + 1)", "factor(x)", "2(x-1)^2(2x+3)(x-i)(x+i)", "0(x-1)^5", "", "x", *HUGE]
     for answer in wrong:
         assert score(env, task, answer) == 0, answer
+    assert "degree" in env.verify(task, "2(x - 1)^2(2x + 3)").feedback
+    assert env.verify(task, "2(x + 1)^2(2x + 3)(x^2 + 1)").feedback == "The product is not the polynomial."
+    assert env.verify(task, "factor(x)").malformed
+    assert not env.verify(task, wrong[0]).malformed
+    # 4 (x - 1)(x + 2)
+    task = Task("", (4, ((-1, 1), (2, 1))), data=(-8, 4, 4))
+    for answer in ["4(x - 1)(x + 2)", "2^2(x - 1)(x + 2)", "(1 + 1)^2(x - 1)(x + 2)", "(1 + 1)(5 - 3)(x - 1)(x + 2)"]:
+        assert score(env, task, answer) == 1, answer
+    assert score(env, task, "(1 + 1)(x - 1)(x + 2)") == 0
 
 
 def test_factors_count_as_often_as_they_occur():
