@@ -97,7 +97,8 @@ class OtherUser:
 
 @pytest.fixture(scope="module")
 def other_user() -> Iterator[Sandbox]:
-    with tempfile.TemporaryDirectory() as place:
+    # The folder that tempfile would choose may be this user's alone.
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
         os.chmod(place, 0o755)
         # Only the administrator becomes another user; everybody else is one.
         sandbox = OtherUser(place) if os.getuid() == 0 else LocalSandbox()
