@@ -186,21 +186,42 @@ class Watch:
         self.memory = limits["memory_mb"] * 2**20 + sockets.most()
         # Processes that are not of the run.
         self.besides: set[str] = set()
+        # Bytes at the last count, and the pages that each process had then, or when it was first seen.
+        self.known = 0
+        self.then: dict[str, int] = {}
 
     def exceeded(self) -> bool:
         names = [name for name in os.listdir(self.processes) if name.isdigit() and name not in self.besides]
+        held = {name: self.pages(name) for name in names}
+        for name in self.then.keys() - held.keys():
+            self.known -= _PAGE * self.then.pop(name)
+        self.then = {**held, **self.then}
         allowed = self.memory - self.sockets.most()
         # What processes share is counted for each of them, and counting it once is slow: it is done where that matters.
-        return _PAGE * sum(map(self.pages, names)) > allowed and sum(map(self.share, names)) > allowed
+        if _PAGE * sum(held.values()) <= allowed:
+            return False
+        total = 0
+        for name in sorted(names, key=held.__getitem__, reverse=True):
+            total += self.share(name)
+            # Where many processes grow at a time, a count comes too late, but what has come since the last one tells.
+            if total > allowed or self.known + self.grown() > allowed:
+                return True
+        self.known, self.then = total, {name: max(pages, self.pages(name)) for name, pages in held.items()}
+        return False
+
+    def grown(self) -> int:
+        """Bytes that have come since the last count, at least: what is let go of may be shared."""
+        return _PAGE * sum(self.pages(name) - pages for name, pages in self.then.items())
 
     def pages(self, name: str) -> int:
-        """Pages of memory of a process."""
-        return int((self.file(f"{name}/statm") or b"0 0").split(None, 2)[1])
+        """Pages of memory of a process, but for those of files."""
+        words = (self.file(f"{name}/statm") or b"0 0 0").split(None, 3)
+        return int(words[1]) - int(words[2])
 
     def share(self, name: str) -> int:
-        """Bytes of memory of a process, what it shares with others divided by their number."""
+        """Bytes of memory of a process, as `pages`; what it shares with others is divided by their number."""
         for line in self.file(f"{name}/smaps_rollup").splitlines():
-            if line.startswith(b"Pss:"):
+            if line.startswith(b"Pss_Anon:"):
                 return 1024 * int(line.split()[1])
         return 0
 

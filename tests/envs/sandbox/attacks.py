@@ -112,6 +112,13 @@ MEMORY = [
         lambda result: result.reason == "memory" and 64 <= result.stdout.count(".") <= MEMORY_AT_MOST,
     ),
     Attack(
+        "memory of many processes at once",
+        _MIB + "import time\nwait, go = os.pipe()\nfor _ in range(14):\n    if os.fork() == 0:\n"
+        "        os.close(go); os.read(wait, 1)\n        while True: take()\n"
+        "time.sleep(0.2); os.close(go); time.sleep(60)\n",
+        lambda result: result.reason == "memory" and 32 <= result.stdout.count(".") <= MEMORY_AT_MOST,
+    ),
+    Attack(
         "memory written after sharing",
         _MIB + "for _ in range(60): take()\nos.fork(); os.fork(); os.fork()\n"
         "for piece in hoard:\n    piece[::4096] = b'y' * 256; os.write(1, b',')\n"

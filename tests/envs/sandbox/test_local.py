@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,41 @@ def test_limits_below_one_mebibyte_and_many_files_are_kept(sandbox: LocalSandbox
     program = "import os\nfor n in range(99):\n    open(f'{n}', 'wb', 0).write(b'x' * 65536); os.write(1, b'.')"
     assert sandbox.run(Job(program), Limits(seconds=20, disk_mb=0.5)).stdout == "." * 8
     assert sandbox.run(Job(program), Limits(seconds=20, files=9)).stdout == "." * 9
+
+
+_BURST = """
+import mmap, os, time
+with open("/dev/shm/taken", "w+b") as file:
+    file.truncate(4096)
+    taken = mmap.mmap(file.fileno(), 4096)
+wait, go = os.pipe()
+for place in range(31):
+    if os.fork() == 0:
+        os.close(go)
+        mine = mmap.mmap(-1, 200 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        os.read(wait, 1)
+        for n in range(200):
+            mine[n << 20 : n + 1 << 20] = bytes(1 << 20)
+            taken[8 * place] = n + 1
+        time.sleep(60)
+time.sleep(0.5)
+os.close(go)
+time.sleep(60)
+"""
+
+
+def test_memory_of_many_processes_that_grow_at_once_is_bounded(sandbox: LocalSandbox) -> None:
+    place, taken = Path(f"/proc/{supervisor(sandbox)}/root/dev/shm/taken"), []
+    # A busy machine may look too late once. Counting all processes before each decision, it took 800 MiB and more.
+    for _ in range(3):
+        with ThreadPoolExecutor(1) as pool:
+            run = pool.submit(sandbox.run, Job(_BURST), Limits(seconds=20, processes=40, memory_mb=256))
+            while not place.exists():
+                time.sleep(0.01)
+            with place.open("rb") as file:
+                assert run.result().reason == "memory"
+                taken.append(sum(file.read()))
+    assert 0 < min(taken) <= 2 * 256, taken
 
 
 def test_broken_word_from_the_supervisor_is_a_lost_sandbox(sandbox: LocalSandbox) -> None:
