@@ -72,9 +72,41 @@ def test_probabilities_agree_with_listing(event: str):
             among = [v for v in values if not given or v >= int(given[1])]
             hits = sum(v >= int(value) if how == "at least" else v == int(value) for v in among)
             assert Fraction(env.oracle()) == Fraction(hits, len(among)), prompt
-            assert not given or 0 < len(among) < len(values)
+            assert not given or (0 < len(among) < len(values) and int(given[1]) < int(value))
             assert Fraction(env.oracle()) not in (0, Fraction(1, 2), 1)
     assert len(kinds) >= 6
+
+
+@pytest.mark.parametrize("size", [8, 13, 20])
+def test_dice_urns_and_packs_have_the_size_asked_for(size: int):
+    env = Probability(size=size)
+    faces, coloured, blue, gone = set(), set(), set(), set()
+    for seed in range(800):
+        done = env.reset(seed=seed)[0].split(" What is")[0]
+        if found := re.search(r"faces 1 to (\d+)", done):
+            faces.add(int(found[1]))
+        elif done.startswith("An urn"):
+            coloured |= set(map(int, re.findall(r"(\d+) (?:red|green)", done)))
+            blue |= set(map(int, re.findall(r"(\d+) blue", done)))
+        else:
+            found = re.search(r"from which (\d+) cards", done)
+            gone.add(int(found[1]) if found else 0)
+    half = size // 2
+    assert faces == coloured == set(range(half + 1, size + 1))
+    assert coloured <= blue <= {*coloured, size + 1}
+    assert gone == set(range(size))
+
+
+def test_no_single_draw_is_the_toss_of_a_coin():
+    env = Probability(size=8)
+    for seed in range(600):
+        prompt, _ = env.reset(seed=seed)
+        done, asked = prompt.split(" What is the probability that ")
+        balls = {colour: int(number) for number, colour in re.findall(r"(\d+) (red|blue|green)", done)}
+        assert not balls or "green" in balls or balls["red"] != balls["blue"]
+        if found := re.match(r"the number of dice that show (\d+) or more", asked):
+            faces = int(re.search(r"faces 1 to (\d+)", done)[1])  # type: ignore[index]
+            assert 2 * (faces + 1 - int(found[1])) != faces
 
 
 def test_equal_numbers_count_in_any_form_and_near_ones_do_not():
