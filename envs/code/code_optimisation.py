@@ -1,0 +1,227 @@
+"""palaestra/CodeOptimisation-v0: write a faster function that returns the same."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import rejected
+from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
+from ..question import Task
+from ..registration import register
+from .counted import UNCOUNTED, WORK, Measured, measured
+from .counting import Program
+from .dice import Dice
+from .fences import fenced, program_in
+from .program_question import EXAMPLE, ProgramQuestion
+from .slow_program_kinds import NUMBER, NUMBERS, TEXT
+from .slow_programs import (
+    TECHNIQUES,
+    Part,
+    SlowProgram,
+    draw_slow_program,
+    large_arguments,
+    size_of,
+    small_arguments,
+)
+
+SMALL_TESTS, PUBLIC = 5, 3
+# Slow programs of which the fast ones are not so many times as fast are drawn again.
+_WORTH = 2.5
+# What any program may take beyond the target, for its words.
+_ALLOWANCE = 20
+# For a test with small arguments: so many times what the slow program takes, and this.
+_TIMES, _MORE = 20, 20_000
+_NEVER = 1_000_000
+_SHOWN = 120
+_TAKES = {
+    NUMBERS: "a list of whole numbers",
+    TEXT: "a text of small letters",
+    NUMBER: "a whole number, 0 or more",
+}
+
+
+class Check(NamedTuple):
+    """Arguments, what is to be returned, and the operations that a program may take at most."""
+
+    arguments: list[Any]
+    value: Any
+    most: int
+
+
+class Optimisation(NamedTuple):
+    """A slow program, tests of which the last has the large arguments, and the operations for these: those of the slow
+    program, of the fast one, and the target."""
+
+    program: SlowProgram
+    tests: tuple[Check, ...]
+    slow: int
+    fast: int
+    target: int
+
+
+class CodeOptimisation(ProgramQuestion):
+    """Write a function that returns the same as a slow one, with fewer operations.
+
+    Description:
+        The function has up to three slow parts, of 48 kinds with constants, conditions and names of their own: pairs
+        that are all looked at, work repeated in a loop, searches in a list, sums begun afresh, naive recursion, trial
+        division, ... Operations are counted and not timed, so that they are the same on every machine: the answer runs
+        step by step in the sandbox, in an interpreter of the common part of Python. Each statement, each node of an
+        expression and each turn of a loop is an operation; what goes over a sequence in one step costs its length.
+
+    Parameters:
+        parts (1 to 3): slow parts of the function.
+        technique ("containers", "sweeps", "algorithms"): what makes them fast: sets, dicts and work done once; running
+            sums, windows, two pointers and sorting; or another algorithm.
+        size (16 to 32): of the large arguments; lists of about this length, and numbers and texts that make as much
+            work. The larger, the further from the fast program is one that is half as clever.
+        gap (3.0 to 1.2, harder downwards): how many times the operations of a plain fast program the target is; at
+            most the geometric mean of those of the slow and the fast one.
+
+    Observation:
+        Text: the slow function, what it takes, its operations for large arguments that are not shown, and the target.
+
+    Actions:
+        Text with the whole function, in a fenced block of Python or alone; the last block counts. Read whole, unless
+        ``answer_format`` says otherwise. Functions, generators, and eight modules may be used; classes may not.
+
+    Reward:
+        1 if the function returns the same in six tests, the last of which has the large arguments, and takes no more
+        operations than the target there; 0 otherwise. With ``graded=True`` the share of the way to the target:
+        log(slow / operations) / log(slow / target), from 0 to 1; 0 where a test fails. That is also
+        ``info["progress"]``.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The task is that of PIE (Shypula et al., arXiv 2302.07867): programs and their faster edits, measured by a
+        deterministic simulator; as a reward for reinforcement learning in Duan et al., arXiv 2312.05657.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("parts", 1, 3),
+            ChoiceAxis("technique", tuple(TECHNIQUES)),
+            IntAxis("size", 16, 32),
+            FloatAxis("gap", 1.2, 3.0, harder="down"),
+        ]
+    )
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        dice, drawn = Dice(rng), None
+        while drawn is None:
+            drawn = _draw(dice, params)
+        program = drawn.program
+        sizes = " and ".join([_size(part, params["size"]) for part in program.parts])
+        takes = " and ".join([f"{part.parameter} is {_TAKES[part.kind.takes]}" for part in program.parts])
+        return Task(
+            f"This Python function is slow:\n```python\n{program.slow}\n```\nHere {takes}.\nOperations are counted: "
+            "each statement, each part of an expression and each turn of a loop when it is evaluated, and as many more "
+            "as there are items where sum, sorted, in, a slice, a copy, + and the like go over a list or text. With "
+            f"hidden arguments, {sizes}, the function takes {drawn.slow:,} operations. Write {program.name} so that it "
+            f"takes at most {drawn.target:,} there, and returns the same for all arguments. Functions may be used, and "
+            "the modules math, collections, functools, itertools, bisect, heapq, operator and string; classes may not."
+            "\n"
+            f"Answer with the whole function in a block of Python code, such as\n{EXAMPLE}",
+            program.fast,
+            solution=fenced(program.fast),
+            content=program.slow,
+            split_key=program.essence,
+            data=drawn,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        code, data = program_in(answer), task.data
+        name = data.program.name
+        if re.search(rf"\b{name}\b", code) is None:
+            return rejected(f"The answer must be Python code that defines the function {name}.")
+        cases = [(test.arguments, test.most) for test in data.tests]
+        outcomes = measured(code, name, cases, self.limits, self.backend)
+        if outcomes is None:
+            return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
+        score, feedback = _judged(data, outcomes)
+        success = score == 1.0
+        return Verdict(score, success, terms={"speed": score if self.graded else float(success)}, feedback=feedback)
+
+    def solver_cost(self, episode: Task) -> float:
+        """How much faster the program must become, times the length of the program meant."""
+        return len(self.oracle(episode)) * episode.data.slow / episode.data.target
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """What is slow and what to do instead, part by part, and what is gained."""
+        data = task.data
+        return [
+            *[f"{part.parameter}: {part.why}. Instead: {part.instead}." for part in data.program.parts],
+            f"This takes {data.fast:,} operations instead of {data.slow:,}; {data.target:,} are allowed.",
+            self.oracle(task),
+        ]
+
+
+def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
+    program = draw_slow_program(dice, params["technique"], params["parts"])
+    small = [small_arguments(dice, program, edge if edge < 2 else -1) for edge in range(SMALL_TESTS)]
+    large = large_arguments(dice, program, params["size"])
+    slow, fast = Program(program.slow), Program(program.fast)
+    tests = []
+    for arguments in (*small, large):
+        value, steps = slow.call(program.name, arguments, _NEVER)
+        tests.append(Check(arguments, value, _TIMES * steps + _MORE))
+    _, few = fast.call(program.name, large, _NEVER)
+    if steps < _WORTH * few:
+        return None
+    tests[-1] = tests[-1]._replace(most=steps)
+    target = min(int(params["gap"] * few) + _ALLOWANCE, math.isqrt(steps * few))
+    return Optimisation(program, tuple(tests), steps, few, target)
+
+
+def _size(part: Part, size: int) -> str:
+    size = size_of(part.kind, size)
+    return f"{part.parameter} about {size:,}" if part.kind.takes == NUMBER else f"{part.parameter} of length {size:,}"
+
+
+def _judged(data: Optimisation, outcomes: Sequence[Measured]) -> tuple[float, str]:
+    """The share of the way to the target, and what there is to say."""
+    for outcome in outcomes:
+        if outcome.error == UNCOUNTED:
+            return 0.0, f"The program cannot be counted: {outcome.said}."
+    last = outcomes[-1]
+    passed = [not one.error and _same(test.value, one.value) for test, one in zip(data.tests, outcomes)]
+    if last.error == WORK and all(passed[:-1]):
+        return 0.0, f"It is no faster than the function given, which takes {data.slow:,} operations."
+    if not all(passed):
+        return 0.0, f"{sum(passed)} of {len(passed)} tests passed. {_failure(data, outcomes, passed)}"
+    if last.steps <= data.target:
+        return 1.0, f"It takes {last.steps:,} operations; the target is {data.target:,}."
+    share = math.log(data.slow / last.steps) / math.log(data.slow / data.target)
+    return share, f"It takes {last.steps:,} operations; the target is {data.target:,}."
+
+
+def _failure(data: Optimisation, outcomes: Sequence[Measured], passed: Sequence[bool]) -> str:
+    for test, outcome, good in list(zip(data.tests, outcomes, passed))[:PUBLIC]:
+        if not good:
+            call = f"{data.program.name}({', '.join(map(repr, test.arguments))})"
+            told = _brief(f"{outcome.error}: {outcome.said}")
+            got = f"failed: {told}" if outcome.error else f"returned {_brief(repr(outcome.value))}"
+            return f"{_brief(call)} {got}; expected {_brief(repr(test.value))}."
+    return "A test that is not shown failed."
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def _same(expected: Any, received: Any) -> bool:
+    try:
+        return bool(expected == received)
+    except RecursionError:
+        return False
+
+
+register("palaestra/CodeOptimisation-v0", f"{__name__}:CodeOptimisation")

@@ -1,0 +1,342 @@
+"""Methods of values, by their types. Nothing else of a value can be reached."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .formatting import format_method
+from .meter import ITEMS_VIEW, KEYS_VIEW, MAPPINGS, VALUES_VIEW, Meter, Uncounted, keys, rounds, size, walk, weight
+from .operators import moved, position
+from .sorting import sort_in_place
+from .values import Builtin, Module
+
+Method = Callable[..., Any]
+
+
+def attribute(meter: Meter, owner: Any, name: str) -> Any:
+    """``owner.name``, where that is a method, a name of a module, or the arguments of an exception.
+
+    Raises:
+        AttributeError: there is no such thing in Python.
+        Uncounted: there is, but not here.
+    """
+    if type(owner) is Module:
+        if name not in owner.names:
+            raise Uncounted(f"{owner.name}.{name} is not counted here")
+        return owner.names[name]
+    if isinstance(owner, Exception) and name == "args":
+        return owner.args
+    if type(owner) is Builtin and owner.kind is not None:
+        if (owner.kind, name) in STATIC:
+            return Builtin(name, STATIC[owner.kind, name])
+        method = METHODS.get(owner.kind, {}).get(name)
+        if method is not None:
+            return Builtin(name, _of_type(owner.kind, name, method))
+        raise missing(owner.kind, name)
+    method = METHODS.get(type(owner), {}).get(name)
+    if method is None:
+        raise missing(type(owner), name)
+    return Builtin(name, lambda meter, /, *given, **options: method(meter, owner, *given, **options))
+
+
+def _of_type(kind: type, name: str, method: Method) -> Method:
+    def run(meter: Meter, owner: Any, /, *given: Any, **options: Any) -> Any:
+        if not isinstance(owner, kind):
+            raise TypeError(f"descriptor requires a {kind.__name__!r} object but received a {type(owner).__name__!r}")
+        return METHODS[type(owner)].get(name, method)(meter, owner, *given, **options)
+
+    return run
+
+
+def missing(kind: type, name: str) -> BaseException:
+    """What is raised where a type has no such method here."""
+    if name.startswith("__") or hasattr(kind, name):
+        return Uncounted(f"{kind.__name__}.{name} is not counted here")
+    return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+
+
+def _costs(cost: Callable[..., int], method: Method) -> Method:
+    """A method of Python that costs so much."""
+
+    def run(meter: Meter, owner: Any, /, *given: Any, **options: Any) -> Any:
+        meter.charge(cost(owner, *given))
+        return method(owner, *given, **options)
+
+    return run
+
+
+def _length(owner: Any, *given: Any) -> int:
+    return len(owner) + sum(map(size, given))
+
+
+def _nothing(*_: Any) -> int:
+    return 0
+
+
+# Text.
+
+
+def _looked_through(text: str, *given: Any) -> int:
+    start = given[1] if len(given) > 1 and isinstance(given[1], int) else 0
+    return max(len(text) - start, 0) if start >= 0 else min(-start, len(text))
+
+
+def _affix(_: str, *given: Any) -> int:
+    affixes = given[0] if given and isinstance(given[0], tuple) else given[:1]
+    return sum(map(size, affixes))
+
+
+def _width(text: str, *given: Any) -> int:
+    return max(len(text), given[0] if given and isinstance(given[0], int) else 0)
+
+
+def _tabs(text: str, *given: Any) -> int:
+    each = given[0] if given and isinstance(given[0], int) else 8
+    return len(text) + text.count("\t") * max(each, 0)
+
+
+def _replaced(text: str, *given: Any) -> int:
+    if len(given) < 2 or not all(isinstance(part, str) for part in given[:2]):
+        return len(text)
+    places = text.count(given[0])
+    if len(given) > 2 and isinstance(given[2], int) and given[2] >= 0:
+        places = min(places, given[2])
+    return len(text) + places * len(given[1])
+
+
+def _translated(text: str, *given: Any) -> int:
+    table = given[0] if given and type(given[0]) in MAPPINGS else {}
+    return len(text) * max([1, *map(size, table.values())])
+
+
+def _join(meter: Meter, text: str, parts: Any, /) -> str:
+    found = list(walk(meter, parts))
+    meter.charge(sum(map(size, found)) + len(text) * max(len(found) - 1, 0))
+    return text.join(found)
+
+
+_TEXT = {
+    **{
+        name: _costs(_length, getattr(str, name))
+        for name in (
+            *("capitalize", "casefold", "lower", "upper", "swapcase", "title", "strip", "lstrip", "rstrip"),
+            *("isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower", "isnumeric"),
+            *("isspace", "istitle", "isupper", "split", "rsplit", "splitlines", "partition", "rpartition"),
+            *("removeprefix", "removesuffix"),
+        )
+    },
+    **{name: _costs(_looked_through, getattr(str, name)) for name in ("count", "find", "rfind", "index", "rindex")},
+    **{name: _costs(_affix, getattr(str, name)) for name in ("startswith", "endswith")},
+    **{name: _costs(_width, getattr(str, name)) for name in ("center", "ljust", "rjust", "zfill")},
+    "expandtabs": _costs(_tabs, str.expandtabs),
+    "replace": _costs(_replaced, str.replace),
+    "translate": _costs(_translated, str.translate),
+    "join": _join,
+    "format": format_method,
+}
+
+
+# Lists, tuples, deques.
+
+
+def _extend(meter: Meter, items: Any, more: Any, /) -> None:
+    items.extend(list(walk(meter, more)) if more is items else walk(meter, more))
+
+
+def _insert(meter: Meter, items: Any, place: int, item: Any, /) -> None:
+    meter.charge(moved(items, place) if type(items) is list and isinstance(place, int) else len(items))
+    items.insert(place, item)
+
+
+def _pop(meter: Meter, items: list[Any], place: int = -1, /) -> Any:
+    if isinstance(place, int):
+        meter.charge(moved(items, place))
+    return items.pop(place)
+
+
+def _remove(meter: Meter, items: Any, item: Any, /) -> None:
+    meter.charge(len(items) * (1 + weight(meter, item)))
+    items.remove(item)
+
+
+def _index(meter: Meter, items: Any, item: Any, /, *ends: int) -> int:
+    place = position(meter, item, items, *ends)
+    if place is None:
+        raise ValueError(f"{item!r} is not in list" if type(item) in (int, str) else "that is not in list")
+    return place
+
+
+def _count(meter: Meter, items: Any, item: Any, /) -> int:
+    meter.charge(len(items) * (1 + weight(meter, item)))
+    return items.count(item)
+
+
+def _sort(meter: Meter, items: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:
+    sort_in_place(meter, items, key, reverse)
+
+
+_ITEMS: dict[str, Method] = {"index": _index, "count": _count}
+_ROW: dict[str, Method] = {
+    **_ITEMS,
+    "append": _costs(_nothing, list.append),
+    "extend": _extend,
+    "insert": _insert,
+    "remove": _remove,
+    **{name: _costs(len, getattr(list, name)) for name in ("reverse", "copy", "clear")},
+}
+_LIST = {**_ROW, "pop": _pop, "sort": _sort}
+_DEQUE = {
+    **_ROW,
+    **{name: _costs(_nothing, getattr(collections.deque, name)) for name in ("append", "appendleft", "pop", "popleft")},
+    **{name: _costs(len, getattr(collections.deque, name)) for name in ("reverse", "copy", "clear")},
+    "extendleft": lambda meter, items, more, /: items.extendleft(list(walk(meter, more))),
+    "rotate": _costs(
+        lambda items, *n: min(abs(n[0]) if n and isinstance(n[0], int) else 1, len(items)), collections.deque.rotate
+    ),
+}
+
+
+# Sets and dicts.
+
+
+def _keyed(method: Method) -> Method:
+    """A method whose first argument is hashed."""
+
+    def run(meter: Meter, owner: Any, /, *given: Any) -> Any:
+        meter.charge(weight(meter, given[0]) if given else 0)
+        return method(owner, *given)
+
+    return run
+
+
+def _with_others(name: str) -> Method:
+    """A method of sets that goes over itself, where it makes a new one, and over others."""
+    makes_one = name in ("union", "difference", "symmetric_difference", "issubset", "isdisjoint")
+
+    def run(meter: Meter, owner: Any, /, *others: Any) -> Any:
+        meter.charge(len(owner) if makes_one else 0)
+        taken = [list(keys(meter, other)) if type(other) not in (set, frozenset) else other for other in others]
+        meter.charge(sum(len(other) for other in taken if type(other) is not list))
+        return getattr(type(owner), name)(owner, *taken)
+
+    return run
+
+
+_SET_OF_ANY = {
+    name: _with_others(name)
+    for name in ("union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint")
+}
+_SET = {
+    **_SET_OF_ANY,
+    **{
+        name: _with_others(name)
+        for name in ("update", "intersection_update", "difference_update", "symmetric_difference_update")
+    },
+    **{name: _keyed(getattr(set, name)) for name in ("add", "discard", "remove")},
+    "pop": _costs(_nothing, set.pop),
+    **{name: _costs(len, getattr(set, name)) for name in ("copy", "clear")},
+}
+_FROZENSET = {**_SET_OF_ANY, "copy": _costs(_nothing, frozenset.copy)}
+
+
+def pairs(meter: Meter, source: Any) -> Iterable[tuple[Any, Any]]:
+    """Keys and values of a dict, or of pairs."""
+    if type(source) in MAPPINGS:
+        meter.charge(len(source))
+        return list(source.items())
+    found = []
+    for pair in walk(meter, source):
+        key, value = walk(meter, pair)
+        meter.charge(weight(meter, key))
+        found.append((key, value))
+    return found
+
+
+def _update(meter: Meter, owner: Any, source: Any = (), /, **options: Any) -> None:
+    for key, value in pairs(meter, source):
+        owner[key] = value
+    owner.update(options)
+
+
+def counted(meter: Meter, owner: Any, source: Any, sign: int, options: dict[str, int]) -> None:
+    """Add counts to a Counter."""
+    given = pairs(meter, source) if type(source) in MAPPINGS else [(key, 1) for key in keys(meter, source)]
+    for key, count in (*given, *options.items()):
+        owner[key] = owner[key] + sign * count
+
+
+def _copy(meter: Meter, owner: Any, /) -> Any:
+    meter.charge(len(owner))
+    return owner.copy()
+
+
+def _most_common(meter: Meter, owner: Any, count: int | None = None, /) -> list[tuple[Any, int]]:
+    meter.charge(len(owner) * (1 + rounds(len(owner) if count is None else max(min(count, len(owner)), 1))))
+    return owner.most_common(count)
+
+
+def _elements(meter: Meter, owner: Any, /) -> Iterable[Any]:
+    for key in owner.elements():
+        meter.charge(1)
+        yield key
+
+
+_DICT = {
+    **{name: _keyed(getattr(dict, name)) for name in ("get", "pop", "setdefault")},
+    **{name: _costs(_nothing, getattr(dict, name)) for name in ("keys", "values", "items", "popitem")},
+    "copy": _copy,
+    "clear": _costs(len, dict.clear),
+    "update": _update,
+}
+_COUNTER = {
+    **_DICT,
+    "update": lambda meter, owner, source=(), /, **options: counted(meter, owner, source, 1, options),
+    "subtract": lambda meter, owner, source=(), /, **options: counted(meter, owner, source, -1, options),
+    "most_common": _most_common,
+    "elements": _elements,
+    "total": _costs(len, collections.Counter.total),
+}
+
+
+# Numbers.
+
+_WHOLE = {
+    "bit_length": _costs(_nothing, int.bit_length),
+    "bit_count": _costs(lambda number: number.bit_length() // 64, int.bit_count),
+    "conjugate": _costs(_nothing, int.conjugate),
+}
+METHODS: dict[type, dict[str, Method]] = {
+    str: _TEXT,
+    list: _LIST,
+    tuple: _ITEMS,
+    range: {"index": _costs(_nothing, range.index), "count": _costs(_nothing, range.count)},
+    collections.deque: _DEQUE,
+    set: _SET,
+    frozenset: _FROZENSET,
+    dict: _DICT,
+    collections.defaultdict: _DICT,
+    collections.Counter: _COUNTER,
+    int: _WHOLE,
+    bool: _WHOLE,
+    float: {"is_integer": _costs(_nothing, float.is_integer)},
+    KEYS_VIEW: {},
+    VALUES_VIEW: {},
+    ITEMS_VIEW: {},
+}
+
+
+def _from_keys(meter: Meter, source: Any, value: Any = None, /) -> dict[Any, Any]:
+    return dict.fromkeys(keys(meter, source), value)
+
+
+def _make_translation(meter: Meter, /, *given: Any) -> Any:
+    meter.charge(sum(map(size, given)))
+    return str.maketrans(*given)
+
+
+STATIC: dict[tuple[type, str], Method] = {
+    (dict, "fromkeys"): _from_keys,
+    (str, "maketrans"): _make_translation,
+}

@@ -1,0 +1,328 @@
+"""Statements as closures: ``run(frame)`` gives None, BREAK, CONTINUE, or in a tuple of one what the function returns.
+
+A statement costs a step and what its expressions cost.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .meter import OutOfWork, Uncounted, iterator
+from .modules import IGNORED, MODULES
+from .operators import IN_PLACE, item_of, set_item
+from .scopes import Scope, load, store
+from .targets import assignment, deletion
+from .translating import Run, charging, expression, nothing
+from .values import Builtin, Frame, call
+
+BREAK, CONTINUE = object(), object()
+Statement = tuple[Run, int]
+STATEMENTS: dict[type[ast.AST], Callable[..., Statement]] = {}
+_INSTEAD: dict[type[ast.AST], str] = {
+    ast.ClassDef: "class is not counted here: use functions, tuples and dicts",
+    ast.With: "with is not counted here: use the arguments",
+    ast.Match: "match is not counted here: use if",
+    ast.AsyncFunctionDef: "async is not counted here: use def",
+}
+
+
+def statement(node: ast.stmt, scope: Scope) -> Statement:
+    """The closure, and the steps that are to be charged before it runs."""
+    translate = STATEMENTS.get(type(node))
+    if translate is None:
+        raise Uncounted(_INSTEAD.get(type(node), f"{type(node).__name__} is not counted here"))
+    return translate(node, scope)
+
+
+def block(nodes: Sequence[ast.stmt], scope: Scope) -> Run:
+    """Statements one after another; constants alone, such as docstrings, are left out."""
+    meter = scope.meter
+    told = [node for node in nodes if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    steps = [statement(node, scope) for node in told]
+    if len(steps) == 1:
+        ((only, price),) = steps
+
+        def run_one(frame: Frame) -> Any:
+            meter.left -= price
+            if meter.left < 0:
+                raise OutOfWork
+            return only(frame)
+
+        return run_one
+
+    def run(frame: Frame) -> Any:
+        for one, cost in steps:
+            meter.left -= cost
+            if meter.left < 0:
+                raise OutOfWork
+            signal = one(frame)
+            if signal is not None:
+                return signal
+        return None
+
+    return run
+
+
+def _evaluated(node: ast.Expr, scope: Scope) -> Statement:
+    value, cost = expression(node.value, scope)
+
+    def run(frame: Frame) -> None:
+        value(frame)
+
+    return run, 1 + cost
+
+
+def _assign(node: ast.Assign, scope: Scope) -> Statement:
+    value, cost = expression(node.value, scope)
+    keeps = [assignment(target, scope) for target in node.targets]
+    (keep, *more) = keeps
+    if not more:
+        return lambda frame: keep(frame, value(frame)), 1 + cost
+
+    def run(frame: Frame) -> None:
+        found = value(frame)
+        for each in keeps:
+            each(frame, found)
+
+    return run, 1 + cost
+
+
+def _annotated(node: ast.AnnAssign, scope: Scope) -> Statement:
+    if node.value is None:
+        return nothing, 0
+    value, cost = expression(node.value, scope)
+    keep = assignment(node.target, scope)
+    return lambda frame: keep(frame, value(frame)), 1 + cost
+
+
+def _augmented(node: ast.AugAssign, scope: Scope) -> Statement:
+    meter, apply = scope.meter, IN_PLACE[type(node.op)]
+    value, cost = expression(node.value, scope)
+    if isinstance(node.target, ast.Name):
+        get, keep = load(scope, node.target.id), store(scope, node.target.id)
+        return lambda frame: keep(frame, apply(meter, get(frame), value(frame))), 2 + cost
+    if not isinstance(node.target, ast.Subscript):
+        raise Uncounted("attributes of values are not counted here: use a dict or a list")
+    (box, other), (key, third) = expression(node.target.value, scope), expression(node.target.slice, scope)
+
+    def run(frame: Frame) -> None:
+        owner, place = box(frame), key(frame)
+        set_item(meter, owner, place, apply(meter, item_of(meter, owner, place), value(frame)))
+
+    return run, 2 + cost + other + third
+
+
+def _delete(node: ast.Delete, scope: Scope) -> Statement:
+    parts = [deletion(target, scope) for target in node.targets]
+
+    def run(frame: Frame) -> None:
+        for part in parts:
+            part(frame)
+
+    return run, 1
+
+
+def _if(node: ast.If, scope: Scope) -> Statement:
+    test, cost = expression(node.test, scope)
+    body, other = block(node.body, scope), block(node.orelse, scope) if node.orelse else nothing
+    return lambda frame: body(frame) if test(frame) else other(frame), 1 + cost
+
+
+def _for(node: ast.For, scope: Scope) -> Statement:
+    meter = scope.meter
+    source, cost = expression(node.iter, scope)
+    keep, body = assignment(node.target, scope), block(node.body, scope)
+    other = block(node.orelse, scope) if node.orelse else nothing
+
+    def run(frame: Frame) -> Any:
+        for item in iterator(source(frame)):
+            meter.left -= 1
+            if meter.left < 0:
+                raise OutOfWork
+            keep(frame, item)
+            signal = body(frame)
+            if signal is not None and signal is not CONTINUE:
+                return None if signal is BREAK else signal
+        return other(frame)
+
+    return run, 1 + cost
+
+
+def _while(node: ast.While, scope: Scope) -> Statement:
+    test, body = charging(node.test, scope), block(node.body, scope)
+    other = block(node.orelse, scope) if node.orelse else nothing
+
+    def run(frame: Frame) -> Any:
+        while test(frame):
+            signal = body(frame)
+            if signal is not None and signal is not CONTINUE:
+                return None if signal is BREAK else signal
+        return other(frame)
+
+    return run, 1
+
+
+def _return(node: ast.Return, scope: Scope) -> Statement:
+    if node.value is None:
+        return lambda frame: (None,), 1
+    value, cost = expression(node.value, scope)
+    return lambda frame: (value(frame),), 1 + cost
+
+
+def _assert(node: ast.Assert, scope: Scope) -> Statement:
+    test, cost = expression(node.test, scope)
+    message = charging(node.msg, scope) if node.msg is not None else None
+
+    def run(frame: Frame) -> None:
+        if not test(frame):
+            raise AssertionError(*(() if message is None else (message(frame),)))
+
+    return run, 1 + cost
+
+
+def _raise(node: ast.Raise, scope: Scope) -> Statement:
+    meter = scope.meter
+    if node.exc is None:
+
+        def again(frame: Frame) -> None:
+            if not meter.handled:
+                raise RuntimeError("No active exception to reraise")
+            raise meter.handled[-1]
+
+        return again, 1
+    value, cost = expression(node.exc, scope)
+
+    def run(frame: Frame) -> None:
+        error = value(frame)
+        if type(error) is Builtin and error.kind is not None:
+            error = call(meter, error, [])
+        if not isinstance(error, Exception):
+            raise TypeError("exceptions must derive from BaseException")
+        raise error
+
+    return run, 1 + cost
+
+
+def _import(node: ast.Import, scope: Scope) -> Statement:
+    keeps = []
+    for alias in node.names:
+        if alias.name not in IGNORED:
+            keeps.append((store(scope, (alias.asname or alias.name)), _module(alias.name)))
+
+    def run(frame: Frame) -> None:
+        for keep, module in keeps:
+            keep(frame, module)
+
+    return run, 1
+
+
+def _import_from(node: ast.ImportFrom, scope: Scope) -> Statement:
+    keeps = []
+    for alias in node.names if node.module not in IGNORED else ():
+        names = _module(node.module or ".").names
+        if alias.name not in names:
+            raise Uncounted(f"{node.module}.{alias.name} is not counted here")
+        keeps.append((store(scope, alias.asname or alias.name), names[alias.name]))
+
+    def run(frame: Frame) -> None:
+        for keep, value in keeps:
+            keep(frame, value)
+
+    return run, 1
+
+
+def _module(name: str) -> Any:
+    if name not in MODULES:
+        raise Uncounted(f"the module {name} is not counted here: use {', '.join(MODULES)}")
+    return MODULES[name]
+
+
+def _try(node: ast.Try, scope: Scope) -> Statement:
+    body, other = block(node.body, scope), block(node.orelse, scope) if node.orelse else nothing
+    handlers = [_handler(handler, scope) for handler in node.handlers]
+
+    def guarded(frame: Frame) -> Any:
+        try:
+            signal = body(frame)
+        except Exception as error:
+            for handles in handlers:
+                found = handles(frame, error)
+                if found is not None:
+                    return found[0]
+            raise
+        return other(frame) if signal is None else signal
+
+    if not node.finalbody:
+        return guarded, 1
+    final = block(node.finalbody, scope)
+
+    def run(frame: Frame) -> Any:
+        try:
+            signal = guarded(frame)
+        except Exception:
+            last = final(frame)
+            if last is not None:
+                return last
+            raise
+        last = final(frame)
+        return signal if last is None else last
+
+    return run, 1
+
+
+def _handler(node: ast.ExceptHandler, scope: Scope) -> Callable[[Frame, Exception], Any]:
+    """Gives None where it does not handle the exception, or else what its body gives in a tuple of one."""
+    matches, body = handled_kinds(node, scope), block(node.body, scope)
+    name, meter = node.name, scope.meter
+    keep = store(scope, name) if name else None
+    forget = deletion(ast.Name(name), scope) if name else None
+
+    def run(frame: Frame, error: Exception) -> Any:
+        if not matches(frame, error):
+            return None
+        if keep is not None:
+            keep(frame, error)
+        meter.handled.append(error)
+        try:
+            return (body(frame),)
+        finally:
+            meter.handled.pop()
+            if forget is not None:
+                with contextlib.suppress(NameError):
+                    forget(frame)
+
+    return run
+
+
+def handled_kinds(node: ast.ExceptHandler, scope: Scope) -> Callable[[Frame, Exception], bool]:
+    """Whether the handler is one for an exception."""
+    if node.type is None:
+        return lambda frame, error: True
+    kinds = charging(node.type, scope)
+
+    def run(frame: Frame, error: Exception) -> bool:
+        wanted = kinds(frame)
+        for kind in wanted if type(wanted) is tuple else (wanted,):
+            if type(kind) is not Builtin or kind.kind is None or not issubclass(kind.kind, Exception):
+                raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+            if isinstance(error, kind.kind):
+                return True
+        return False
+
+    return run
+
+
+STATEMENTS.update(
+    {
+        **{ast.Expr: _evaluated, ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented},
+        **{ast.Delete: _delete, ast.If: _if, ast.For: _for, ast.While: _while, ast.Return: _return, ast.Try: _try},
+        **{ast.Assert: _assert, ast.Raise: _raise, ast.Import: _import, ast.ImportFrom: _import_from},
+        **{ast.Global: lambda node, scope: (nothing, 0), ast.Nonlocal: lambda node, scope: (nothing, 0)},
+        **{ast.Pass: lambda node, scope: (nothing, 1)},
+        **{ast.Break: lambda node, scope: (lambda frame: BREAK, 1)},
+        **{ast.Continue: lambda node, scope: (lambda frame: CONTINUE, 1)},
+    }
+)

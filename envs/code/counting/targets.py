@@ -1,0 +1,96 @@
+"""What values are assigned to: names, items, and several of these at once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from .meter import SIZED, Uncounted, iterator, walk
+from .operators import delete_item, set_item
+from .scopes import Scope, delete, store
+from .translating import charging
+from .values import Frame
+
+Store = Callable[[Frame, Any], None]
+
+
+def assignment(node: ast.expr, scope: Scope) -> Store:
+    """``run(frame, value)``; a name is free, all else costs a step for each of its nodes."""
+    if isinstance(node, ast.Name):
+        return store(scope, node.id)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return _unpacking(node, scope)
+    if isinstance(node, ast.Subscript):
+        meter = scope.meter
+        box, key = charging(node.value, scope), charging(node.slice, scope)
+
+        def put(frame: Frame, value: Any) -> None:
+            owner = box(frame)
+            meter.charge(1)
+            set_item(meter, owner, key(frame), value)
+
+        return put
+    raise Uncounted("attributes of values are not counted here: use a dict or a list")
+
+
+def _unpacking(node: ast.Tuple | ast.List, scope: Scope) -> Store:
+    meter, count = scope.meter, len(node.elts)
+    stars = [place for place, part in enumerate(node.elts) if isinstance(part, ast.Starred)]
+    stores = [assignment(part.value if isinstance(part, ast.Starred) else part, scope) for part in node.elts]
+
+    def values_of(value: Any) -> list[Any]:
+        if type(value) in SIZED and not stars:
+            meter.charge(count)
+            if len(value) != count:
+                raise ValueError(f"{count} values to unpack were expected, not {len(value)}")
+            return list(value)
+        if stars:
+            return list(walk(meter, value))
+        # No more than tells that there are too many.
+        found, source = [], iterator(value)
+        for item in source:
+            meter.charge(1)
+            found.append(item)
+            if len(found) > count:
+                break
+        if len(found) != count:
+            raise ValueError(f"{count} values to unpack were expected")
+        return found
+
+    def put(frame: Frame, value: Any) -> None:
+        values = values_of(value)
+        if stars:
+            first, rest = stars[0], count - 1
+            if len(values) < rest:
+                raise ValueError(f"at least {rest} values to unpack were expected, not {len(values)}")
+            last = len(values) - (rest - first)
+            values[first:last] = [values[first:last]]
+        for keep, part in zip(stores, values):
+            keep(frame, part)
+
+    return put
+
+
+def deletion(node: ast.expr, scope: Scope) -> Callable[[Frame], None]:
+    if isinstance(node, ast.Name):
+        return delete(scope, node.id)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        parts = [deletion(part, scope) for part in node.elts]
+
+        def all_of_them(frame: Frame) -> None:
+            for part in parts:
+                part(frame)
+
+        return all_of_them
+    if isinstance(node, ast.Subscript):
+        meter = scope.meter
+        box, key = charging(node.value, scope), charging(node.slice, scope)
+
+        def item(frame: Frame) -> None:
+            owner = box(frame)
+            meter.charge(1)
+            delete_item(meter, owner, key(frame))
+
+        return item
+    raise Uncounted("attributes of values are not counted here: use a dict or a list")

@@ -1,0 +1,166 @@
+"""Slow programs drawn from the table of kinds, each with its fast counterpart and arguments for both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .dice import Dice
+from .slow_program_kinds import NUMBER, NUMBERS, TEXT, Kind
+from .slow_programs_with_algorithms import ALGORITHM_KINDS
+from .slow_programs_with_lists import CONTAINER_KINDS
+from .slow_programs_with_sweeps import SWEEP_KINDS
+
+# By what makes them fast, the easiest first.
+TECHNIQUES: dict[str, tuple[Kind, ...]] = {
+    "containers": CONTAINER_KINDS,
+    "sweeps": SWEEP_KINDS,
+    "algorithms": ALGORITHM_KINDS,
+}
+_NAMES = ("process", "compute", "solve", "measure", "evaluate", "analyse", "score", "tally", "inspect", "summarise")
+_PARAMETERS = {
+    NUMBERS: ("numbers", "values", "items"),
+    TEXT: ("text", "phrase", "word"),
+    NUMBER: ("n", "m", "k"),
+}
+_ALONE, _SEVERAL = ("result", "found", "answer"), ("first", "second", "third")
+_LETTERS = "abcdefghijklmnopqrst"
+_EXPRESSION = r"(\w+(?:\[\w+\])?)"
+_CONDITION = re.compile(rf"\?\({_EXPRESSION}\)")
+_VALUE = re.compile(rf"(?P<alone>(?<= = )|(?<= \+= )|(?<=append\())?!\({_EXPRESSION}\)(?P<end>\)?$)?", re.MULTILINE)
+_SHORTEST, _LONGEST = 2, 6
+
+
+class Part(NamedTuple):
+    """One of the things that a function works out: its kind, its parameter, and its statements; ``essence`` is what is
+    the same whatever names are chosen."""
+
+    kind: Kind
+    parameter: str
+    essence: str
+    slow: str
+    fast: str
+    why: str
+    instead: str
+
+
+class SlowProgram(NamedTuple):
+    """A function that is slow, and one that returns the same and is fast."""
+
+    name: str
+    parts: tuple[Part, ...]
+    slow: str
+    fast: str
+
+    @property
+    def essence(self) -> str:
+        """What is the same whatever names are chosen."""
+        return "\n".join(part.essence for part in self.parts)
+
+
+def draw_slow_program(dice: Dice, technique: str, parts: int) -> SlowProgram:
+    """A program of ``parts`` slow parts, each of another kind."""
+    kinds: list[Kind] = []
+    while len(kinds) < parts:
+        kind = dice.one(TECHNIQUES[technique])
+        if kind not in kinds:
+            kinds.append(kind)
+    results = [dice.one(_ALONE)] if parts == 1 else _SEVERAL[:parts]
+    taken: list[Part] = []
+    for kind, result in zip(kinds, results):
+        free = [name for name in _PARAMETERS[kind.takes] if all(name != part.parameter for part in taken)]
+        taken.append(_part(dice, kind, dice.one(free), result))
+    name = dice.one(_NAMES)
+    bodies_of_both = [part.slow for part in taken], [part.fast for part in taken]
+    written = [_function(name, taken, bodies, results) for bodies in bodies_of_both]
+    return SlowProgram(name, tuple(taken), *written)
+
+
+def _function(name: str, parts: Sequence[Part], bodies: Sequence[str], results: Sequence[str]) -> str:
+    lines = "\n".join(bodies).split("\n")
+    imports = list(dict.fromkeys(line for line in lines if line.startswith("from ")))
+    body = "".join([f"    {line}\n" for line in lines if not line.startswith("from ")])
+    head = "\n".join(imports) + "\n\n\n" if imports else ""
+    return f"{head}def {name}({', '.join(part.parameter for part in parts)}):\n{body}    return {', '.join(results)}"
+
+
+def _part(dice: Dice, kind: Kind, parameter: str, result: str) -> Part:
+    constants = {mark: str(dice.one(getattr(kind, mark))) for mark in "cd"}
+    letters = _LETTERS[: kind.letters]
+    first = dice.one(letters)
+    constants.update(l=first, m=dice.one(letters.replace(first, "")))
+    condition = _text_test(dice, letters, kind.often) if kind.takes == TEXT else _number_test(dice, kind.often)
+    value = _value(dice)
+
+    def filled(text: str, **names: str) -> str:
+        text = re.sub(r"\$(\w)", lambda mark: {**constants, **names}[mark[1]], text)
+        text = _CONDITION.sub(lambda place: condition.replace("@", place[1]), text)
+        return _VALUE.sub(lambda place: _placed(place, value), text)
+
+    texts = kind.slow, kind.fast, kind.why, kind.instead
+    essence = filled(kind.slow, x="_", y="__")
+    return Part(kind, parameter, essence, *[filled(text, x=parameter, y=result) for text in texts])
+
+
+def _placed(place: re.Match[str], value: str) -> str:
+    written = value.replace("@", place[2])
+    alone = place["alone"] is not None and place["end"] is not None
+    return (written if alone or written.startswith("abs") else f"({written})") + (place["end"] or "")
+
+
+def _number_test(dice: Dice, often: bool) -> str:
+    by = dice.between(5, 9) if often else dice.between(2, 6)
+    kind = 0 if often else dice.below(4)
+    if kind < 2:
+        return f"@ % {by} {'!=' if kind == 0 else '=='} {dice.below(by)}"
+    return f"@ {'<' if kind == 2 else '>'} {dice.between(0, 9)}"
+
+
+def _text_test(dice: Dice, letters: str, often: bool) -> str:
+    some = "".join(sorted({dice.one(letters) for _ in range(2 if often else 4)}))
+    return f'@ not in "{some}"' if often else f'@ in "{some}"'
+
+
+def _value(dice: Dice) -> str:
+    k, form = dice.between(2, 9), dice.below(6)
+    return (f"@ * {k}", f"@ + {k}", f"@ % {k + 4}", "@ * @", f"abs(@ - {k})", f"{k} - @")[form]
+
+
+# Arguments.
+
+
+def large_arguments(dice: Dice, program: SlowProgram, size: int) -> list[Any]:
+    """Arguments on which slow and fast differ much."""
+    return [_large(dice, part.kind, size_of(part.kind, size)) for part in program.parts]
+
+
+def size_of(kind: Kind, size: int) -> int:
+    """The length of a large argument, or about its value."""
+    return kind.base + int(kind.scale * size)
+
+
+def _large(dice: Dice, kind: Kind, size: int) -> Any:
+    if kind.takes == NUMBER:
+        return dice.between(size, size + size // 16)
+    if kind.takes == TEXT:
+        return "".join([_LETTERS[dice.below(kind.letters)] for _ in range(size)])
+    return [dice.between(*kind.values) for _ in range(size)]
+
+
+def small_arguments(dice: Dice, program: SlowProgram, edge: int = -1) -> list[Any]:
+    """Arguments on which every program is done soon; with ``edge`` 0 or 1, ones from the edge of what is allowed."""
+    return [_small(dice, part.kind, edge) for part in program.parts]
+
+
+def _small(dice: Dice, kind: Kind, edge: int) -> Any:
+    if kind.takes == NUMBER:
+        return edge if edge >= 0 else dice.below(max(8, kind.base // 3))
+    length = edge if edge >= 0 else dice.between(_SHORTEST, _LONGEST)
+    if kind.takes == TEXT:
+        return "".join([_LETTERS[dice.below(kind.letters)] for _ in range(length)])
+    low, high = kind.values if dice.chance(0.5) else (-5, 9)
+    numbers = [dice.between(low, high) for _ in range(length)]
+    if length > 1 and dice.chance(0.5):
+        numbers[dice.below(length)] = numbers[dice.below(length)]
+    return numbers
