@@ -9,7 +9,7 @@ import re
 import string
 from typing import Any
 
-from .meter import CONTAINERS, Meter, Uncounted, weight
+from .meter import Meter, Uncounted, weight
 
 _NUMBERS = re.compile(r"\d+")
 _FIELD = re.compile(r"|\d+|[^\W\d]\w*")
@@ -25,7 +25,7 @@ def repr_of(meter: Meter, value: Any) -> str:
 
 def _light(meter: Meter, value: Any) -> bool:
     """Charge for a value that holds others before it is written; always true."""
-    if type(value) in CONTAINERS:
+    if type(value) is not str:
         meter.charge(weight(meter, value))
     return True
 

@@ -69,10 +69,10 @@ def _sum(meter: Meter, values: Any, /, start: Any = 0) -> Any:
     if isinstance(start, str):
         raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
     items = walk(meter, values)
-    if isinstance(start, (int, float)):
+    if isinstance(start, (int, float)) and type(values) in SIZED:
         total = sum(items, start)
         if isinstance(total, int) and words(total):
-            meter.charge(size(values) * words(total))
+            meter.charge(len(values) * words(total))
         return total
     for item in items:
         start = add(meter, start, item)

@@ -46,8 +46,10 @@ _VIEWS = tuple(type(view) for view in ({}.keys(), {}.values(), {}.items()))
 KEYS_VIEW, VALUES_VIEW, ITEMS_VIEW = _VIEWS
 MAPPINGS = frozenset({dict, collections.Counter, collections.defaultdict})
 CONTAINERS = frozenset({list, tuple, set, frozenset, collections.deque, *MAPPINGS})
+# What holds other values.
+HOLDERS = frozenset({*CONTAINERS, *_VIEWS})
 # What has a length and can be gone over again and again.
-SIZED = frozenset({str, range, *CONTAINERS, *_VIEWS})
+SIZED = frozenset({str, range, *HOLDERS})
 
 
 def words(number: int) -> int:
@@ -67,13 +69,15 @@ def weight(meter: Meter, value: Any) -> int:
         return 0 if -SMALL < value < SMALL else words(value)
     if kind is str:
         return len(value) >> _COMPARED_AT_ONCE
-    if kind not in CONTAINERS:
+    if isinstance(value, Exception):
+        value, kind = value.args, tuple
+    if kind not in HOLDERS:
         return 0
     total, waiting = 0, [value]
     while waiting:
         item = waiting.pop()
         kind = type(item)
-        if kind in CONTAINERS:
+        if kind in HOLDERS:
             total += len(item)
             if total > meter.left:
                 meter.charge(total)
@@ -84,6 +88,8 @@ def weight(meter: Meter, value: Any) -> int:
             total += len(item) >> _COMPARED_AT_ONCE
         elif kind is int:
             total += words(item)
+        elif isinstance(item, Exception):
+            waiting.append(item.args)
     return total
 
 

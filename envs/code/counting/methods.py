@@ -61,7 +61,7 @@ def _costs(cost: Callable[..., int], method: Method) -> Method:
     """A method of Python that costs so much."""
 
     def run(meter: Meter, owner: Any, /, *given: Any, **options: Any) -> Any:
-        meter.charge(cost(owner, *given))
+        meter.charge(cost(owner, *given, *options.values()))
         return method(owner, *given, **options)
 
     return run

@@ -38,9 +38,9 @@ def _of_type(kind: type, run: Callable[..., Any]) -> dict[str, Builtin]:
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    def run(meter: Meter, /, *given: Any) -> Any:
+    def run(meter: Meter, /, *given: Any, **options: Any) -> Any:
         meter.charge(sum([words(one) for one in given if isinstance(one, int)]))
-        return function(*given)
+        return function(*given, **options)
 
     return run
 
@@ -247,7 +247,13 @@ def _product(meter: Meter, /, *sources: Any, repeat: int = 1) -> Iterator[Any]:
 
 
 def _endless(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    return lambda meter, /, *given, **options: _each(meter, make(*given, **options))
+    return lambda meter, /, *given, **options: _singly(meter, make(*given, **options))
+
+
+def _singly(meter: Meter, values: Iterator[Any]) -> Iterator[Any]:
+    for value in values:
+        meter.charge(1)
+        yield value
 
 
 def _chain(meter: Meter, /, *sources: Any) -> Iterator[Any]:
@@ -299,7 +305,7 @@ _ITERTOOLS = {
     **_names(combinations_with_replacement=_rows(itertools.combinations_with_replacement)),
     **_names(takewhile=_while(itertools.takewhile), dropwhile=_while(itertools.dropwhile)),
     **_names(count=_endless(itertools.count), repeat=_endless(itertools.repeat)),
-    **_names(cycle=lambda meter, values, /: _each(meter, itertools.cycle(list(walk(meter, values))))),
+    **_names(cycle=lambda meter, values, /: _singly(meter, itertools.cycle(list(walk(meter, values))))),
     "chain": Builtin("chain", _chain, itertools.chain),
 }
 

@@ -11,10 +11,10 @@ from typing import Any
 from .formatting import percent
 from .meter import (
     CONTAINERS,
+    HOLDERS,
     ITEMS_VIEW,
     KEYS_VIEW,
     MAPPINGS,
-    SIZED,
     SMALL,
     Meter,
     Uncounted,
@@ -189,14 +189,12 @@ IN_PLACE: dict[type[ast.operator], Binary] = {
 
 def equal(meter: Meter, left: Any, right: Any) -> bool:
     kind = type(left)
-    if kind is str or kind in CONTAINERS:
+    if kind is str or kind in HOLDERS:
         other = type(right)
-        if (other is str or other in CONTAINERS) and left is not right and len(left) == len(right):
+        if (other is str or other in HOLDERS) and left is not right and len(left) == len(right):
             meter.charge(min(weight(meter, left), weight(meter, right)))
     elif kind is int and not -SMALL < left < SMALL and type(right) is int:
         meter.charge(min(words(left), words(right)))
-    elif kind in SIZED and type(right) in SIZED and kind is not range:
-        meter.charge(min(len(left), len(right)))
     return left == right
 
 

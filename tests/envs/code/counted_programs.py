@@ -499,6 +499,11 @@ raise 5
 raise RuntimeError("x") from ValueError("y")
 ---
 try:
+    raise ValueError([1, "a"], 2)
+except ValueError as e:
+    return str(e), f"{e}", repr(e), isinstance(e, ValueError), str({1: 2}.items())
+---
+try:
     pass
 except 5:
     pass
@@ -536,7 +541,7 @@ return (
 import math
 return (
     math.pi > 3, math.log(1), math.gcd(0, 5), math.hypot(3, 4), math.prod(x for x in [2, 5]),
-    math.perm(3), math.comb(3, 7)
+    math.perm(3), math.comb(3, 7), math.isclose(1, 1.5, abs_tol=1)
 )
 ---
 import math

@@ -134,6 +134,8 @@ def test_large_numbers_cost_their_words():
     assert steps_of("x < y", word, word + 1) == 2 + 100
     assert steps_of("x >> y", word, 6390) == 2 + 100
     assert steps_of("x + y", 1 << 61, 1) == 2
+    assert steps_of("sum(x)", [word] * 10) == 2 + 10 + 10 * 100
+    assert steps_of("max(x)", [word] * 10) == 2 + 10 + 10 * 100
     assert steps_of("pow(3, x, y)", 1 << 100, 7) == 4 + 101
     assert steps_of("math.gcd(x, y)", 1 << 10, 3) == 4 + 2
 
@@ -169,6 +171,8 @@ HIDDEN = {
     "ljust": "'a'.ljust(10**9)",
     "zfill": "'a'.zfill(10**9)",
     "tabs": "'\\t'.expandtabs(10**9)",
+    "tabs by keyword": "'\\t'.expandtabs(tabsize=10**9)",
+    "sum of large numbers": "sum(v for v in [10**4000] * 900)",
     "replace": "('a' * 3000).replace('a', 'b' * 3000)",
     "translate": "('a' * 3000).translate({97: 'b' * 3000})",
     "join": "('a' * 3000).join('b' * 3000)",
@@ -221,6 +225,8 @@ TREE = "def f():\n    x = y = ()\n    for _ in range(60):\n        x, y = (x, x)
     [
         *(
             "x == y",
+            "str({1: x}.values())",
+            "repr({1: x}.items())",
             "{}.get(x)",
             "{x}",
             "x in [y]",
@@ -245,6 +251,13 @@ TREE = "def f():\n    x = y = ()\n    for _ in range(60):\n        x, y = (x, x)
 def test_values_that_share_their_parts_are_weighed_in_full(use: str):
     with pytest.raises(OutOfWork):
         Program(TREE.format(use)).call("f", [], MUCH)
+
+
+def test_an_exception_weighs_what_it_holds_when_it_is_written():
+    held = "def f():\n    v = []\n    e = ValueError(v)\n    x = ()\n    for _ in range(60):\n        x = (x, x)\n"
+    for use in ("str(e)", "f'{e!r}'", "str([e])", "'%s' % e"):
+        with pytest.raises(OutOfWork):
+            Program(held + f"    v.append(x)\n    return {use}").call("f", [], MUCH)
 
 
 @pytest.mark.parametrize(
