@@ -98,6 +98,10 @@ FORMULAS = [
         "-ln(x)",
         "ln(x + 1)",
         "ln(2*x + 2) - ln(2)",
+        "ln(x/3) + ln(3)",
+        "ln(2*x/3)",
+        "ln(x - 1)",
+        "ln(1 - x)",
         "ln(x^2 + x) - ln(x)",
     ),
     *("x*ln(x)", "ln(x)/x^(-1)", "sin(3*x)", "3*sin(x) - 4*sin(x)^3", "sin(-3*x)", "-sin(3*x)", "cos(-x)", "e^(1/x)"),
@@ -151,6 +155,14 @@ def test_forms_have_the_values_of_their_formulas_and_derivatives_those_of_differ
             assert near(at(derived, x), slope(formula, x), 1e-3), formula
 
 
+def test_only_single_letters_are_constants():
+    functions = Functions("CK")
+    assert functions.read("C").above == functions.read("K").above
+    for name in ("CK", "C_1", "D", ""):
+        with pytest.raises(Unreadable, match="not known"):
+            functions.read(name)
+
+
 def test_the_inverse_of_i_is_minus_i():
     one, i, minus_i = ({(b, 0, (), ()): Fraction(c)} for b, c in [(0, 1), (1, 1), (1, -1)])
     functions = Functions()
@@ -202,6 +214,7 @@ def test_derivatives_by_hand(function: str, derivative: str):
             "i*x",
         ),
         *("1/0", "1/(x - x)", "ln(0)", "ln(x - x)", "tan(0)^(-1)", "0^(-1)", "e^(e^x)", "sin(sin(x))", "ln(ln(x))"),
+        *("e^(ln(x))", "cos(ln(x))", "e^(1/(x + 1))", "sin(1/(x + 1))", "ln(sin(x))", "x^(2*x)", "x^(x - x + 1/2)"),
         *("9**9**9", "x^9999", "(x + sin(x) + e^x + ln(x))^64", "((x+sin(x))^20 + (1+e^x)^20)^20", "e^(9^9^9)"),
     ],
 )
@@ -221,6 +234,10 @@ def test_work_is_bounded_however_it_is_spread():
         assert functions._left >= 0
     with pytest.raises(Unreadable, match="large"):
         Functions().read(read_expression(f"({long})*({long})"))
+    # Few products, but of long numbers.
+    with pytest.raises(Unreadable, match="large"):
+        Functions().read(read_expression(f"({'9' * 1_900}*x + 1)^{MAX_POWER}"))
+    assert Functions().read(read_expression(f"(9*x + 1)^{MAX_POWER}"))
     assert Functions().read(read_expression(f"x^{MAX_POWER}"))
     assert read_expression("x" + " " * 1_999) == "x"
     with pytest.raises(Unreadable, match="longer than 2,000"):
