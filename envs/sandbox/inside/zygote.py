@@ -132,7 +132,8 @@ def supervise(
     _, status, usage = os.wait4(child, 0)
     namespace.wait()
     seconds = time.monotonic() - begun
-    report: dict[str, object] = {"reason": reason or run.drain(), "seconds": seconds, "peak": usage.ru_maxrss}
+    drained = run.drain()
+    report: dict[str, object] = {"reason": reason or drained, "seconds": seconds, "peak": usage.ru_maxrss}
     report["code"] = None if report["reason"] else os.waitstatus_to_exitcode(status)
     for pipe in run.pipes:
         os.close(pipe)

@@ -17,16 +17,20 @@ PATIENT = Limits(
 BRIEF = Limits(seconds=0.6, memory_mb=128, processes=16, files=64, disk_mb=8, output_bytes=1 << 16, value_bytes=1 << 16)
 # What a memory limit may be exceeded by: a fifth, and what a busy machine allows between two looks, MiB.
 MEMORY_AT_MOST = 1.2 * 128 + 64
+# The same where many processes keep the machine busy, or copy what they shared, which no cheap look shows, MiB.
+MEMORY_OF_MANY_AT_MOST = 3 * 128
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A program, and whether a result shows that it was contained."""
+    """A program, and whether a result shows that it was contained; how often it may be tried where a machine that is
+    busy with other things may look too late."""
 
     name: str
     source: str
     contained: Callable[[Result], bool]
     limits: Limits = PATIENT
+    tries: int = 1
 
 
 def says(text: str) -> Callable[[Result], bool]:
@@ -104,26 +108,30 @@ MEMORY = [
         "memory of four processes",
         _MIB + "os.fork(); os.fork()\nwhile True: take()\n",
         lambda result: result.reason == "memory" and 64 <= result.stdout.count(".") <= MEMORY_AT_MOST,
+        tries=3,
     ),
     Attack(
         "memory of processes that write all the time",
         _MIB + "import time\nif os.fork() == 0:\n    while True: os.write(1, b','); time.sleep(0.002)\n"
         "os.fork(); os.fork()\nwhile True: take()\n",
         lambda result: result.reason == "memory" and 64 <= result.stdout.count(".") <= MEMORY_AT_MOST,
+        tries=3,
     ),
     Attack(
         "memory of many processes at once",
         _MIB + "import time\nwait, go = os.pipe()\nfor _ in range(14):\n    if os.fork() == 0:\n"
         "        os.close(go); os.read(wait, 1)\n        while True: take()\n"
         "time.sleep(0.2); os.close(go); time.sleep(60)\n",
-        lambda result: result.reason == "memory" and 32 <= result.stdout.count(".") <= MEMORY_AT_MOST,
+        lambda result: result.reason == "memory" and 64 <= result.stdout.count(".") <= MEMORY_OF_MANY_AT_MOST,
+        tries=3,
     ),
     Attack(
         "memory written after sharing",
         _MIB + "for _ in range(60): take()\nos.fork(); os.fork(); os.fork()\n"
         "for piece in hoard:\n    piece[::4096] = b'y' * 256; os.write(1, b',')\n"
         "import time; time.sleep(60)\n",
-        lambda result: result.reason == "memory" and result.stdout.count(",") <= MEMORY_AT_MOST,
+        lambda result: result.reason == "memory" and result.stdout.count(",") <= MEMORY_OF_MANY_AT_MOST,
+        tries=3,
     ),
     Attack(
         "memory shared without a file",
