@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
+from . import left_behind
+
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(left_behind)
 
 
 def _refuse_skip(report: Any) -> Any:

@@ -227,6 +227,8 @@ def _options(cpus: float, limits: Limits) -> dict[str, Any]:
         "labels": {OWNER: owner()},
         "stdin_open": True,
         "auto_remove": True,
+        # There is nothing in it to save when the engine is stopped.
+        "stop_signal": "SIGKILL",
         "log_config": LogConfig(type="none"),
         "healthcheck": {"test": ["NONE"]},
         "hostname": "sandbox",

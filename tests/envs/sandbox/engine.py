@@ -64,6 +64,10 @@ def start() -> None:
 def stop(process: subprocess.Popen[bytes], folder: Path) -> None:
     process.terminate()
     process.wait(START_SECONDS)
+    # The engine mounts its own folder, and does not always take that away.
+    mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    for place in reversed([place for place in mounts if place.startswith(f"{folder}/")]):
+        subprocess.run(["umount", place], check=True)
     shutil.rmtree(folder)
 
 
