@@ -22,8 +22,10 @@ from .counting import UNCOUNTED, WORK
 
 # Of the interpreter, each after those that it imports.
 MODULES = (
-    *("meter", "formatting", "values", "operators", "sorting", "methods", "functions", "modules", "scopes"),
-    *("translating", "targets", "expressions", "calls", "comprehensions", "statements", "definitions", "program"),
+    *("meter", "formatting", "values", "operators", "comparisons", "items", "sorting", "text_methods", "methods"),
+    *("functions", "mathematics", "iterators", "searching", "modules", "scopes"),
+    *("translating", "targets", "expressions", "calls", "comprehensions", "statements", "exceptions"),
+    *("definitions", "program"),
 )
 # Makes the modules of what this process has translated, or else, where that is another Python, of their text.
 _BOOT = """

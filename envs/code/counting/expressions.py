@@ -6,10 +6,12 @@ import ast
 import operator
 from typing import Any
 
+from .comparisons import COMPARISONS
 from .formatting import formatted
+from .items import item_of
 from .meter import MAPPINGS, SMALL, Uncounted, weight
 from .methods import attribute
-from .operators import BINARY, COMPARISONS, item_of, unary
+from .operators import BINARY, unary
 from .scopes import Scope, load, store
 from .translating import EXPRESSIONS, Counted, charging, expression, expressions, nothing, spread
 from .values import Frame

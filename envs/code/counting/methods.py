@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from .formatting import format_method
+from .comparisons import position
+from .items import moved
 from .meter import ITEMS_VIEW, KEYS_VIEW, MAPPINGS, VALUES_VIEW, Meter, Uncounted, keys, rounds, size, walk, weight
-from .operators import moved, position
 from .sorting import sort_in_place
+from .text_methods import TEXT, Method, costing, nothing
 from .values import Builtin, Module
-
-Method = Callable[..., Any]
 
 
 def attribute(meter: Meter, owner: Any, name: str) -> Any:
@@ -57,87 +56,6 @@ def missing(kind: type, name: str) -> BaseException:
     return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
 
 
-def _costs(cost: Callable[..., int], method: Method) -> Method:
-    """A method of Python that costs so much."""
-
-    def run(meter: Meter, owner: Any, /, *given: Any, **options: Any) -> Any:
-        meter.charge(cost(owner, *given, *options.values()))
-        return method(owner, *given, **options)
-
-    return run
-
-
-def _length(owner: Any, *given: Any) -> int:
-    return len(owner) + sum(map(size, given))
-
-
-def _nothing(*_: Any) -> int:
-    return 0
-
-
-# Text.
-
-
-def _looked_through(text: str, *given: Any) -> int:
-    start = given[1] if len(given) > 1 and isinstance(given[1], int) else 0
-    return max(len(text) - start, 0) if start >= 0 else min(-start, len(text))
-
-
-def _affix(_: str, *given: Any) -> int:
-    affixes = given[0] if given and isinstance(given[0], tuple) else given[:1]
-    return sum(map(size, affixes))
-
-
-def _width(text: str, *given: Any) -> int:
-    return max(len(text), given[0] if given and isinstance(given[0], int) else 0)
-
-
-def _tabs(text: str, *given: Any) -> int:
-    each = given[0] if given and isinstance(given[0], int) else 8
-    return len(text) + text.count("\t") * max(each, 0)
-
-
-def _replaced(text: str, *given: Any) -> int:
-    if len(given) < 2 or not all(isinstance(part, str) for part in given[:2]):
-        return len(text)
-    places = text.count(given[0])
-    if len(given) > 2 and isinstance(given[2], int) and given[2] >= 0:
-        places = min(places, given[2])
-    return len(text) + places * len(given[1])
-
-
-def _translated(text: str, *given: Any) -> int:
-    table = given[0] if given and type(given[0]) in MAPPINGS else {}
-    return len(text) * max([1, *map(size, table.values())])
-
-
-def _join(meter: Meter, text: str, parts: Any, /) -> str:
-    found = list(walk(meter, parts))
-    meter.charge(sum(map(size, found)) + len(text) * max(len(found) - 1, 0))
-    return text.join(found)
-
-
-_TEXT = {
-    **{
-        name: _costs(_length, getattr(str, name))
-        for name in (
-            *("capitalize", "casefold", "lower", "upper", "swapcase", "title", "strip", "lstrip", "rstrip"),
-            *("isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower", "isnumeric"),
-            *("isspace", "istitle", "isupper", "split", "rsplit", "splitlines", "partition", "rpartition"),
-            *("removeprefix", "removesuffix"),
-        )
-    },
-    **{name: _costs(_looked_through, getattr(str, name)) for name in ("count", "find", "rfind", "index", "rindex")},
-    **{name: _costs(_affix, getattr(str, name)) for name in ("startswith", "endswith")},
-    **{name: _costs(_width, getattr(str, name)) for name in ("center", "ljust", "rjust", "zfill")},
-    "expandtabs": _costs(_tabs, str.expandtabs),
-    "replace": _costs(_replaced, str.replace),
-    "translate": _costs(_translated, str.translate),
-    "join": _join,
-    "format": format_method,
-}
-
-
 # Lists, tuples, deques.
 
 
@@ -180,19 +98,19 @@ def _sort(meter: Meter, items: list[Any], /, *, key: Any = None, reverse: Any = 
 _ITEMS: dict[str, Method] = {"index": _index, "count": _count}
 _ROW: dict[str, Method] = {
     **_ITEMS,
-    "append": _costs(_nothing, list.append),
+    "append": costing(nothing, list.append),
     "extend": _extend,
     "insert": _insert,
     "remove": _remove,
-    **{name: _costs(len, getattr(list, name)) for name in ("reverse", "copy", "clear")},
+    **{name: costing(len, getattr(list, name)) for name in ("reverse", "copy", "clear")},
 }
 _LIST = {**_ROW, "pop": _pop, "sort": _sort}
 _DEQUE = {
     **_ROW,
-    **{name: _costs(_nothing, getattr(collections.deque, name)) for name in ("append", "appendleft", "pop", "popleft")},
-    **{name: _costs(len, getattr(collections.deque, name)) for name in ("reverse", "copy", "clear")},
+    **{name: costing(nothing, getattr(collections.deque, name)) for name in ("append", "appendleft", "pop", "popleft")},
+    **{name: costing(len, getattr(collections.deque, name)) for name in ("reverse", "copy", "clear")},
     "extendleft": lambda meter, items, more, /: items.extendleft(list(walk(meter, more))),
-    "rotate": _costs(
+    "rotate": costing(
         lambda items, *n: min(abs(n[0]) if n and isinstance(n[0], int) else 1, len(items)), collections.deque.rotate
     ),
 }
@@ -235,10 +153,10 @@ _SET = {
         for name in ("update", "intersection_update", "difference_update", "symmetric_difference_update")
     },
     **{name: _keyed(getattr(set, name)) for name in ("add", "discard", "remove")},
-    "pop": _costs(_nothing, set.pop),
-    **{name: _costs(len, getattr(set, name)) for name in ("copy", "clear")},
+    "pop": costing(nothing, set.pop),
+    **{name: costing(len, getattr(set, name)) for name in ("copy", "clear")},
 }
-_FROZENSET = {**_SET_OF_ANY, "copy": _costs(_nothing, frozenset.copy)}
+_FROZENSET = {**_SET_OF_ANY, "copy": costing(nothing, frozenset.copy)}
 
 
 def pairs(meter: Meter, source: Any) -> Iterable[tuple[Any, Any]]:
@@ -285,9 +203,9 @@ def _elements(meter: Meter, owner: Any, /) -> Iterable[Any]:
 
 _DICT = {
     **{name: _keyed(getattr(dict, name)) for name in ("get", "pop", "setdefault")},
-    **{name: _costs(_nothing, getattr(dict, name)) for name in ("keys", "values", "items", "popitem")},
+    **{name: costing(nothing, getattr(dict, name)) for name in ("keys", "values", "items", "popitem")},
     "copy": _copy,
-    "clear": _costs(len, dict.clear),
+    "clear": costing(len, dict.clear),
     "update": _update,
 }
 _COUNTER = {
@@ -296,22 +214,22 @@ _COUNTER = {
     "subtract": lambda meter, owner, source=(), /, **options: counted(meter, owner, source, -1, options),
     "most_common": _most_common,
     "elements": _elements,
-    "total": _costs(len, collections.Counter.total),
+    "total": costing(len, collections.Counter.total),
 }
 
 
 # Numbers.
 
 _WHOLE = {
-    "bit_length": _costs(_nothing, int.bit_length),
-    "bit_count": _costs(lambda number: number.bit_length() // 64, int.bit_count),
-    "conjugate": _costs(_nothing, int.conjugate),
+    "bit_length": costing(nothing, int.bit_length),
+    "bit_count": costing(lambda number: number.bit_length() // 64, int.bit_count),
+    "conjugate": costing(nothing, int.conjugate),
 }
 METHODS: dict[type, dict[str, Method]] = {
-    str: _TEXT,
+    str: TEXT,
     list: _LIST,
     tuple: _ITEMS,
-    range: {"index": _costs(_nothing, range.index), "count": _costs(_nothing, range.count)},
+    range: {"index": costing(nothing, range.index), "count": costing(nothing, range.count)},
     collections.deque: _DEQUE,
     set: _SET,
     frozenset: _FROZENSET,
@@ -320,7 +238,7 @@ METHODS: dict[type, dict[str, Method]] = {
     collections.Counter: _COUNTER,
     int: _WHOLE,
     bool: _WHOLE,
-    float: {"is_integer": _costs(_nothing, float.is_integer)},
+    float: {"is_integer": costing(nothing, float.is_integer)},
     KEYS_VIEW: {},
     VALUES_VIEW: {},
     ITEMS_VIEW: {},

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 # These fill the tables of what can be translated.
-from . import calls, comprehensions, definitions, expressions  # noqa: F401
+from . import calls, comprehensions, definitions, exceptions, expressions  # noqa: F401
 from .meter import Meter, OutOfWork, Uncounted
 from .scopes import Scope
 from .statements import block

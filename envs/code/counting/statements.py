@@ -6,17 +6,17 @@ A statement costs a step and what its expressions cost.
 from __future__ import annotations
 
 import ast
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .items import item_of, set_item
 from .meter import OutOfWork, Uncounted, iterator
 from .modules import IGNORED, MODULES
-from .operators import IN_PLACE, item_of, set_item
+from .operators import IN_PLACE
 from .scopes import Scope, load, store
 from .targets import assignment, deletion
 from .translating import Run, charging, expression, nothing
-from .values import Builtin, Frame, call
+from .values import Frame
 
 BREAK, CONTINUE = object(), object()
 Statement = tuple[Run, int]
@@ -172,40 +172,6 @@ def _return(node: ast.Return, scope: Scope) -> Statement:
     return lambda frame: (value(frame),), 1 + cost
 
 
-def _assert(node: ast.Assert, scope: Scope) -> Statement:
-    test, cost = expression(node.test, scope)
-    message = charging(node.msg, scope) if node.msg is not None else None
-
-    def run(frame: Frame) -> None:
-        if not test(frame):
-            raise AssertionError(*(() if message is None else (message(frame),)))
-
-    return run, 1 + cost
-
-
-def _raise(node: ast.Raise, scope: Scope) -> Statement:
-    meter = scope.meter
-    if node.exc is None:
-
-        def again(frame: Frame) -> None:
-            if not meter.handled:
-                raise RuntimeError("No active exception to reraise")
-            raise meter.handled[-1]
-
-        return again, 1
-    value, cost = expression(node.exc, scope)
-
-    def run(frame: Frame) -> None:
-        error = value(frame)
-        if type(error) is Builtin and error.kind is not None:
-            error = call(meter, error, [])
-        if not isinstance(error, Exception):
-            raise TypeError("exceptions must derive from BaseException")
-        raise error
-
-    return run, 1 + cost
-
-
 def _import(node: ast.Import, scope: Scope) -> Statement:
     keeps = []
     for alias in node.names:
@@ -240,86 +206,11 @@ def _module(name: str) -> Any:
     return MODULES[name]
 
 
-def _try(node: ast.Try, scope: Scope) -> Statement:
-    body, other = block(node.body, scope), block(node.orelse, scope) if node.orelse else nothing
-    handlers = [_handler(handler, scope) for handler in node.handlers]
-
-    def guarded(frame: Frame) -> Any:
-        try:
-            signal = body(frame)
-        except Exception as error:
-            for handles in handlers:
-                found = handles(frame, error)
-                if found is not None:
-                    return found[0]
-            raise
-        return other(frame) if signal is None else signal
-
-    if not node.finalbody:
-        return guarded, 1
-    final = block(node.finalbody, scope)
-
-    def run(frame: Frame) -> Any:
-        try:
-            signal = guarded(frame)
-        except Exception:
-            last = final(frame)
-            if last is not None:
-                return last
-            raise
-        last = final(frame)
-        return signal if last is None else last
-
-    return run, 1
-
-
-def _handler(node: ast.ExceptHandler, scope: Scope) -> Callable[[Frame, Exception], Any]:
-    """Gives None where it does not handle the exception, or else what its body gives in a tuple of one."""
-    matches, body = handled_kinds(node, scope), block(node.body, scope)
-    name, meter = node.name, scope.meter
-    keep = store(scope, name) if name else None
-    forget = deletion(ast.Name(name), scope) if name else None
-
-    def run(frame: Frame, error: Exception) -> Any:
-        if not matches(frame, error):
-            return None
-        if keep is not None:
-            keep(frame, error)
-        meter.handled.append(error)
-        try:
-            return (body(frame),)
-        finally:
-            meter.handled.pop()
-            if forget is not None:
-                with contextlib.suppress(NameError):
-                    forget(frame)
-
-    return run
-
-
-def handled_kinds(node: ast.ExceptHandler, scope: Scope) -> Callable[[Frame, Exception], bool]:
-    """Whether the handler is one for an exception."""
-    if node.type is None:
-        return lambda frame, error: True
-    kinds = charging(node.type, scope)
-
-    def run(frame: Frame, error: Exception) -> bool:
-        wanted = kinds(frame)
-        for kind in wanted if type(wanted) is tuple else (wanted,):
-            if type(kind) is not Builtin or kind.kind is None or not issubclass(kind.kind, Exception):
-                raise TypeError("catching classes that do not inherit from BaseException is not allowed")
-            if isinstance(error, kind.kind):
-                return True
-        return False
-
-    return run
-
-
 STATEMENTS.update(
     {
         **{ast.Expr: _evaluated, ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented},
-        **{ast.Delete: _delete, ast.If: _if, ast.For: _for, ast.While: _while, ast.Return: _return, ast.Try: _try},
-        **{ast.Assert: _assert, ast.Raise: _raise, ast.Import: _import, ast.ImportFrom: _import_from},
+        **{ast.Delete: _delete, ast.If: _if, ast.For: _for, ast.While: _while, ast.Return: _return},
+        **{ast.Import: _import, ast.ImportFrom: _import_from},
         **{ast.Global: lambda node, scope: (nothing, 0), ast.Nonlocal: lambda node, scope: (nothing, 0)},
         **{ast.Pass: lambda node, scope: (nothing, 1)},
         **{ast.Break: lambda node, scope: (lambda frame: BREAK, 1)},

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from .items import delete_item, set_item
 from .meter import SIZED, Uncounted, iterator, walk
-from .operators import delete_item, set_item
 from .scopes import Scope, delete, store
 from .translating import charging
 from .values import Frame

@@ -32,6 +32,11 @@ class Builtin:
         return f"<class {self.name!r}>" if self.kind else f"<built-in function {self.name}>"
 
 
+def named(**functions: Callable[..., Any]) -> dict[str, Builtin]:
+    """Functions of Python by their names."""
+    return {name: Builtin(name, run) for name, run in functions.items()}
+
+
 class Module(NamedTuple):
     """A module, of which only some names are known."""
 

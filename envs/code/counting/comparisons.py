@@ -1,0 +1,94 @@
+"""Comparisons and membership, with what they cost."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .meter import CONTAINERS, HOLDERS, ITEMS_VIEW, KEYS_VIEW, MAPPINGS, SMALL, Meter, iterator, size, weight, words
+from .operators import Binary
+
+_SETS = frozenset({set, frozenset, KEYS_VIEW, ITEMS_VIEW})
+_HASHED = frozenset({set, frozenset, KEYS_VIEW, *MAPPINGS})
+
+
+def equal(meter: Meter, left: Any, right: Any) -> bool:
+    kind = type(left)
+    if kind is str or kind in HOLDERS:
+        other = type(right)
+        if (other is str or other in HOLDERS) and left is not right and len(left) == len(right):
+            meter.charge(min(weight(meter, left), weight(meter, right)))
+    elif kind is int and not -SMALL < left < SMALL and type(right) is int:
+        meter.charge(min(words(left), words(right)))
+    return left == right
+
+
+def _unequal(meter: Meter, left: Any, right: Any) -> bool:
+    return not equal(meter, left, right)
+
+
+def _ordered(apply: Callable[[Any, Any], Any]) -> Binary:
+    def run(meter: Meter, left: Any, right: Any) -> Any:
+        if type(left) is not int or not -SMALL < left < SMALL:
+            meter.charge(min(weight(meter, left), weight(meter, right)))
+            if type(left) in _SETS:
+                meter.charge(min(size(left), size(right)))
+        return apply(left, right)
+
+    return run
+
+
+def contains(meter: Meter, item: Any, box: Any) -> bool:
+    kind = type(box)
+    if kind in _HASHED or kind is ITEMS_VIEW:
+        meter.charge(weight(meter, item))
+        return item in box
+    if kind is str:
+        meter.charge(len(box))
+        return item in box
+    if kind is range:
+        meter.charge(0 if isinstance(item, int) else len(box))
+        return item in box
+    if kind in (list, tuple) and type(item) not in CONTAINERS:
+        return position(meter, item, box) is not None
+    found = False
+    for other in iterator(box):
+        meter.charge(1)
+        if other is item or equal(meter, other, item):
+            found = True
+            break
+    return found
+
+
+def position(meter: Meter, item: Any, box: Any, *ends: int) -> int | None:
+    """Where an item is in a list, tuple or deque, between ``ends``; each comparison costs a step, and what the item
+    weighs."""
+    each = 1 + weight(meter, item)
+    start, stop, _ = slice(*(ends if len(ends) == 2 else (*ends, None))).indices(len(box)) if ends else (0, len(box), 1)
+    try:
+        place = box.index(item, *ends)
+    except ValueError:
+        meter.charge(each * max(stop - start, 0))
+        return None
+    meter.charge(each * (place - start + 1))
+    return place
+
+
+def _lacks(meter: Meter, item: Any, box: Any) -> bool:
+    return not contains(meter, item, box)
+
+
+COMPARISONS: dict[type[ast.cmpop], Binary] = {
+    ast.Eq: equal,
+    ast.NotEq: _unequal,
+    ast.Lt: _ordered(operator.lt),
+    ast.LtE: _ordered(operator.le),
+    ast.Gt: _ordered(operator.gt),
+    ast.GtE: _ordered(operator.ge),
+    ast.In: contains,
+    ast.NotIn: _lacks,
+    ast.Is: lambda meter, left, right: left is right,
+    ast.IsNot: lambda meter, left, right: left is not right,
+}

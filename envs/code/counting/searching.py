@@ -1,0 +1,73 @@
+"""The modules bisect and heapq."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .meter import Meter, iterator, rounds, size, weight
+from .sorting import sorted_list
+from .values import Builtin, named, native
+
+
+def _bisected(function: Callable[..., int], inserts: bool) -> Callable[..., Any]:
+    def run(meter: Meter, a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Any = None) -> Any:
+        count = size(a)
+        meter.charge((1 + weight(meter, x)) * max(count, 1).bit_length())
+        by = None if key is None else native(meter, key)
+        sought = by(x) if by and inserts else x
+        place = function(a, sought, lo, hi, key=by)
+        if not inserts:
+            return place
+        meter.charge(count - place)
+        if type(a) not in (list, collections.deque):
+            raise AttributeError(f"{type(a).__name__!r} object has no attribute 'insert'")
+        return a.insert(place, x)
+
+    return run
+
+
+def _heap(function: Callable[..., Any], sifts: int) -> Callable[..., Any]:
+    """A function on heaps that moves an item along one path, ``sifts`` times."""
+
+    def run(meter: Meter, heap: Any, /, *item: Any) -> Any:
+        heaviest = max([weight(meter, one) for one in (*item, *(heap[:1] if type(heap) is list else ()))], default=0)
+        meter.charge(sifts * (1 + heaviest) * max(size(heap), 1).bit_length())
+        return function(heap, *item)
+
+    return run
+
+
+def _heapify(meter: Meter, heap: Any, /) -> None:
+    meter.charge(2 * size(heap) + (weight(meter, heap) - size(heap) if type(heap) is list else 0))
+    heapq.heapify(heap)
+
+
+def _of_sorted(largest: bool) -> Callable[..., list[Any]]:
+    def run(meter: Meter, n: int, iterable: Any, key: Any = None) -> list[Any]:
+        return sorted_list(meter, iterable, key=key, reverse=largest)[: max(n, 0)]
+
+    return run
+
+
+def _merge(meter: Meter, /, *sources: Any, key: Any = None, reverse: bool = False) -> Iterator[Any]:
+    by = None if key is None else native(meter, key)
+    for item in heapq.merge(*map(iterator, sources), key=by, reverse=reverse):
+        meter.charge((1 + weight(meter, item)) * (1 + rounds(len(sources))))
+        yield item
+
+
+BISECT = {
+    **{name: Builtin(name, _bisected(getattr(bisect, name), False)) for name in ("bisect", "bisect_left")},
+    "bisect_right": Builtin("bisect_right", _bisected(bisect.bisect_right, False)),
+    "insort_left": Builtin("insort_left", _bisected(bisect.bisect_left, True)),
+    **{name: Builtin(name, _bisected(bisect.bisect_right, True)) for name in ("insort", "insort_right")},
+}
+HEAPQ = {
+    **named(heappush=_heap(heapq.heappush, 1), heappop=_heap(heapq.heappop, 2), heapify=_heapify, merge=_merge),
+    **named(heapreplace=_heap(heapq.heapreplace, 2), heappushpop=_heap(heapq.heappushpop, 2)),
+    **named(nlargest=_of_sorted(True), nsmallest=_of_sorted(False)),
+}
