@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ PLUGIN = Path(__file__).with_name("left_behind.py")
 TESTS = {
     "tidy": "import tempfile\n\ndef test():\n    with tempfile.TemporaryFile():\n        pass\n",
     "file": "import tempfile\n\ndef test():\n    open(tempfile.mkdtemp(prefix='forgotten-') + '/x', 'w').close()\n",
-    "process": "import subprocess\n\ndef test():\n    subprocess.Popen(['sleep', '4'], start_new_session=True)\n",
+    "process": "import subprocess\n\ndef test():\n"
+    "    pid = subprocess.Popen(['sleep', '61'], start_new_session=True).pid\n"
+    "    with open('pid', 'w') as file:\n        file.write(str(pid))\n",
 }
 
 
@@ -30,11 +33,12 @@ def ran(folder: Path, name: str, *options: str) -> subprocess.CompletedProcess[s
 
 
 def test_a_file_or_process_that_is_left_fails_the_suite(tmp_path: Path) -> None:
-    for name, sign in (("file", "temporary file forgotten-"), ("process", "sleep 4")):
+    for name, sign in (("file", "temporary file forgotten-"), ("process", "sleep 61")):
         done = ran(tmp_path / name, name, "-n", "1")
         assert "1 passed" in done.stdout
         assert sign in done.stdout
         assert done.returncode == 1
+    os.kill(int((tmp_path / "process" / "pid").read_text()), signal.SIGKILL)
 
 
 def test_a_suite_that_tidies_up_passes(tmp_path: Path) -> None:
