@@ -23,6 +23,31 @@ class Rule(NamedTuple):
     query: Any
 
 
+def drawn(draw: Callable[[], Rule | None], operations: Mapping[str, Callable[[Any], Any]]) -> Rule:
+    """The first rule that ``draw`` makes whose examples leave one answer."""
+    while (rule := draw()) is None or not is_determined(rule, operations):
+        pass
+    return rule
+
+
+class Offer(NamedTuple):
+    """The parts of a prompt that say what may make up the chain: who turns the inputs into the outputs, what holds if
+    that is several, and the list."""
+
+    which: str
+    again: str
+    listed: str
+
+
+def offer(rule: Rule) -> Offer:
+    count = len(rule.chain)
+    return Offer(
+        "One of these operations" if count == 1 else f"One chain of {count} of these operations",
+        "" if count == 1 else " An operation may be used more than once.",
+        "\n".join(f"- {words}" for words in rule.listed),
+    )
+
+
 def is_determined(rule: Rule, operations: Mapping[str, Callable[[Any], Any]]) -> bool:
     """Whether the examples leave one answer: no shorter chain fits them, and all that are as long as the rule's and fit
     make the same of the query. ``operations`` are all that are known, by their words."""

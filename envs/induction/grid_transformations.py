@@ -14,7 +14,7 @@ from ..drawing import Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .chains import Rule, applications, derivation, is_determined, run
+from .chains import Rule, applications, derivation, drawn, offer, run
 from .grid_operations import KINDS, OPERATIONS, Grid, Operation
 
 # Rows and columns of any grid on the way, at most.
@@ -78,14 +78,9 @@ class GridTransformations(Question):
     chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        rule = None
-        while rule is None or not is_determined(rule, OPERATIONS):
-            rule = _draw(rng, params)
+        rule = drawn(lambda: _draw(rng, params), OPERATIONS)
         answer = run(_functions(rule.chain), rule.query)[-1]
-        count = len(rule.chain)
-        which = "One of these operations" if count == 1 else f"One chain of {count} of these operations"
-        again = "" if count == 1 else " An operation may be used more than once."
-        listed = "\n".join(f"- {words}" for words in rule.listed)
+        which, again, listed = offer(rule)
         pairs = "\n".join(map(_text, rule.examples))
         query = "\n".join(rule.query)
         return Task(

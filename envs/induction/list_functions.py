@@ -12,7 +12,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .chains import Rule, applications, derivation, is_determined, run
+from .chains import Rule, applications, derivation, drawn, offer, run
 from .list_operations import KINDS, OPERATIONS, Operation
 
 # No list on the way is longer, and no number is larger in absolute value.
@@ -67,14 +67,9 @@ class ListFunctions(Question):
     chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        rule = None
-        while rule is None or not is_determined(rule, OPERATIONS):
-            rule = _draw(rng, params)
+        rule = drawn(lambda: _draw(rng, params), OPERATIONS)
         answer = run(_functions(rule.chain), rule.query)[-1]
-        count = len(rule.chain)
-        which = "One of these operations" if count == 1 else f"One chain of {count} of these operations"
-        again = "" if count == 1 else " An operation may be used more than once."
-        listed = "\n".join(f"- {words}" for words in rule.listed)
+        which, again, listed = offer(rule)
         pairs = "\n".join(f"{list(given)} -> {list(output)}" for given, output in rule.examples)
         return Task(
             f"{which} turns each list before an arrow into the list after it.{again}\n{listed}\nExamples:\n{pairs}\n"
