@@ -15,7 +15,6 @@ from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from .counted import UNCOUNTED, WORK, Measured, measured
-from .counting import Program
 from .dice import Dice
 from .fences import fenced, program_in
 from .program_question import EXAMPLE, ProgramQuestion
@@ -165,6 +164,9 @@ class CodeOptimisation(ProgramQuestion):
 
 
 def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
+    # The interpreter is loaded when it is first needed.
+    from .counting.program import Program
+
     program = draw_slow_program(dice, params["technique"], params["parts"])
     small = [small_arguments(dice, program, edge if edge < 2 else -1) for edge in range(SMALL_TESTS)]
     large = large_arguments(dice, program, params["size"])

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ..sandbox import Call, Limits, run
 from . import counting
-from .counting import UNCOUNTED, WORK
+from .counting.meter import UNCOUNTED, WORK
 
 # Of the interpreter, each after those that it imports.
 MODULES = (

@@ -87,8 +87,8 @@ class ProgramDebugging(Game):
     Reward:
         1 for a program that passes all tests, in whatever turn, and 0 otherwise. With ``graded=True`` a turn pays by
         how much it raises ``info["progress"]``: of the tests that the function failed at first, the largest share that
-        a program has passed besides. A turn in which the sandbox fails is invalid, and changes nothing but the turns
-        left.
+        a program has passed besides; no value is right in more than three of the eight. A turn in which the sandbox
+        fails is invalid, and changes nothing but the turns left.
 
     Termination:
         When all tests pass. Truncated when no turn is left. What is neither a program nor a call uses up a turn.

@@ -10,11 +10,8 @@ compared, not copied, eight characters a step.
 
 Nothing of a program is run by Python itself, and a program gets hold of nothing of Python: no frames, no modules, no
 attributes but the methods of plain values. The package stands alone, so that it can be sent into a sandbox.
+
+from palaestra.envs.code.counting.program import Program
+
+Program("def f(n): return n + 1").call("f", [2], most=1_000)  # (3, 6)
 """
-
-from __future__ import annotations
-
-from .meter import OutOfWork, Uncounted
-from .program import UNCOUNTED, WORK, Program, measure
-
-__all__ = ["UNCOUNTED", "WORK", "OutOfWork", "Program", "Uncounted", "measure"]

@@ -13,6 +13,10 @@ _WORD = 64
 _COMPARED_AT_ONCE = 3
 
 
+# Why a call has no value, besides the names of exceptions.
+WORK, UNCOUNTED = "work", "uncounted"
+
+
 class OutOfWork(BaseException):
     """The program took more steps than it was given."""
 

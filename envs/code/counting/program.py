@@ -9,15 +9,13 @@ from typing import Any
 
 # These fill the tables of what can be translated.
 from . import calls, comprehensions, definitions, exceptions, expressions  # noqa: F401
-from .meter import Meter, OutOfWork, Uncounted
+from .meter import UNCOUNTED, WORK, Meter, OutOfWork, Uncounted
 from .scopes import Scope
 from .statements import block
 from .values import Frame, call
 
 # Calls nest a dozen of Python's own each.
 _OWN_DEPTH = 60_000
-# Why there is no value, besides the names of exceptions.
-WORK, UNCOUNTED = "work", "uncounted"
 
 
 class Program:

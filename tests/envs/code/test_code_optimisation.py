@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from palaestra.envs.code import code_optimisation
 from palaestra.envs.code.code_optimisation import Check, CodeOptimisation, Optimisation
-from palaestra.envs.code.counting import Program
+from palaestra.envs.code.counting.program import Program
 from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.program_question import EXAMPLE
 from palaestra.envs.code.slow_programs import TECHNIQUES, SlowProgram

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import pytest
 from palaestra.envs.code import counted, counting
 from palaestra.envs.code.counted import Measured, measured
-from palaestra.envs.code.counting import UNCOUNTED, WORK, Program
+from palaestra.envs.code.counting.meter import UNCOUNTED, WORK
+from palaestra.envs.code.counting.program import Program
 from palaestra.envs.sandbox import Limits, Result
 
 from .counted_programs import programs

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.code.counting import Program
+from palaestra.envs.code.counting.program import Program
 from palaestra.envs.code.dice import Dice
 from palaestra.envs.code.slow_program_kinds import NUMBER, NUMBERS, TEXT, Kind
 from palaestra.envs.code.slow_programs import (
