@@ -62,6 +62,19 @@ def test_tests_of_both_kinds_keep_their_order(run: Run) -> None:
     assert run(program, *tests).passed == (True, True, False, False)
 
 
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+        "import os\nheld = []\ntry:\n  while True: held.append(os.dup(1))\nexcept OSError: pass",
+    ],
+    ids=["no signal of a child's end", "no descriptor left"],
+)
+def test_calls_are_waited_for_whatever_the_program_keeps(begin: str, run: Run) -> None:
+    tests = [CallTest("double", [n], 2 * n) for n in range(3)]
+    assert run(f"{begin}\ndef double(x): return 2 * x", *tests).success
+
+
 def test_call_that_fails_harms_no_other(run: Run) -> None:
     program = """
 seen = []
