@@ -32,6 +32,11 @@ def _checked(result: int, what: str) -> int:
     return result
 
 
+def core() -> int:
+    """The core on which this process runs."""
+    return _checked(_libc.sched_getcpu(), "sched_getcpu")
+
+
 def unshare(namespaces: int) -> None:
     _checked(_libc.unshare(namespaces), "unshare")
 

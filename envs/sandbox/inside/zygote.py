@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import time
+from typing import NamedTuple
 
 from . import kernel, program
 from .run import CHUNK, Run
@@ -47,7 +48,7 @@ def main() -> None:
     kernel.forgo_privileges()
     # A signal that a handler waits for would reach this process through the first one of a run; see kernel.Processes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    share_cores()
+    around = Surroundings(control, filters, home, share_cores())
     sockets = Sockets(processes)
     program.warm()
     disks = [Disk("/tmp"), Disk("/dev/shm")]
@@ -62,18 +63,29 @@ def main() -> None:
         for disk in disks:
             disk.prepare(f"size={math.ceil(limits['disk_mb'] * 2**20)},nr_inodes={limits['files'] + 1}")
         watch = Watch(limits, processes, sockets)
-        report, streams = supervise(limits, descriptors, filters, control, watch, home)
+        report, streams = supervise(limits, descriptors, watch, around)
         report["sizes"] = [len(stream) for stream in streams]
         control.sendall(json.dumps(report).encode() + b"\n" + b"".join(streams))
         for disk in disks:
             disk.clean()
 
 
-def share_cores() -> None:
-    """Keep to a few of the cores, so that a run of many processes leaves most of a large machine to others."""
+def share_cores() -> set[int]:
+    """Keep to a few of the cores, so that a run of many processes leaves most of a large machine to others; those."""
     cores = sorted(os.sched_getaffinity(0))
     first = random.SystemRandom().randrange(len(cores))
     os.sched_setaffinity(0, {cores[(first + place) % len(cores)] for place in range(_CORES)})
+    return os.sched_getaffinity(0)
+
+
+class Surroundings(NamedTuple):
+    """What is the same for all runs: the socket to the caller, the filter of system calls, a descriptor of this
+    process's own namespace of processes, and the cores that programs may use."""
+
+    control: socket.socket
+    filters: bytes
+    home: int
+    cores: set[int]
 
 
 class Disk:
@@ -105,19 +117,23 @@ class Disk:
 
 
 def supervise(
-    limits: dict[str, float], given: list[int], filters: bytes, control: socket.socket, watch: Watch, home: int
+    limits: dict[str, float], given: list[int], watch: Watch, around: Surroundings
 ) -> tuple[dict[str, object], list[bytes]]:
     """Run a program; how it ended, and what it wrote to its output, its error output and its channel for values.
 
     ``given`` has descriptors of its text and, where there is any, of its standard input.
     """
+    # What is done around a program are short steps of several processes, which wait for each other. On one core they
+    # take two thirds of the time, on a virtual machine at least, where waking another core is slow.
+    os.sched_setaffinity(0, {kernel.core()})
     pipes = [os.pipe() for _ in range(3)]
     begun = time.monotonic()
-    namespace = kernel.Processes(home)
+    namespace = kernel.Processes(around.home)
     child = os.fork()
     if child == 0:
         try:
-            values = restrict(limits, filters, given, [outside for _, outside in pipes])
+            os.sched_setaffinity(0, around.cores)
+            values = restrict(limits, around.filters, given, [outside for _, outside in pipes])
             program.run(given[0], values)
         finally:
             os._exit(70)
@@ -125,7 +141,7 @@ def supervise(
     for descriptor in (*given, *[outside for _, outside in pipes]):
         os.close(descriptor)
     deadline = begun + limits["seconds"]
-    run = KeptRun(limits, child, [inside for inside, _ in pipes], deadline, control.fileno(), watch)
+    run = KeptRun(limits, child, [inside for inside, _ in pipes], deadline, around.control.fileno(), watch)
     watch.besides = {str(os.getpid()), str(namespace.first), "1"}
     reason = run.follow()
     namespace.end()
@@ -137,6 +153,7 @@ def supervise(
     report["code"] = None if report["reason"] else os.waitstatus_to_exitcode(status)
     for pipe in run.pipes:
         os.close(pipe)
+    os.sched_setaffinity(0, around.cores)
     return report, [b"".join(parts) for parts in run.found]
 
 

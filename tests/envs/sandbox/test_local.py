@@ -86,6 +86,13 @@ def test_interpreter_keeps_to_a_few_cores(sandbox: LocalSandbox) -> None:
     assert os.sched_getaffinity(supervisor(sandbox)) <= os.sched_getaffinity(0)
 
 
+def test_program_may_use_all_cores_of_the_interpreter(sandbox: LocalSandbox) -> None:
+    cores = os.sched_getaffinity(supervisor(sandbox))
+    for _ in range(3):
+        assert sandbox.run(Job("import os; print(os.sched_getaffinity(0))"), LIMITS).stdout == f"{cores}\n"
+    assert os.sched_getaffinity(supervisor(sandbox)) == cores
+
+
 def test_limits_below_one_mebibyte_and_many_files_are_kept(sandbox: LocalSandbox) -> None:
     program = "import os\nfor n in range(99):\n    open(f'{n}', 'wb', 0).write(b'x' * 65536); os.write(1, b'.')"
     assert sandbox.run(Job(program), Limits(seconds=20, disk_mb=0.5)).stdout == "." * 8
