@@ -37,7 +37,7 @@ _KEPT = 3
 # What the first process needs beyond the run's memory, MiB.
 _SUPERVISOR_MB = 32
 _USERS = range(20_000, 60_000)
-_MODULES = ("kernel", "program", "frames", "run", "zygote", "container")
+_MODULES = ("kernel", "program", "frames", "run", "restrict", "container")
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",

@@ -26,8 +26,8 @@ import time
 
 from . import kernel, program
 from .frames import CHANNELS, FOLDERS, FRAME, REPORT, REQUEST
+from .restrict import restrict
 from .run import CHUNK, Run
-from .zygote import restrict
 
 # Between two looks at what the kernel killed and what has lost its parent, seconds.
 _TICK = 0.02

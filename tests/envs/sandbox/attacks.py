@@ -15,22 +15,21 @@ PATIENT = Limits(
     seconds=20, memory_mb=128, processes=16, files=64, disk_mb=8, output_bytes=1 << 16, value_bytes=1 << 16
 )
 BRIEF = Limits(seconds=0.6, memory_mb=128, processes=16, files=64, disk_mb=8, output_bytes=1 << 16, value_bytes=1 << 16)
-# What a memory limit may be exceeded by: a fifth, and what a busy machine allows between two looks, MiB.
-MEMORY_AT_MOST = 1.2 * 128 + 64
-# The same where many processes keep the machine busy, or copy what they shared, which no cheap look shows, MiB.
-MEMORY_OF_MANY_AT_MOST = 3 * 128
+# The most that any limit may be exceeded by, as a factor; and of memory, MiB.
+BEYOND = 1.2
+MEMORY_AT_MOST = BEYOND * 128
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A program, and whether a result shows that it was contained; how often it may be tried where a machine that is
-    busy with other things may look too late."""
+    """A program, whether a result shows that it was contained, and whether it got no more than its limit allows, which
+    on a busy machine may be seen too late."""
 
     name: str
     source: str
     contained: Callable[[Result], bool]
     limits: Limits = PATIENT
-    tries: int = 1
+    within: Callable[[Result], bool] = lambda result: True
 
 
 def says(text: str) -> Callable[[Result], bool]:
@@ -107,31 +106,32 @@ MEMORY = [
     Attack(
         "memory of four processes",
         _MIB + "os.fork(); os.fork()\nwhile True: take()\n",
-        lambda result: result.reason == "memory" and 64 <= result.stdout.count(".") <= MEMORY_AT_MOST,
-        tries=3,
+        ended("memory"),
+        within=at_most(MEMORY_AT_MOST, least=64),
     ),
     Attack(
         "memory of processes that write all the time",
         _MIB + "import time\nif os.fork() == 0:\n    while True: os.write(1, b','); time.sleep(0.002)\n"
         "os.fork(); os.fork()\nwhile True: take()\n",
-        lambda result: result.reason == "memory" and 64 <= result.stdout.count(".") <= MEMORY_AT_MOST,
-        tries=3,
+        ended("memory"),
+        within=at_most(MEMORY_AT_MOST, least=64),
     ),
     Attack(
         "memory of many processes at once",
         _MIB + "import time\nwait, go = os.pipe()\nfor _ in range(14):\n    if os.fork() == 0:\n"
         "        os.close(go); os.read(wait, 1)\n        while True: take()\n"
         "time.sleep(0.2); os.close(go); time.sleep(60)\n",
-        lambda result: result.reason == "memory" and 64 <= result.stdout.count(".") <= MEMORY_OF_MANY_AT_MOST,
-        tries=3,
+        ended("memory"),
+        within=at_most(MEMORY_AT_MOST, least=64),
     ),
     Attack(
         "memory written after sharing",
         _MIB + "for _ in range(60): take()\nos.fork(); os.fork(); os.fork()\n"
         "for piece in hoard:\n    piece[::4096] = b'y' * 256; os.write(1, b',')\n"
         "import time; time.sleep(60)\n",
-        lambda result: result.reason == "memory" and result.stdout.count(",") <= MEMORY_OF_MANY_AT_MOST,
-        tries=3,
+        ended("memory"),
+        # A mark for each MiB copied; the first 60 are shared.
+        within=at_most(MEMORY_AT_MOST - 60, ","),
     ),
     Attack(
         "memory shared without a file",
@@ -164,7 +164,9 @@ MEMORY = [
         "    hoard.append(pair)\n    for one in pair:\n        one.setblocking(False)\n"
         "        try:\n            while True: one.send(b'x' * 4096)\n"
         "        except BlockingIOError: os.write(1, b'.')\n",
-        lambda result: result.reason == "memory" and result.stdout.count(".") * 0.2 <= MEMORY_AT_MOST,
+        ended("memory"),
+        # A mark for each pair, both of which are full.
+        within=at_most(MEMORY_AT_MOST / 0.2),
     ),
     Attack(
         "large buffers of sockets",

@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from palaestra.envs.sandbox import Job, Sandbox
 
-from .attacks import PATIENT, Attack
+from .attacks import BEYOND, PATIENT, Attack
 from .attacks_on_walls import SECRET
 
-# What a busy machine may add to any time, seconds.
+# How often a busy machine may look too late, in a row, before that is a failure; and what it may add to the time of
+# what is no attack, seconds.
+TRIES = 3
 BUSY = 10.0
 # What the next program finds: its folders, its answer, other processes, its environment, mask and memory.
 PROBE = """
@@ -51,16 +53,15 @@ def niceness(sandbox: Sandbox) -> int:
 
 def assert_contained(attack: Attack, sandbox: Sandbox) -> None:
     nice = niceness(sandbox)
-    for _ in range(attack.tries):
+    for _ in range(TRIES):
         begun = time.monotonic()
         result = sandbox.run(Job(attack.source), attack.limits)
-        took = time.monotonic() - begun
-        if attack.contained(result):
+        assert time.monotonic() - begun <= BEYOND * attack.limits.seconds + BUSY
+        assert result.valid
+        assert attack.contained(result), result
+        assert SECRET not in result.stdout
+        if within := result.seconds <= BEYOND * attack.limits.seconds and attack.within(result):
             break
-    assert result.valid
-    assert attack.contained(result), result
-    assert result.seconds <= 1.2 * attack.limits.seconds + BUSY
-    assert took <= 1.2 * attack.limits.seconds + 2 * BUSY
-    assert SECRET not in result.stdout
+    assert within, result
     after = sandbox.run(Job(PROBE.replace("NICE", str(nice))), replace(attack.limits, seconds=BUSY))
     assert (after.stdout, after.stderr, after.reason) == (UNAFFECTED, "", "exit")

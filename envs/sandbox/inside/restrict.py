@@ -1,0 +1,58 @@
+"""What a process gives up before it becomes the program's."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import signal
+
+from . import kernel
+
+# The user as which programs run where the supervisor is root.
+_USER = 1000
+_STACK = 8 << 20
+_QUEUED_SIGNALS = 1024
+_LOCKED_MEMORY = 1 << 16
+# The supervisor, bubblewrap and the first process of the run's namespace: where there is one user only, they count as
+# the run's.
+_PROCESSES = 3
+
+
+def restrict(limits: dict[str, float], filters: bytes, given: list[int], pipes: list[int]) -> int:
+    """Make this process the program's: its user, limits, output and nothing else. The descriptor for its values."""
+    output, errors, values = pipes
+    memory = math.ceil(limits["memory_mb"] * 2**20)
+    for kind, limit in (
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_AS, memory + (1 << 30)),
+        (resource.RLIMIT_CPU, int(limits["seconds"]) + 2),
+        (resource.RLIMIT_FSIZE, math.ceil(limits["disk_mb"] * 2**20)),
+        (resource.RLIMIT_NOFILE, int(limits["files"])),
+        (resource.RLIMIT_CORE, 1),  # one byte: no file, and no collector of the machine is started for it
+        (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_SIGPENDING, _QUEUED_SIGNALS),
+        (resource.RLIMIT_MEMLOCK, _LOCKED_MEMORY),
+        (resource.RLIMIT_NPROC, int(limits["processes"]) + (0 if os.getuid() == 0 else _PROCESSES)),
+    ):
+        resource.setrlimit(kind, (limit, limit))
+    # Less was for the stacks of threads, which are as large as this limit was when the interpreter started.
+    resource.setrlimit(resource.RLIMIT_STACK, (_STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+    # A signal to its group is no signal to this one's. A session of its own would take ten times as long to make.
+    os.setpgid(0, 0)
+    os.chdir("/tmp")
+    if given[1:]:
+        os.dup2(given[1], 0)
+    os.dup2(output, 1)
+    os.dup2(errors, 2)
+    kept = sorted((given[0], values))
+    for first, last in zip((2, *kept), (*kept, 1 << 20)):
+        os.closerange(first + 1, last)
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(_USER, _USER, _USER)
+        os.setresuid(_USER, _USER, _USER)
+    kernel.drop_privileges()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    kernel.filter_calls(filters)
+    return values

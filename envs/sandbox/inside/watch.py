@@ -1,0 +1,123 @@
+"""The memory of a run, which may have many processes: looked at again and again, as no limit of the kernel's that
+everybody may set holds for all of them together."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterable
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+# Bytes a second that one core can fill.
+_FILLS = 2 << 30
+
+
+class Sockets:
+    """The memory that sockets hold: of no process, but bounded for each."""
+
+    def __init__(self, processes: int):
+        self.file = os.open("self/net/sockstat", os.O_RDONLY, dir_fd=processes)
+        with socket.socket(socket.AF_UNIX) as one:
+            self.each = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+
+    def most(self) -> int:
+        """Bytes that the sockets of this namespace can hold."""
+        return self.each * int(os.pread(self.file, 100, 0).split(None, 3)[2])
+
+
+class Watch:
+    """The memory of all processes of a run that is about to begin.
+
+    Args:
+        limits: of the run.
+        processes: a descriptor of /proc.
+    """
+
+    def __init__(self, limits: dict[str, float], processes: int, sockets: Sockets):
+        self.processes, self.sockets = processes, sockets
+        # Sockets of an earlier run that the kernel has not cleared away yet are not of this one.
+        self.memory = limits["memory_mb"] * 2**20 + sockets.most()
+        # Processes that are not of the run.
+        self.besides: set[str] = set()
+        # Bytes at the last count, and the pages that each process had then, or when it was first seen.
+        self.known = 0
+        self.then: dict[str, int] = {}
+        # Until then the run cannot have grown beyond its limit since it was last counted.
+        self.due = 0.0
+        self.fills = _FILLS * len(os.sched_getaffinity(0))
+
+    def exceeded(self) -> bool:
+        names = self.names()
+        held = {name: self.pages(name) for name in names}
+        for name in self.then.keys() - held.keys():
+            self.known -= _PAGE * self.then.pop(name)
+        self.then = {**held, **self.then}
+        allowed = self.memory - self.sockets.most()
+        # What processes share is counted for each of them, and counting it once is slow: it is done where that matters.
+        most = _PAGE * sum(held.values())
+        if most > allowed:
+            # What they copy of what they shared shows in no cheap look.
+            if self.known + self.grown() <= allowed and time.monotonic() < self.due:
+                return False
+            most = self.counted(allowed)
+        self.due = time.monotonic() + (allowed - most) / self.fills
+        return most > allowed
+
+    def counted(self, allowed: float) -> int:
+        """Bytes of memory of all processes; where these are more than ``allowed``, of some."""
+        names: set[str] = set()
+        # What counts here is stopped, so that it does not grow until it has been counted.
+        while new := self.names() - names:
+            send_all(new, signal.SIGSTOP)
+            names |= new
+        self.then = {name: self.pages(name) for name in names}
+        self.known = 0
+        for name in sorted(names, key=self.then.__getitem__, reverse=True):
+            self.known += self.share(name)
+            if self.known > allowed:
+                return self.known
+        send_all(names, signal.SIGCONT)
+        return self.known
+
+    def names(self) -> set[str]:
+        """Those of the processes of the run."""
+        return {name for name in os.listdir(self.processes) if name.isdigit()} - self.besides
+
+    def grown(self) -> int:
+        """Bytes that have come since the last count, at least: what is let go of may be shared."""
+        return _PAGE * sum(self.pages(name) - pages for name, pages in self.then.items())
+
+    def pages(self, name: str) -> int:
+        """Pages of memory of a process, but for those of files."""
+        words = (self.file(f"{name}/statm") or b"0 0 0").split(None, 3)
+        return int(words[1]) - int(words[2])
+
+    def share(self, name: str) -> int:
+        """Bytes of memory of a process, as `pages`; what it shares with others is divided by their number."""
+        for line in self.file(f"{name}/smaps_rollup").splitlines():
+            if line.startswith(b"Pss_Anon:"):
+                return 1024 * int(line.split()[1])
+        return 0
+
+    def file(self, name: str) -> bytes:
+        """A file of a process; empty where that has just ended."""
+        try:
+            file = os.open(name, os.O_RDONLY, dir_fd=self.processes)
+        except OSError:
+            return b""
+        try:
+            return os.read(file, 4096)
+        except OSError:
+            return b""
+        finally:
+            os.close(file)
+
+
+def send_all(names: Iterable[str], number: int) -> None:
+    """Send processes a signal; some may just have ended."""
+    for name in names:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(name), number)
