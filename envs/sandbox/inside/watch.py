@@ -13,6 +13,8 @@ from collections.abc import Iterable
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 # Bytes a second that one core can fill.
 _FILLS = 2 << 30
+# So much later than it is due a look may well be, seconds.
+_LATE = 0.01
 
 
 class Sockets:
@@ -34,19 +36,23 @@ class Watch:
     Args:
         limits: of the run.
         processes: a descriptor of /proc.
+
+    Attributes:
+        besides: processes that are not of the run.
+        due: until then, as of `time.monotonic`, the run cannot have grown beyond its limit.
     """
 
     def __init__(self, limits: dict[str, float], processes: int, sockets: Sockets):
         self.processes, self.sockets = processes, sockets
         # Sockets of an earlier run that the kernel has not cleared away yet are not of this one.
         self.memory = limits["memory_mb"] * 2**20 + sockets.most()
-        # Processes that are not of the run.
         self.besides: set[str] = set()
+        self.due = 0.0
         # Bytes at the last count, and the pages that each process had then, or when it was first seen.
         self.known = 0
         self.then: dict[str, int] = {}
-        # Until then the run cannot have grown beyond its limit since it was last counted.
-        self.due = 0.0
+        # The process that goes on while the others stand still, where they take turns, and the last one that did.
+        self.turn, self.last = "", 0
         self.fills = _FILLS * len(os.sched_getaffinity(0))
 
     def exceeded(self) -> bool:
@@ -60,16 +66,22 @@ class Watch:
         most = _PAGE * sum(held.values())
         if most > allowed:
             # What they copy of what they shared shows in no cheap look.
-            if self.known + self.grown() <= allowed and time.monotonic() < self.due:
+            if not self.turn and self.known + self.grown() <= allowed and time.monotonic() < self.due:
                 return False
             most = self.counted(allowed)
-        self.due = time.monotonic() + (allowed - most) / self.fills
+        elif self.turn:
+            self.turn = ""
+            send_all(names, signal.SIGCONT)
+        self.due = time.monotonic() + (allowed - most) / (_FILLS if self.turn else self.fills)
         return most > allowed
 
     def counted(self, allowed: float) -> int:
-        """Bytes of memory of all processes; where these are more than ``allowed``, of some."""
+        """Bytes of memory of all processes; where these are more than ``allowed``, of some.
+
+        They stand still meanwhile. Where they could soon have more than is allowed, they take turns from then on: many
+        that are at work keep this process from looking in time.
+        """
         names: set[str] = set()
-        # What counts here is stopped, so that it does not grow until it has been counted.
         while new := self.names() - names:
             send_all(new, signal.SIGSTOP)
             names |= new
@@ -79,6 +91,12 @@ class Watch:
             self.known += self.share(name)
             if self.known > allowed:
                 return self.known
+        self.turn = ""
+        if names and allowed - self.known < self.fills * _LATE:
+            order = sorted(map(int, names))
+            self.last = next((number for number in order if number > self.last), order[0])
+            self.turn = str(self.last)
+            names = {self.turn}
         send_all(names, signal.SIGCONT)
         return self.known
 

@@ -122,7 +122,7 @@ time.sleep(60)
 
 def test_memory_of_many_processes_that_grow_at_once_is_bounded(sandbox: LocalSandbox) -> None:
     place, taken = Path(f"/proc/{supervisor(sandbox)}/root/dev/shm/taken"), []
-    # A busy machine may look too late once. Counting all processes before each decision, it took 800 MiB and more.
+    # A busy machine may look too late once.
     for _ in range(3):
         with ThreadPoolExecutor(1) as pool:
             run = pool.submit(sandbox.run, Job(_BURST), Limits(seconds=20, processes=40, memory_mb=256))
@@ -132,6 +132,25 @@ def test_memory_of_many_processes_that_grow_at_once_is_bounded(sandbox: LocalSan
                 assert run.result().reason == "memory"
                 taken.append(sum(file.read()))
     assert 0 < min(taken) <= 2 * 256, taken
+
+
+_SHARED = """
+import os
+shared = bytearray(b"x") * (megabytes << 20)
+children = []
+for place in range(6):
+    children.append(os.fork())
+    if children[-1] == 0:
+        os._exit(sum(range(1_000_000)) % 251 + place)
+print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
+"""
+
+
+@pytest.mark.parametrize("megabytes", [10, 60, 100], ids=["little", "half of the limit", "most of the limit"])
+def test_memory_that_processes_share_counts_once(megabytes: int, sandbox: LocalSandbox) -> None:
+    want = [sum(range(1_000_000)) % 251 + place for place in range(6)]
+    result = sandbox.run(Job(f"megabytes = {megabytes}{_SHARED}"), Limits(seconds=20, memory_mb=128))
+    assert (result.stdout, result.reason) == (f"{want}\n", "exit")
 
 
 def test_broken_word_from_the_supervisor_is_a_lost_sandbox(sandbox: LocalSandbox) -> None:
