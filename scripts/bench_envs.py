@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from ..envs import Question
 from ..errors import InputError, unknown_name
 from . import bench_envs_peers as peers
 from .bench_envs_table import GAMES, MATCHES, Match
+from .peer_process import PeerProcess
 
 
 @dataclass(frozen=True)
@@ -70,37 +70,6 @@ class Rates:
         self.checked.append(answer["checked"] / max(answer["checking"], 1e-9))
 
 
-class Peer:
-    """A process that makes tasks of the peers installed beside one Python."""
-
-    def __init__(self, python: Path):
-        # -P: this folder has modules whose names are also those of libraries.
-        command = [str(python), "-P", peers.__file__]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        try:
-            self.versions: dict[str, str] = self._read()
-        except InputError:
-            self.close()
-            raise
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
-        return self._read()
-
-    def close(self) -> None:
-        self._process.kill()
-        # Also waits, and closes both pipes.
-        self._process.communicate()
-
-    def _read(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise InputError(f"the peers' process under {self._process.args[0]!r} ended; run it by hand to see why.")  # type: ignore[index]
-        return json.loads(line)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
     config = tyro.cli(Config, args=argv, prog="palaestra bench envs", description=__doc__)
@@ -114,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if config.rounds < 1 or config.seconds <= 0:
         raise InputError(f"--rounds and --seconds must be positive, not {config.rounds} and {config.seconds:g}.")
     with contextlib.ExitStack() as stack:
-        helpers = [Peer(path) for path in config.peer_python or (Path(sys.executable),)]
+        helpers = [PeerProcess(path, peers.__file__) for path in config.peer_python or (Path(sys.executable),)]
         for helper in helpers:
             stack.callback(helper.close)
         matches = [known[name] for name in config.only] if config.only else list(MATCHES)
@@ -136,7 +105,7 @@ def _progress(matches: Sequence[Match]) -> Iterator[Match]:
     yield from track(matches, description="tasks", console=Console(stderr=True), transient=True)
 
 
-def _sides(match: Match, helpers: Sequence[Peer], config: Config) -> list[Rates]:
+def _sides(match: Match, helpers: Sequence[PeerProcess], config: Config) -> list[Rates]:
     """Ours and each peer's rates; measured in turns, so that a busy machine slows all alike."""
     ours = Rates("palaestra")
     # Of several Pythons with the same peer, the first one named counts.

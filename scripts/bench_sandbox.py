@@ -38,7 +38,9 @@ import tyro
 from ..agents.atomic import write_atomically
 from ..envs.sandbox import BACKENDS, Limits, Pool, Result, Sandbox
 from ..errors import InputError, MissingExtra, unknown_name
-from .bench_sandbox_sides import CALLS, COLD, CONTAINMENT, LINE, ColdPython, Peers, PeerSandbox, Work, WrongAnswer
+from . import bench_sandbox_peers as peers
+from .bench_sandbox_sides import CALLS, COLD, CONTAINMENT, LINE, ColdPython, PeerSandbox, Work, WrongAnswer
+from .peer_process import PeerProcess
 
 LIMITS = Limits(seconds=10)
 # Runs before any that counts.
@@ -124,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with one_core() as core:
             helpers = []
             for path in config.peer_python:
-                helpers.append(Peers(path))
+                helpers.append(PeerProcess(path, peers.__file__))
                 stack.callback(helpers[-1].close)
             advance = stack.enter_context(_progress(config))
             ours: dict[str, Callable[[], Sandbox]] = {name: BACKENDS[name] for name in config.backends}

@@ -3,17 +3,13 @@ work that all are given."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from ..envs.sandbox import Call, Job, Limits, Result, Value
-from ..errors import InputError
 from . import bench_sandbox_peers as peers
+from .peer_process import PeerProcess
 
 COLD = "python -c"
 # What keeps programs in, of each side.
@@ -70,50 +66,10 @@ class ColdPython:
         """There is nothing to close."""
 
 
-class Peers:
-    """A process that runs programs in the sandboxes of the peers beside one Python."""
-
-    def __init__(self, python: Path):
-        # Peers put their files where they are started.
-        self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-")
-        # -P: the file's own folder has modules whose names are also those of libraries.
-        self._process = subprocess.Popen(
-            [str(python), "-P", peers.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=self._folder.name,
-        )
-        try:
-            self.versions: dict[str, str] = self._read()
-        except InputError:
-            self.close()
-            raise
-
-    def ask(self, **request: str) -> dict[str, str]:
-        assert self._process.stdin is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
-        return self._read()
-
-    def close(self) -> None:
-        self._process.kill()
-        # Also waits, and closes both pipes.
-        self._process.communicate()
-        self._folder.cleanup()
-
-    def _read(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            python = self._process.args[0]  # type: ignore[index]
-            raise InputError(f"the peers' process under {python!r} ended; run it by hand to see why.")
-        return json.loads(line)
-
-
 class PeerSandbox:
     """One sandbox of a peer."""
 
-    def __init__(self, helper: Peers, side: str):
+    def __init__(self, helper: PeerProcess, side: str):
         self.helper, self.side = helper, side
 
     def run(self, job: Job, limits: Limits) -> Result:
