@@ -3,6 +3,10 @@
 Needs Linux with user namespaces, and the program ``bwrap``; neither root nor a container engine. A program sees the
 interpreter, the system's libraries read-only, and an empty /tmp; no network, no other process, no file of anyone, and
 an environment of a few words.
+
+One process is kept to its limit of memory by the kernel. Of several together the supervisor counts it, every hundredth
+of a second and the more often the closer they are, so that they may have a fifth more, or on a machine with no core
+left for the supervisor twice as much, before they are ended. The backend "docker" leaves this to the kernel, too.
 """
 
 from __future__ import annotations
