@@ -31,7 +31,7 @@ import statistics  # noqa: F401
 import string  # noqa: F401
 import sys
 import threading
-import time  # noqa: F401
+import time
 import traceback
 import types
 import typing
@@ -43,6 +43,8 @@ _STDIN, _STDIN_PLACE = "/dev/stdin", "/dev/shm/.stdin"
 _HAS_LAST_WORDS = ("class", "open", "finalize")
 _MOST_CLASHES = 100
 _DAY = 86_400.0
+# Between two looks at a process that cannot be waited for, seconds.
+_NAP = 0.005
 # A program whose text has one of these may look for its own file, which otherwise nobody misses.
 _WANTS_FILE = ("__file__", "argv", _NAME, "multiprocessing", "concurrent", "subprocess", "runpy")
 
@@ -259,19 +261,31 @@ def answer_apart(
 def ends_within(seconds: float, child: int) -> bool:
     """Wait until a process ends, and end it where it takes longer."""
     in_time = True
-    # Where the program has left no descriptor to wait with, the limit of the whole run is the only one.
-    with contextlib.suppress(OSError):
-        end = os.pidfd_open(child)
-        poll = select.poll()
-        poll.register(end, select.POLLIN)
-        in_time = bool(poll.poll(1000 * min(seconds, _DAY)))
-        os.close(end)
-    # A program that ignores the signal of its children's ends has none to bury.
+    # It may be buried already; a program that ignores the signal of its children's ends has none to bury.
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        in_time = is_seen_to_end(seconds, child)
         if not in_time:
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     return in_time
+
+
+def is_seen_to_end(seconds: float, child: int) -> bool:
+    try:
+        end = os.pidfd_open(child)
+    except (AttributeError, OSError):  # not Linux, or the program has left no descriptor
+        deadline = time.monotonic() + seconds
+        while os.waitpid(child, os.WNOHANG)[0] == 0:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_NAP)
+        return True
+    try:
+        poll = select.poll()
+        poll.register(end, select.POLLIN)
+        return bool(poll.poll(1000 * min(seconds, _DAY)))
+    finally:
+        os.close(end)
 
 
 def answer(main: types.ModuleType, place: int, function: str, arguments: list[object]) -> dict[str, object]:

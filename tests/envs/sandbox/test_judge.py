@@ -75,6 +75,13 @@ def test_calls_are_waited_for_whatever_the_program_keeps(begin: str, run: Run) -
     assert run(f"{begin}\ndef double(x): return 2 * x", *tests).success
 
 
+def test_call_is_ended_in_time_where_the_program_leaves_no_descriptor(run: Run) -> None:
+    begin = "import os\nheld = []\ntry:\n  while True: held.append(os.dup(1))\nexcept OSError: pass"
+    tests = [CallTest("f", [n], n) for n in range(3)]
+    judgement = run(f"{begin}\ndef f(n):\n    while n == 1: pass\n    return n", *tests, limits=Limits(seconds=1.5))
+    assert judgement.failures == ("", "limit", "")
+
+
 def test_call_that_fails_harms_no_other(run: Run) -> None:
     program = """
 seen = []
