@@ -23,6 +23,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import InputError
@@ -31,6 +32,7 @@ from .protocol import Job, Limits, Result
 from .seccomp import system_call_filter
 from .wire import encoded, result
 
+_NUMPY = "numpy"
 INSIDE = Path(__file__).with_name("inside")
 START_SECONDS = 30.0
 # What the supervisor may take beyond the limit of a run, seconds.
@@ -52,11 +54,18 @@ _ENVIRONMENT = {
 class LocalSandbox:
     """One warm interpreter, started at once. It ends, at the latest, with the thread that made it.
 
+    For programs that speak of numpy there is a second one, started for the first of them, that has it loaded.
+
+    Args:
+        modules: that are loaded before any program runs; those that are missing are left out.
+
     Raises:
         InputError: this machine cannot contain programs; the message says what is missing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Sequence[str] = ()) -> None:
+        self.modules = modules
+        self._with_numpy: LocalSandbox | None = None
         self._socket, theirs = socket.socketpair()
         try:
             self._start(theirs)
@@ -69,7 +78,7 @@ class LocalSandbox:
             filters.write(system_call_filter())
             filters.seek(0)
             self._process = subprocess.Popen(
-                command(theirs.fileno()),
+                [*command(theirs.fileno()), *self.modules],
                 stdin=filters,
                 stdout=errors,
                 stderr=errors,
@@ -90,6 +99,9 @@ class LocalSandbox:
                 )
 
     def run(self, job: Job, limits: Limits) -> Result:
+        if not self.modules and _NUMPY in job.program:
+            self._with_numpy = self._with_numpy or LocalSandbox([_NUMPY])
+            return self._with_numpy.run(job, limits)
         given = [_sealed(encoded(job, stdin=False))]
         try:
             if job.stdin:
@@ -111,6 +123,8 @@ class LocalSandbox:
 
     def close(self) -> None:
         """End the interpreter and all that runs in it."""
+        if self._with_numpy is not None:
+            self._with_numpy.close()
         self._socket.close()
         try:
             self._process.wait(_END_SECONDS)
@@ -203,7 +217,7 @@ def _bubblewrap(bwrap: str) -> tuple[str, ...]:
 
 def _numpy() -> list[str]:
     """What shows numpy, and the libraries that it comes with, to the interpreter inside."""
-    found = importlib.util.find_spec("numpy")
+    found = importlib.util.find_spec(_NUMPY)
     inside = [folder for folder in site.getsitepackages([sys.base_prefix]) if os.path.isdir(folder)]
     if found is None or not found.submodule_search_locations or not inside:
         return []

@@ -16,6 +16,7 @@ import fractions  # noqa: F401
 import functools  # noqa: F401
 import gc
 import heapq  # noqa: F401
+import importlib
 import itertools  # noqa: F401
 import json
 import linecache
@@ -173,9 +174,13 @@ def streams() -> tuple[typing.TextIO, typing.TextIO, typing.TextIO]:
     return stream(0, "r", "surrogateescape"), stream(1, "w", "replace"), stream(2, "w", "backslashreplace", 1)
 
 
-def warm() -> None:
-    """Make the streams beforehand, for all runs to come; what they are connected to is another thing for each run."""
+def warm(modules: typing.Sequence[str]) -> None:
+    """Load modules beforehand, for all runs to come, and make the streams, which are connected to other things in each
+    run."""
     global _streams
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     kept = [os.dup(place) for place in range(3)]
     reading, writing = os.pipe()
     for place in (1, 2):

@@ -1,9 +1,9 @@
 """The warm interpreter of the sandbox: forks each run into namespaces of its own, watches it, and reports.
 
-    python -m inside.zygote FD
+    python -m inside.zygote FD [MODULE ...]
 
-FD is a socket to the caller. Of each request this process reads only the limits; the program and its input are in a
-file that the run alone opens, so that no run finds anything of another in its memory.
+FD is a socket to the caller; the modules are loaded beforehand. Of each request this process reads only the limits; the
+program and its input are in a file that the run alone opens, so that no run finds anything of another in its memory.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     around = Surroundings(control, filters, home, share_cores())
     sockets = Sockets(processes)
-    program.warm()
+    program.warm(sys.argv[2:])
     disks = [Disk("/tmp"), Disk("/dev/shm")]
     kernel.take_short_turns(_TURN)
     gc.collect()

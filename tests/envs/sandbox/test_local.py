@@ -93,6 +93,16 @@ def test_program_may_use_all_cores_of_the_interpreter(sandbox: LocalSandbox) -> 
     assert os.sched_getaffinity(supervisor(sandbox)) == cores
 
 
+def test_numpy_is_loaded_beforehand_for_programs_that_speak_of_it(sandbox: LocalSandbox) -> None:
+    loaded = "import sys; print('num' 'py' in sys.modules)"
+    for _ in range(2):
+        assert sandbox.run(Job(f"{loaded}  # numpy"), LIMITS).stdout == "True\n"
+        assert sandbox.run(Job(loaded), LIMITS).stdout == "False\n"
+    draw = Job("import numpy as np\nprint(np.random.random(), np.random.default_rng().random())")
+    drawn = [word for _ in range(3) for word in sandbox.run(draw, LIMITS).stdout.split()]
+    assert len(set(drawn)) == 6
+
+
 def test_limits_below_one_mebibyte_and_many_files_are_kept(sandbox: LocalSandbox) -> None:
     program = "import os\nfor n in range(99):\n    open(f'{n}', 'wb', 0).write(b'x' * 65536); os.write(1, b'.')"
     assert sandbox.run(Job(program), Limits(seconds=20, disk_mb=0.5)).stdout == "." * 8

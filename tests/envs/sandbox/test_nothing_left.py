@@ -106,6 +106,7 @@ def test_closed_pool_leaves_no_process_descriptor_mount_or_file() -> None:
     before = seen()
     pool = Pool(LocalSandbox, 2)
     answers = [pool.submit(Job(attack.source), attack.limits) for attack in PLANTING]
+    answers.append(pool.submit(Job("import numpy"), LIMITS))
     assert all(answer.result().valid for answer in answers)
     assert seen() != before
     pool.close()
