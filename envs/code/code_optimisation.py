@@ -118,8 +118,8 @@ class CodeOptimisation(ProgramQuestion):
         while drawn is None:
             drawn = _draw(dice, params)
         program = drawn.program
-        sizes = " and ".join([_size(part, params["size"]) for part in program.parts])
-        takes = " and ".join([f"{part.parameter} is {_TAKES[part.kind.takes]}" for part in program.parts])
+        sizes = ", ".join([_size(part, params["size"]) for part in program.parts])
+        takes = "; ".join([f"{part.parameter} is {_TAKES[part.kind.takes]}" for part in program.parts])
         return Task(
             f"This Python function is slow:\n```python\n{program.slow}\n```\nHere {takes}.\nOperations are counted: "
             "each statement, each part of an expression and each turn of a loop when it is evaluated, and as many more "
