@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import numpy as np
 
 from ..errors import InputError, MissingExtra
 from .agent import Agent, AgentError
+from .stepping import threads_for
 
 OnEpisode = Callable[[int, int], None]
 
@@ -123,17 +125,20 @@ def play(
         if begun:
             agent.reset(begun)
 
+    def step(slot: int, record: EpisodeRecord, action: Any) -> tuple[Any, ...]:
+        # Before the step, as some environments write into one array again and again.
+        seen = copy.deepcopy(observations[slot]) if keep_turns else None
+        with _named(record, "step"):
+            return seen, *envs[slot].step(action)
+
+    threads = threads_for(envs[0])
     refill(range(len(envs)))
-    while any(record is not None for record in slots):
+    while playing := [(slot, record) for slot, record in enumerate(slots) if record is not None]:
         actions = _act(agent, observations, infos, slots)
+        asked = [(slot, record, actions[slot]) for slot, record in playing]
+        outcomes = threads.map(step, *zip(*asked)) if threads else itertools.starmap(step, asked)
         ended = []
-        for slot, record in enumerate(slots):
-            if record is None:
-                continue
-            # Before the step, as some environments write into one array again and again.
-            seen = copy.deepcopy(observations[slot]) if keep_turns else None
-            with _named(record, "step"):
-                observation, reward, terminated, truncated, info = envs[slot].step(actions[slot])
+        for (slot, record), (seen, observation, reward, terminated, truncated, info) in zip(playing, outcomes):
             if keep_turns:
                 record.turns.append(_turn(seen, actions[slot], float(reward), info))
             record.reward += float(reward)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 
 import gymnasium as gym
 import numpy as np
@@ -327,3 +328,30 @@ class TestProgress:
     def test_a_quick_evaluation_draws_no_bar(self, capfd):
         evaluate("random", CLIMB, episodes=3, progress=True)
         assert capfd.readouterr() == ("", "")
+
+
+class Sandboxed(Climb):
+    """Waits, at the first step, until four take theirs."""
+
+    needs_sandbox = True
+    gate = threading.Barrier(4, timeout=20)
+
+    def reset(self, *, seed=None, options=None):
+        self.waits = True
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action):
+        if self.waits:
+            self.waits = False
+            self.gate.wait()
+        return super().step(action)
+
+
+gym.register("palaestra-test/Sandboxed-v0", Sandboxed)
+
+
+def test_environments_that_run_programs_are_stepped_at_a_time():
+    def success(env_id):
+        return evaluate(lambda observation: "up", env_id, episodes=4, num_envs=4).success
+
+    assert success("palaestra-test/Sandboxed-v0") == success(CLIMB)

@@ -12,6 +12,7 @@ from typing import Any
 import gymnasium
 
 from ....errors import InputError
+from ...stepping import threads_for
 
 
 class Environments:
@@ -31,6 +32,8 @@ class Environments:
         self.param_space: Any = first.unwrapped.param_space  # type: ignore[attr-defined]
         # What rewards may read of its episodes beyond the usual.
         self.supplies = frozenset(getattr(first.unwrapped, "supplies", ()))
+        # Where they are stepped, if not in this thread.
+        self.threads = threads_for(first)
         self.give_back(first)
 
     def take(self) -> gymnasium.Env[Any, Any]:

@@ -7,6 +7,7 @@ came. The trained context may leave out a hint that the sampler saw.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -62,6 +63,8 @@ class Episode:
         self._before = len(self._turns)
         self._action: _Action | None = None
         self._final: dict[str, Any] = {}
+        # What the environment returned to the action, where it has been stepped ahead.
+        self._stepped: tuple[Any, ...] | None = None
         self._valid, self._truncated, self._stripped, self._guided = True, False, False, start.guided
 
     def advance(self, session: int) -> Request | None:
@@ -79,6 +82,17 @@ class Episode:
             else:
                 return self._request(session, self._action)
         return None
+
+    def stepping(self) -> Callable[[], None] | None:
+        """What steps the environment ahead of `advance`, in any thread; None unless the action is complete."""
+        if self.over or self._action is None or self._action.finish is None:
+            return None
+        text = self._renderer.action(self._action.ids)
+
+        def step() -> None:
+            self._stepped = self.env.step(text)
+
+        return step
 
     def hear(self, completion: Completion) -> None:
         """Take what the sampler has written."""
@@ -183,7 +197,8 @@ class Episode:
         """Step the environment with the complete action."""
         assert action.finish is not None
         text = self._renderer.action(action.ids)
-        observation, reward, terminated, truncated, info = self.env.step(text)
+        stepped, self._stepped = self._stepped or self.env.step(text), None
+        observation, reward, terminated, truncated, info = stepped
         origins = tuple(action.origins)
         self._turns.append(
             Turn(

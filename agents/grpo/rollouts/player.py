@@ -2,14 +2,18 @@
 
 In go starts: a task, played from its beginning or from a moment of an earlier episode, with or without a hint. Every
 episode is a session of the sampler; as soon as its action is complete its environment steps and the next request is
-queued, so no episode waits for another one. What the agent does wrong is data; what the machinery does wrong makes the
-trajectory invalid.
+queued, so no episode waits for another one. Environments that run programs are stepped in threads while the sampler
+goes on; an episode is taken up again when a number of others have got as far, not when its step happens to be done, so
+that what is sampled depends on nothing but the seed. What the agent does wrong is data; what the machinery does wrong
+makes the trajectory invalid.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ import numpy as np
 from ....errors import InputError
 from ...engines.sampler import Completion, Request, Sampler
 from ...language.renderer import Renderer
+from ...stepping import AT_ONCE
 from ..types import Trajectory, Turn
 from .environments import Environments, begin, put_back
 from .episode import Episode
@@ -181,6 +186,8 @@ class _Wave:
     def __init__(self, player: Player, states: bool, entropies: bool):
         self._player, self._states, self._entropies = player, states, entropies
         self._playing: dict[int, tuple[int, Episode]] = {}
+        # Whose environments are being stepped, in the order in which their actions were complete.
+        self._stepping: deque[tuple[int, int, Episode, Future[None]]] = deque()
         self._ended: list[tuple[int, Played]] = []
 
     def begin(self, number: int, start: Start) -> None:
@@ -203,13 +210,17 @@ class _Wave:
         self._go_on(number, player.new_session(), self._episode(start, env, observation, info))
 
     def listen(self) -> bool:
-        """Take what the sampler has completed; False where nothing is being sampled."""
+        """Take what the sampler has completed; False where no episode is left."""
         completions = self._player.sampler.step()
         for completion in completions:
             number, episode = self._playing.pop(completion.session)
             episode.hear(completion)
-            self._go_on(number, completion.session, episode)
-        return bool(completions)
+            self._step(number, completion.session, episode)
+        waiting = len(self._stepping)
+        while len(self._stepping) > (AT_ONCE if completions else 0):
+            number, session, episode, stepped = self._stepping.popleft()
+            self._go_on(number, session, episode, stepped)
+        return bool(completions or waiting)
 
     def ended(self) -> list[tuple[int, Played]]:
         """What has ended since the last call, as (number of the start, episode)."""
@@ -221,7 +232,12 @@ class _Wave:
         for session, (_, episode) in self._playing.items():
             self._player.sampler.close(session)
             self._player.environments.give_back(episode.env)
+        for _, session, episode, stepped in self._stepping:
+            self._player.sampler.close(session)
+            if stepped.exception() is None:
+                self._player.environments.give_back(episode.env)
         self._playing.clear()
+        self._stepping.clear()
 
     def _episode(self, start: Start, env: Any, observation: str, info: dict[str, Any]) -> Episode:
         player = self._player
@@ -240,9 +256,19 @@ class _Wave:
             self._entropies,
         )
 
-    def _go_on(self, number: int, session: int, episode: Episode) -> None:
+    def _step(self, number: int, session: int, episode: Episode) -> None:
+        """Step the environment in a thread, if it is one for that and the action is complete; else play on."""
+        threads, step = self._player.environments.threads, episode.stepping()
+        if threads is None or step is None:
+            self._go_on(number, session, episode)
+        else:
+            self._stepping.append((number, session, episode, threads.submit(step)))
+
+    def _go_on(self, number: int, session: int, episode: Episode, stepped: Future[None] | None = None) -> None:
         """Play on until the sampler is needed or the episode is over."""
         try:
+            if stepped is not None:
+                stepped.result()
             request = episode.advance(session)
         except InputError:
             raise
