@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar, cast
@@ -19,6 +20,8 @@ from .errors import InputError, unknown_name
 
 T = TypeVar("T")
 F = TypeVar("F")
+# Whoever asks while another thread imports waits for it; one lock for all, as modules ask several registries.
+_DISCOVERING = threading.RLock()
 
 
 class Registry(Generic[T]):
@@ -112,6 +115,11 @@ class Registry(Generic[T]):
         return [(name, self[name]) for name in self]
 
     def _discover(self) -> None:
+        with _DISCOVERING:
+            self._import()
+            self._announce()
+
+    def _import(self) -> None:
         modules, self._modules = self._modules, []  # what is imported may look names up
         try:
             for name in modules:
@@ -121,9 +129,9 @@ class Registry(Generic[T]):
         except BaseException:
             self._modules = modules
             raise
-        if self.group is None:
-            return
-        for point in entry_points(group=self.group):
+
+    def _announce(self) -> None:
+        for point in entry_points(group=self.group) if self.group else ():
             if point.name not in self._entries:
                 value: Any = point.value
                 self._entries[point.name] = value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import PurePosixPath
@@ -16,17 +16,21 @@ BACKENDS: Registry[type[Sandbox]] = Registry("sandbox backend", group="palaestra
 BACKENDS.add("local", f"{__package__}.local:LocalSandbox")
 BACKENDS.add("docker", f"{__package__}.docker:DockerSandbox")
 BACKENDS.add("unsafe-subprocess", f"{__package__}.unsafe:UnsafeSubprocess")
+_POOLS: dict[str, Pool] = {}
+_MAKING = threading.Lock()
 _PAGE, _OWN_FILES = 4096, 2
 
 
-@functools.cache
 def pool(backend: str = "local") -> Pool:
     """This process's pool of sandboxes of one backend, with a sandbox for each core.
 
     Raises:
         InputError: there is no such backend.
     """
-    return Pool(BACKENDS[backend])
+    with _MAKING:
+        if backend not in _POOLS:
+            _POOLS[backend] = Pool(BACKENDS[backend])
+        return _POOLS[backend]
 
 
 def run(

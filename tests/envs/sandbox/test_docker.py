@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from palaestra.envs import sandbox as package
-from palaestra.envs.sandbox import Call, Job, Limits, Pool, Value, docker_engine
+from palaestra.envs.sandbox import Call, Job, Limits, Pool, Value, docker_engine, running
 from palaestra.envs.sandbox import docker as backend
 from palaestra.envs.sandbox.docker import DockerSandbox
 from palaestra.envs.sandbox.docker_engine import OWNER, owner, remove_abandoned
@@ -429,8 +429,7 @@ def test_nothing_is_left_of_a_sandbox_that_is_closed(sandbox: DockerSandbox, cli
 def test_the_backend_goes_by_its_name(sandbox: DockerSandbox):
     tests = [package.CallTest("double", (4,), 8), package.StdioTest("", "")]
     assert package.run_tests("def double(x): return 2 * x", tests, backend="docker").success
-    package.pool("docker").close()
-    package.pool.cache_clear()
+    running._POOLS.pop("docker").close()
 
 
 def wrapped(channel: int, data: bytes) -> bytes:

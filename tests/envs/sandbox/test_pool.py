@@ -231,3 +231,20 @@ def test_arguments_that_are_no_plain_data_raise_and_the_sandbox_lives_on() -> No
     with pytest.raises(TypeError, match="object is no plain data"):
         sandbox.run("def f(x): return x", calls=[sandbox.Call("f", [object()])], limits=LIMITS)
     assert sandbox.run("print(1)", limits=LIMITS).stdout == "1\n"
+
+
+@needs_local
+def test_threads_that_ask_at_a_time_share_one_pool():
+    gate = threading.Barrier(8, timeout=20)
+    pools: list[Pool] = []
+
+    def ask() -> None:
+        gate.wait()
+        pools.append(sandbox.pool("local"))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({*map(id, pools)}) == 1
