@@ -156,7 +156,7 @@ print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 """
 
 
-@pytest.mark.parametrize("megabytes", [10, 60, 100], ids=["little", "half of the limit", "most of the limit"])
+@pytest.mark.parametrize("megabytes", [10, 60, 90], ids=["little", "half of the limit", "most of the limit"])
 def test_memory_that_processes_share_counts_once(megabytes: int, sandbox: LocalSandbox) -> None:
     want = [sum(range(1_000_000)) % 251 + place for place in range(6)]
     result = sandbox.run(Job(f"megabytes = {megabytes}{_SHARED}"), Limits(seconds=20, memory_mb=128))
