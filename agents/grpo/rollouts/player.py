@@ -105,17 +105,19 @@ class Player:
         """
         wave = _Wave(self, states, entropies)
         finished: dict[int, Played] = {}
-        for number, start in enumerate(starts):
-            wave.begin(number, start)
-        while True:
-            ended = wave.ended()
-            for number, played in ended:
-                finished[number] = played
-                if enough is not None and enough(number, played.trajectory):
-                    wave.give_up()
-                    return [finished[number] for number in sorted(finished)]
-            if not wave.listen():
-                return [finished[number] for number in sorted(finished)]
+        try:
+            for number, start in enumerate(starts):
+                wave.begin(number, start)
+            going_on = True
+            while going_on:
+                for number, played in wave.ended():
+                    finished[number] = played
+                    if enough is not None and enough(number, played.trajectory):
+                        return [finished[number] for number in sorted(finished)]
+                going_on = wave.listen()
+        finally:
+            wave.give_up()
+        return [finished[number] for number in sorted(finished)]
 
     # Text beside episodes -------------------------------------------------------------------------------------------
 
@@ -234,7 +236,7 @@ class _Wave:
             self._player.environments.give_back(episode.env)
         for _, session, episode, stepped in self._stepping:
             self._player.sampler.close(session)
-            if stepped.exception() is None:
+            if stepped.cancel() or stepped.exception() is None:
                 self._player.environments.give_back(episode.env)
         self._playing.clear()
         self._stepping.clear()

@@ -135,7 +135,7 @@ def test_calls_have_as_many_arguments_as_the_function():
     ],
 )
 def test_calls_that_fail_say_why(code: str, told: str):
-    observation, *_, info = at(replace(STATE, code=code), seconds=0.3).step("tens(1)")
+    observation, *_, info = at(replace(STATE, code=code), seconds=1).step("tens(1)")
     assert observation.startswith("tens(1) failed: ")
     assert told in observation
     assert info["reward_valid"]
@@ -203,7 +203,7 @@ def test_the_prompt_tells_the_bugs_the_specification_and_the_examples_and_no_mor
 
 @needs_sandbox
 def test_the_program_with_the_bugs_passes_in_python_what_it_is_said_to_pass():
-    family = ProgramDebugging(graded=True, seconds=0.3)
+    family = ProgramDebugging(graded=True, seconds=1)
     for _, state in drawn(40, 1):
         done = family.act(state, fenced(state.code))
         assert (done.success, done.progress, done.terms) == (False, 0.0, {"tests": 0.0})
@@ -224,7 +224,7 @@ def test_bugs_can_be_mended_one_a_turn_and_only_the_last_one_succeeds(domain: st
         buggy = draw_buggy(Dice(np.random.default_rng(seed)), domain, 4, 8, 3)
         state = ProgramDebugging().start(np.random.default_rng(seed), params)
         assert state.code == written(buggy.program, buggy.body)
-        env = at(state, graded=True, seconds=0.3)
+        env = at(state, graded=True, seconds=1)
         rewards, progress, info = play(env, mended(buggy, 2), mended(buggy, 1))
         assert not info["is_success"]
         assert progress[1] >= progress[0]

@@ -137,7 +137,7 @@ def test_each_program_starts_afresh():
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("x = 3", "(nothing was printed)"),
         ("print('a')\nraise ValueError('b')", "a\nTraceback"),
-        ("print('before', flush=True)\nwhile True: pass", "before\n(stopped: it took more than 0.3 s)"),
+        ("print('before', flush=True)\nwhile True: pass", "before\n(stopped: it took more than 1 s)"),
         ("x = bytearray(10**9)", "MemoryError"),
         ("print('x' * 10**7)", "(stopped: it wrote too much)"),
         ("def f(:", "SyntaxError"),
@@ -145,7 +145,7 @@ def test_each_program_starts_afresh():
     ],
 )
 def test_errors_and_limits_come_back_as_output(program: str, shown: str):
-    env, _ = made(seconds=0.3)
+    env, _ = made(seconds=1)
     observation, reward, terminated, _, info = env.step(block(program))
     assert shown in observation
     assert (reward, terminated, info["reward_valid"], info["action_error"]) == (0.0, False, True, None)
