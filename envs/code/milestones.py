@@ -23,7 +23,8 @@ _MOST_VALUES = 200
 
 # What runs in the sandbox: notes every whole number, text and short list that a variable of the program's own code
 # holds when a line is come to for the first times (what a loop has made is there at the line after it), and what
-# functions return; and gives up after so many lines that it must be a loop without end.
+# functions return; and gives up after so many lines that it must be a loop without end. Whatever ends the program, with
+# whatever exception, what it had until then counts.
 _TRACER = """
 import sys
 

@@ -5,8 +5,8 @@ interpreter, the system's libraries read-only, and an empty /tmp; no network, no
 an environment of a few words.
 
 One process is kept to its limit of memory by the kernel. Of several together the supervisor counts it, every hundredth
-of a second and the more often the closer they are, so that they may have a fifth more, or on a machine with no core
-left for the supervisor twice as much, before they are ended. The backend "docker" leaves this to the kernel, too.
+of a second and the more often the closer they are, so that they have mostly less than a fifth more before they are
+ended; where many grow at once, or it gets no core in time, twice as much. "docker" leaves this to the kernel, too.
 """
 
 from __future__ import annotations

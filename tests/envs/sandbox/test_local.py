@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from palaestra.envs.sandbox import Job, Limits, local, seccomp
+from palaestra.envs.sandbox.inside import watch
 from palaestra.envs.sandbox.local import LocalSandbox
 from palaestra.errors import InputError
 
@@ -93,6 +97,22 @@ def test_program_may_use_all_cores_of_the_interpreter(sandbox: LocalSandbox) -> 
     assert os.sched_getaffinity(supervisor(sandbox)) == cores
 
 
+def turn(pid: int) -> int:
+    """Nanoseconds for which a process asks to have a core."""
+    lines = Path(f"/proc/{pid}/sched").read_text().splitlines()
+    return next((int(line.split()[-1]) for line in lines if line.startswith("se.slice")), 0)
+
+
+@pytest.mark.skipif(not turn(os.getpid()), reason="this kernel has no turns that can be asked for")
+def test_supervisor_asks_for_short_turns_and_programs_for_usual_ones(sandbox: LocalSandbox) -> None:
+    at = supervisor(sandbox)
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(sandbox.run, Job("import time; time.sleep(2)"), LIMITS)
+        assert settled(lambda: [turn(pid) for pid in descendants(at)[2:]], [turn(os.getpid())]) == [turn(os.getpid())]
+        assert turn(at) == 100_000
+        assert run.result().ok
+
+
 def test_numpy_is_loaded_beforehand_for_programs_that_speak_of_it(sandbox: LocalSandbox) -> None:
     loaded = "import sys; print('num' 'py' in sys.modules)"
     for _ in range(2):
@@ -161,6 +181,45 @@ def test_memory_that_processes_share_counts_once(megabytes: int, sandbox: LocalS
     want = [sum(range(1_000_000)) % 251 + place for place in range(6)]
     result = sandbox.run(Job(f"megabytes = {megabytes}{_SHARED}"), Limits(seconds=20, memory_mb=128))
     assert (result.stdout, result.reason) == (f"{want}\n", "exit")
+
+
+# Four processes that share 40 MiB, and say that they are there.
+_FOUR = """
+import os, time
+shared = bytearray(b"x") * (40 << 20)
+os.fork(); os.fork()
+os.write(1, b"%d\\n" % os.getpid())
+while True: pass
+"""
+
+
+def test_processes_take_turns_near_the_limit_and_all_go_on_far_from_it() -> None:
+    def stands_still(name: str) -> bool:
+        return Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+    with subprocess.Popen([sys.executable, "-c", _FOUR], stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            names = sorted((process.stdout.readline().decode().strip() for _ in range(4)), key=int)
+            processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+            run = watch.Watch({"memory_mb": 70}, processes, watch.Sockets(processes))
+            run.names = lambda: {name for name in names if Path(f"/proc/{name}").exists()}  # type: ignore[method-assign]
+            # Their own pages and the shared ones once leave less than may come before the next look.
+            turns = []
+            for _ in range(5):
+                assert not run.exceeded()
+                turns.append(run.turn)
+                others = [name for name in names if name != run.turn]
+                assert settled(lambda: sorted(filter(stands_still, names), key=int), others) == others
+            assert turns == [*names, names[0]]
+            run.memory = 1 << 40
+            assert not run.exceeded()
+            assert settled(lambda: [*filter(stands_still, names)], []) == []
+            run.memory = 1 << 20
+            assert run.exceeded()
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            os.close(processes)
 
 
 def test_broken_word_from_the_supervisor_is_a_lost_sandbox(sandbox: LocalSandbox) -> None:

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from palaestra.envs import sandbox
-from palaestra.envs.sandbox import Job, Limits, Pool, Result
+from palaestra.envs.sandbox import Job, Limits, Pool, Result, running
 from palaestra.envs.sandbox.local import LocalSandbox
 from palaestra.errors import InputError
 
@@ -233,18 +234,14 @@ def test_arguments_that_are_no_plain_data_raise_and_the_sandbox_lives_on() -> No
     assert sandbox.run("print(1)", limits=LIMITS).stdout == "1\n"
 
 
-@needs_local
-def test_threads_that_ask_at_a_time_share_one_pool():
+def test_threads_that_ask_at_a_time_share_one_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(make: Any) -> Pool:
+        time.sleep(0.1)
+        return Pool(make)
+
+    monkeypatch.setattr(running, "_POOLS", {})
+    monkeypatch.setattr(running, "Pool", slow)
     gate = threading.Barrier(8, timeout=20)
-    pools: list[Pool] = []
-
-    def ask() -> None:
-        gate.wait()
-        pools.append(sandbox.pool("local"))
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        pools = [*threads.map(lambda _: gate.wait() >= 0 and running.pool("local"), range(8))]
     assert len({*map(id, pools)}) == 1

@@ -11,6 +11,7 @@ from typing import ClassVar
 import gymnasium
 import palaestra
 import pytest
+from palaestra.agents.grpo.rollouts import player
 from palaestra.agents.grpo.rollouts.starts import Start
 from palaestra.envs.games.guess_number import GuessNumber
 from palaestra.errors import InputError
@@ -45,12 +46,14 @@ def steps_wait(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object
 
 
 def played(world, says, starts: int = 12, threads: bool = True):
-    """What the sampler was asked, and what came of it."""
+    """What the sampler was asked, and how much of it before each of its steps; and what came of it."""
     w = world(WAITING, says)
+    before, step = [], w.sampler.step
+    w.sampler.step = lambda: [before.append(len(w.sampler.requests)), step()][1]
     if not threads:
         w.environments.threads = None
     results = w.player.play([Start(task) for task in w.tasks(*[1] * starts)])
-    return [(r.session, r.ids) for r in w.sampler.requests], [one.trajectory for one in results]
+    return ([(r.session, r.ids) for r in w.sampler.requests], before), [one.trajectory for one in results]
 
 
 def up(session: int, text: str) -> str:
@@ -94,14 +97,18 @@ def test_what_the_user_is_to_hear_is_raised(world):
         played(world, "8")
 
 
-def test_steps_of_episodes_that_are_given_up_are_waited_for(world, steps_wait):
+@pytest.mark.parametrize(("says", "used_again"), [("1", 4), ("7", 3)], ids=["one that succeeds", "one that fails"])
+def test_steps_of_episodes_that_are_given_up_are_waited_for(world, steps_wait, monkeypatch, says: str, used_again: int):
+    # When the first episode ends, the second one's step is under way, and two others are being sampled.
+    monkeypatch.setattr(player, "AT_ONCE", 1)
     begun, ended = itertools.count(), []
-    steps_wait(lambda: ended.append(next(begun) or time.sleep(0.2)))
-    w = world(WAITING, "1")
-    results = w.player.play([Start(task) for task in w.tasks(*[1] * 6)], enough=lambda number, trajectory: True)
+    steps_wait(lambda: [next(begun), time.sleep(0.2), ended.append(1)])
+    w = world(WAITING, lambda session, text: says if session == 1 else "1")
+    w.player.limits = type(w.player.limits)(action=64, episode=2, context=4000)
+    results = w.player.play([Start(task) for task in w.tasks(*[1] * 4)], enough=lambda number, trajectory: True)
     assert len(results) == 1
-    assert len(w.environments._free) == 6
-    assert len(ended) == next(begun)
+    assert len(ended) == next(begun) == 2
+    assert len(w.environments._free) == used_again
 
 
 def test_other_environments_are_stepped_in_this_thread(world):
