@@ -3,6 +3,9 @@
 An axis maps [0, 1] onto its values (`from_unit`) and back (`to_unit`), from low to high or from the first choice to the
 last. ``harder`` says which end is the difficult one. All are frozen, picklable and cheap: environments call them at
 each reset.
+
+A numeric axis may be *open*: its ``limits`` are wider than its range. What is drawn, and the unit interval, stay within
+the range; what somebody asks for by name (`ask`, `restrict`, a difficulty above 1) may lie anywhere within the limits.
 """
 
 from __future__ import annotations
@@ -24,6 +27,20 @@ def _check_direction(name: str, harder: str) -> None:
         raise InputError(f"axis {name!r}: harder must be 'up' or 'down', not {harder!r}.")
 
 
+def _checked_limits(axis: IntAxis | FloatAxis) -> tuple[Any, Any]:
+    lowest, highest = axis.limits or (axis.low, axis.high)
+    if not lowest <= axis.low or not axis.high <= highest or (axis.log and lowest <= 0):
+        raise InputError(f"axis {axis.name!r}: limits {axis.limits} must enclose {axis.low} to {axis.high}.")
+    return lowest, highest
+
+
+def _span(axis: IntAxis | FloatAxis) -> str:
+    """The values that may be asked for, in words."""
+    lowest, highest = axis.limits
+    shipped = "" if (lowest, highest) == (axis.low, axis.high) else f" (drawn from {axis.low} to {axis.high})"
+    return f"from {lowest} to {highest}{shipped}"
+
+
 @dataclass(frozen=True)
 class IntAxis:
     """Whole numbers from ``low`` to ``high``, both included.
@@ -33,6 +50,7 @@ class IntAxis:
         low, high: the range.
         harder: "up" when larger is harder.
         log: spread the unit interval over the logarithm of the value; needs low >= 1.
+        limits: the widest range that can be asked for; the range itself unless given.
     """
 
     name: str
@@ -40,11 +58,13 @@ class IntAxis:
     high: int
     harder: Direction = "up"
     log: bool = False
+    limits: tuple[int, int] = ()  # type: ignore[assignment]  # filled in below
 
     def __post_init__(self) -> None:
         _check_direction(self.name, self.harder)
         if self.low > self.high or (self.log and self.low < 1):
             raise InputError(f"axis {self.name!r}: bad range {self.low} to {self.high} (log={self.log}).")
+        object.__setattr__(self, "limits", _checked_limits(self))
 
     @property
     def is_constant(self) -> bool:
@@ -74,17 +94,41 @@ class IntAxis:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
+    def at(self, hardness: float) -> int:
+        """The value at a hardness from 0, the easy end of the range, over 1, its hard end, up to the limit."""
+        u = hardness if self.harder == "up" else 1.0 - hardness
+        if 0.0 <= u <= 1.0 or self.is_constant:
+            return self.from_unit(u)
+        value = round(_extrapolated(self, u))
+        return min(max(value, self.limits[0]), self.limits[1])
+
     def validate(self, value: Any) -> int:
+        """``value`` as an int within the range. Raises InputError naming axis and range."""
+        return self._checked(value, self.low, self.high, f"from {self.low} to {self.high}")
+
+    def ask(self, value: Any) -> int:
+        """``value`` as an int within the limits. Raises InputError naming axis and limits."""
+        return self._checked(value, *self.limits, _span(self))
+
+    def _checked(self, value: Any, lowest: int, highest: int, span: str) -> int:
         whole = isinstance(value, (int, np.integer)) or (
             isinstance(value, (float, np.floating)) and float(value).is_integer()
         )
-        if isinstance(value, (bool, np.bool_)) or not whole or not self.low <= value <= self.high:
-            raise InputError(f"{self.name} must be a whole number from {self.low} to {self.high}, not {value!r}.")
+        if isinstance(value, (bool, np.bool_)) or not whole or not lowest <= value <= highest:
+            raise InputError(f"{self.name} must be a whole number {span}, not {value!r}.")
         return int(value)
 
     def restrict(self, values: Any) -> IntAxis:
-        low, high = _pair(self.name, values)
-        return replace(self, low=self.validate(low), high=self.validate(high))
+        """This axis over ``values``, a pair [low, high] or one value, which may reach to the limits; closed there."""
+        low, high = map(self.ask, _pair(self.name, values))
+        return replace(self, low=low, high=high, limits=(low, high))
+
+    def extend(self, end: Any) -> IntAxis:
+        """This axis with its hard end at ``end``, or over a pair [low, high]; it stays open up to the limits."""
+        low, high = map(self.ask, _pair(self.name, end))
+        if not isinstance(end, (list, tuple, np.ndarray)):
+            low, high = (self.low, high) if self.harder == "up" else (low, self.high)
+        return replace(self, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -96,12 +140,14 @@ class FloatAxis:
     high: float
     harder: Direction = "up"
     log: bool = False
+    limits: tuple[float, float] = ()  # type: ignore[assignment]  # filled in below
 
     def __post_init__(self) -> None:
         _check_direction(self.name, self.harder)
         ordered = math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high
         if not ordered or (self.log and self.low <= 0):
             raise InputError(f"axis {self.name!r}: bad range {self.low} to {self.high} (log={self.log}).")
+        object.__setattr__(self, "limits", _checked_limits(self))
 
     @property
     def is_constant(self) -> bool:
@@ -131,15 +177,38 @@ class FloatAxis:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
+    def at(self, hardness: float) -> float:
+        """The value at a hardness; as for `IntAxis`."""
+        u = hardness if self.harder == "up" else 1.0 - hardness
+        if 0.0 <= u <= 1.0 or self.is_constant:
+            return self.from_unit(u)
+        return float(min(max(_extrapolated(self, u), self.limits[0]), self.limits[1]))
+
     def validate(self, value: Any) -> float:
+        """``value`` as a float within the range. Raises InputError naming axis and range."""
+        return self._checked(value, self.low, self.high, f"from {self.low} to {self.high}")
+
+    def ask(self, value: Any) -> float:
+        """``value`` as a float within the limits. Raises InputError naming axis and limits."""
+        return self._checked(value, *self.limits, _span(self))
+
+    def _checked(self, value: Any, lowest: float, highest: float, span: str) -> float:
         number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_))
-        if not number or not self.low <= value <= self.high:
-            raise InputError(f"{self.name} must be a number from {self.low} to {self.high}, not {value!r}.")
+        if not number or not lowest <= value <= highest:
+            raise InputError(f"{self.name} must be a number {span}, not {value!r}.")
         return float(value)
 
     def restrict(self, values: Any) -> FloatAxis:
-        low, high = _pair(self.name, values)
-        return replace(self, low=self.validate(low), high=self.validate(high))
+        """This axis over ``values``, a pair [low, high] or one value, which may reach to the limits; closed there."""
+        low, high = map(self.ask, _pair(self.name, values))
+        return replace(self, low=low, high=high, limits=(low, high))
+
+    def extend(self, end: Any) -> FloatAxis:
+        """This axis with its hard end at ``end``, or over a pair [low, high]; it stays open up to the limits."""
+        low, high = map(self.ask, _pair(self.name, end))
+        if not isinstance(end, (list, tuple, np.ndarray)):
+            low, high = (self.low, high) if self.harder == "up" else (low, self.high)
+        return replace(self, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -181,6 +250,14 @@ class ChoiceAxis:
     def to_unit(self, value: Any) -> float:
         return self.choices.index(value) / (len(self.choices) - 1) if len(self.choices) > 1 else 0.0
 
+    def at(self, hardness: float) -> Any:
+        """The choice at a hardness; the hardest one beyond 1."""
+        return self.from_unit(hardness if self.harder == "up" else 1.0 - hardness)
+
+    def ask(self, value: Any) -> Any:
+        """As `validate`: there are no further choices."""
+        return self.validate(value)
+
     def validate(self, value: Any) -> Any:
         for choice in self.choices:
             if type(choice) is type(value) and choice == value:
@@ -193,8 +270,28 @@ class ChoiceAxis:
         # The order is the axis', as it carries the direction of difficulty.
         return replace(self, choices=tuple(choice for choice in self.choices if choice in kept))
 
+    def extend(self, end: Any) -> ChoiceAxis:
+        """Raises InputError, as a list of choices has no further ones."""
+        raise InputError(f"{self.name} cannot be extended to {end!r}: its choices are {list(self.choices)}.")
+
 
 Axis = IntAxis | FloatAxis | ChoiceAxis
+
+
+def hardest(axis: Axis) -> float:
+    """The hardness at which the axis reaches the hard one of its limits; 1 where it is closed there."""
+    if isinstance(axis, ChoiceAxis) or axis.is_constant:
+        return 1.0
+    return axis.to_unit(axis.limits[1]) if axis.harder == "up" else 1.0 - axis.to_unit(axis.limits[0])
+
+
+def _extrapolated(axis: IntAxis | FloatAxis, u: float) -> float:
+    """The value at ``u`` outside [0, 1], on the line (or exponential) through both ends of the range."""
+    if not axis.log:
+        return axis.low + u * (axis.high - axis.low)
+    # Beyond what a float holds lies beyond every limit.
+    exponent = math.log(axis.low) + u * (math.log(axis.high) - math.log(axis.low))
+    return math.exp(min(exponent, 700.0))
 
 
 def _pair(name: str, values: Any) -> tuple[Any, Any]:

@@ -77,7 +77,7 @@ class Game(TaskEnv):
     """
 
     max_turns: ClassVar[int] = 50
-    max_observation: ClassVar[int] = 4096
+    max_observation: ClassVar[int] = 65_536
     max_action: ClassVar[int] = 4096
 
     def __init__(self, **kwargs: Any):

@@ -15,7 +15,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError, unknown_name
-from .axes import Axis, ChoiceAxis, FloatAxis, IntAxis
+from .axes import Axis, ChoiceAxis, FloatAxis, IntAxis, hardest
 
 __all__ = ["Axis", "ChoiceAxis", "FloatAxis", "IntAxis", "ParamSpace"]
 
@@ -71,23 +71,47 @@ class ParamSpace:
         """The same ranges as a Gymnasium space: Discrete for int, Box for float, the index of a choice as Discrete."""
         return gym.spaces.Dict({axis.name: axis.space for axis in self.axes})
 
+    @property
+    def max_difficulty(self) -> float:
+        """The highest difficulty that can be asked for: 1, or more where an axis is open at its hard end."""
+        return max((hardest(axis) for axis in self.axes), default=1.0)
+
     def at(self, difficulty: float) -> dict[str, Any]:
-        """The parameters at a difficulty from 0 (easiest) to 1 (hardest); no axis ever gets easier as it grows.
+        """The parameters at a difficulty; no axis ever gets easier as it grows.
 
         Axes with steps take them in turn rather than all at once, so that two axes of two values make three levels.
 
+        Args:
+            difficulty: from 0 (easiest) to 1 (hardest of what is drawn). Above 1, up to `max_difficulty`, open axes go
+                on in proportion until each has reached its limit; the others stay at their hardest.
+
         Raises:
-            InputError: difficulty outside [0, 1].
+            InputError: difficulty below 0 or above `max_difficulty`.
         """
-        hardness = checked_difficulty(difficulty)
-        params = {}
-        for axis in self.axes:
-            place = min(max(hardness + self._stagger.get(axis.name, 0.0), 0.0), 1.0)
-            params[axis.name] = axis.from_unit(place if axis.harder == "up" else 1.0 - place)
-        return params
+        hardness = self.checked_difficulty(difficulty)
+        if hardness > 1.0:
+            return {axis.name: axis.at(hardness) for axis in self.axes}
+        return {
+            axis.name: axis.at(min(max(hardness + self._stagger.get(axis.name, 0.0), 0.0), 1.0)) for axis in self.axes
+        }
+
+    def checked_difficulty(self, difficulty: Any) -> float:
+        """``difficulty`` as a float from 0 to `max_difficulty`. Raises InputError otherwise."""
+        try:
+            value = float(difficulty)
+        except (TypeError, ValueError):
+            value = float("nan")
+        # A rounding error above the limit is the limit.
+        if isinstance(difficulty, (bool, str)) or not 0.0 <= value <= self.max_difficulty + 1e-9:
+            beyond = f"; up to {self.max_difficulty:g} on request" if self.max_difficulty > 1.0 else ""
+            raise InputError(
+                f"difficulty must be a number from 0 (easiest) to 1 (hardest){beyond}, not {difficulty!r}."
+            )
+        return value
 
     def difficulty(self, params: Mapping[str, Any]) -> float:
-        """How hard ``params`` are, in [0, 1]: the mean over the axes that can vary of the place in the axis' range.
+        """How hard ``params`` are: the mean over the axes that can vary of the place in the axis' range, from 0 (easiest)
+        to 1 (hardest), and beyond for values that were asked for beyond the range.
 
         Axes missing from ``params`` do not count; 0 when no axis is left.
         """
@@ -141,34 +165,45 @@ class ParamSpace:
         Raises:
             InputError: not a mapping, an unknown axis, or a value out of range (the message names axis and range).
         """
+        self._check_names(params)
+        return {axis.name: axis.validate(params[axis.name]) for axis in self.axes if axis.name in params}
+
+    def ask(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """As `validate`, for values that somebody asks for by name: open axes take any value up to their limits.
+
+        Raises:
+            InputError: not a mapping, an unknown axis, or a value beyond the limits (the message names axis and limits).
+        """
+        self._check_names(params)
+        return {axis.name: axis.ask(params[axis.name]) for axis in self.axes if axis.name in params}
+
+    def extend(self, **ends: Any) -> ParamSpace:
+        """A larger space: ``extend(variables=60)`` moves the hard end of an open axis, a pair [low, high] both ends.
+
+        Difficulty 0 to 1 then spans the wider range.
+
+        Raises:
+            InputError: an unknown axis, one with choices, or an end beyond the axis' limits.
+        """
+        self._check_names(ends)
+        return ParamSpace([axis.extend(ends[axis.name]) if axis.name in ends else axis for axis in self.axes])
+
+    def restrict(self, **ranges: Any) -> ParamSpace:
+        """The space over the ranges named: ``restrict(digits=(1, 2), operations=["+", "+-"], terms=3)``.
+
+        A pair [low, high] sets the range of an int or float axis, which may go beyond the present one where the axis is
+        open; a list of choices narrows a choice axis, and a single value fixes any axis. Difficulty 0 to 1 then spans
+        these ranges, and axes named here are closed; a fixed axis no longer counts in the difficulty.
+
+        Raises:
+            InputError: an unknown axis, or a range beyond the axis' limits.
+        """
+        self._check_names(ranges)
+        return ParamSpace([axis.restrict(ranges[axis.name]) if axis.name in ranges else axis for axis in self.axes])
+
+    def _check_names(self, params: Mapping[str, Any]) -> None:
         if not isinstance(params, Mapping):
             raise InputError(f"parameters must be a mapping from axis to value, not {params!r}.")
         for name in params:
             if name not in self._by_name:
                 raise unknown_name("axis", str(name), self.names)
-        return {axis.name: axis.validate(params[axis.name]) for axis in self.axes if axis.name in params}
-
-    def restrict(self, **ranges: Any) -> ParamSpace:
-        """A smaller space: ``restrict(digits=(1, 2), operations=["+", "+-"], terms=3)``.
-
-        A pair [low, high] narrows an int or float axis, a list of choices a choice axis, and a single value fixes any
-        axis. Difficulty 0 to 1 then spans the narrowed range; a fixed axis no longer counts in it.
-
-        Raises:
-            InputError: an unknown axis, or a range outside the present one.
-        """
-        for name in ranges:
-            if name not in self._by_name:
-                raise unknown_name("axis", name, self.names)
-        return ParamSpace([axis.restrict(ranges[axis.name]) if axis.name in ranges else axis for axis in self.axes])
-
-
-def checked_difficulty(difficulty: Any) -> float:
-    """``difficulty`` as a float in [0, 1]. Raises InputError otherwise."""
-    try:
-        value = float(difficulty)
-    except (TypeError, ValueError):
-        value = float("nan")
-    if isinstance(difficulty, (bool, str)) or not 0.0 <= value <= 1.0:
-        raise InputError(f"difficulty must be a number from 0 (easiest) to 1 (hardest), not {difficulty!r}.")
-    return value

@@ -54,7 +54,7 @@ class Question(TaskEnv):
     """
 
     verifier: ClassVar[str] = "text"
-    max_observation: ClassVar[int] = 4096
+    max_observation: ClassVar[int] = 65_536
     max_action: ClassVar[int] = 4096
 
     def __init__(self, **kwargs: Any):
@@ -80,6 +80,10 @@ class Question(TaskEnv):
         """The way to the answer, one short line a step, the answer itself being the last; for hints and rehearsal. A
         family without a way worth showing has the answer alone."""
         return [self.oracle(task)]
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """The right answer to another question with the same parameters."""
+        return self.oracle(self.generate(rng, dict(self._params)))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         self._task = task = self.begin(seed, options)

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..errors import InputError, unknown_name
 from ..rewards.answers import bare, checked_format, extract, present
-from .param_space import ParamSpace, checked_difficulty
+from .param_space import ParamSpace
 from .splits import checked_split, split_of
 
 MAX_TRIES = 2_000
@@ -37,6 +37,9 @@ class TaskEnv(gym.Env[Any, Any]):
     ``draw(self, episode) -> uint8[height, width, 3]``, and with it the render mode "rgb_array".
 
     Attributes:
+        blind_loops: cycles of actions that a player might repeat without looking, beside single actions.
+        baselines: success rates of players without thought at the difficulties 0, .25, .5, .75 and 1, for each name of
+            `baselines.PLAYERS` that succeeds in more than 2 % at one of them; see `baselines.success_rates`.
         chance: the mean reward that an answer without thought may earn by chance alone, on the easiest tasks; where it
             is more than 0.02, the family's docstring says why.
         strips_marks: whether Markdown's marks, a full stop and words such as "The answer is" are taken off what the
@@ -44,9 +47,11 @@ class TaskEnv(gym.Env[Any, Any]):
         supplies: the names in ``info["extras"]``; what has none yet is None.
 
     Args:
-        difficulty: from 0 (easiest) to 1 (hardest); None draws the parameters uniformly at each reset.
+        difficulty: from 0 (easiest) to 1 (hardest), or beyond, up to ``param_space.max_difficulty``; None draws the
+            parameters uniformly at each reset.
         split: "train", "test" (a fifth of all tasks, by content) or "all".
-        axes: narrowed ranges, as for `ParamSpace.restrict`: ``{"digits": [1, 2]}``. Difficulty then spans these.
+        axes: ranges, as for `ParamSpace.restrict`: ``{"digits": [1, 2]}``; beyond the shipped one where the axis is
+            open. Difficulty then spans these.
         answer_format: how the answer is read from text; see `answers.extract`.
         render_mode: None, or one of ``metadata["render_modes"]``.
         **fixed: any axis by name, fixed to one value.
@@ -58,6 +63,8 @@ class TaskEnv(gym.Env[Any, Any]):
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012  # gymnasium declares it so
     param_space: ParamSpace = ParamSpace(())
     default_answer_format: ClassVar[str] = "any"
+    blind_loops: ClassVar[tuple[tuple[Any, ...], ...]] = ()
+    baselines: ClassVar[Mapping[str, tuple[float, float, float, float, float]]] = {}
     chance: ClassVar[float] = 0.0
     strips_marks: ClassVar[bool] = True
     supplies: frozenset[str] = frozenset()
@@ -91,9 +98,9 @@ class TaskEnv(gym.Env[Any, Any]):
             raise InputError(f"axes must map axis names to ranges, such as {{'{family.names[0]}': ...}}, not {axes!r}.")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise unknown_name("render mode", str(render_mode), self.metadata["render_modes"])
-        singles = {name: family[name].validate(value) for name, value in fixed.items()}
+        singles = {name: family[name].ask(value) for name, value in fixed.items()}
         self.param_space = family.restrict(**(axes or {})).restrict(**singles)
-        self.difficulty = None if difficulty is None else checked_difficulty(difficulty)
+        self.difficulty = None if difficulty is None else self.param_space.checked_difficulty(difficulty)
         self.split = checked_split(split)
         self.answer_format = checked_format(self.default_answer_format if answer_format is None else answer_format)
         self.render_mode = render_mode
@@ -120,6 +127,14 @@ class TaskEnv(gym.Env[Any, Any]):
     def oracle(self, *args: Any, **kwargs: Any) -> Any:
         """The next action of a scripted solver, ready for ``step``; following it ends with ``is_success`` True."""
         raise NotImplementedError(f"{type(self).__name__} has no oracle.")
+
+    def random_action(self, episode: Any, rng: np.random.Generator) -> Any:
+        """A random legal action, or a well-formed answer to another question; None where the family knows none."""
+        return None
+
+    def heuristic_action(self, episode: Any) -> Any:
+        """What a player does that looks one step ahead and no further; None where the family has no such player."""
+        return None
 
     def solver_cost(self, episode: Any) -> float | None:
         """The work that a plain solver has with this task or start state (nodes visited, moves of the shortest plan),
@@ -169,7 +184,7 @@ class TaskEnv(gym.Env[Any, Any]):
                 if name not in ("difficulty", "params"):
                     raise unknown_name("reset option", str(name), ["difficulty", "params"])
             if options.get("params") is not None:
-                given = self.param_space.validate(options["params"])
+                given = self.param_space.ask(options["params"])
             if options.get("difficulty") is not None:
                 difficulty = options["difficulty"]
         if len(given) == len(self.param_space):

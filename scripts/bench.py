@@ -1,6 +1,7 @@
 """``palaestra bench``: measure a part of the package beside its peers.
 
 examples:
+  palaestra bench baselines palaestra/ConnectFour-v0
   palaestra bench envs --peer-python /path/to/venv/bin/python
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
   palaestra bench verifiers
@@ -18,6 +19,7 @@ from ..errors import unknown_name
 
 # Benchmark -> (module beside this one, one line for --help). A new benchmark is a file and a row.
 BENCHMARKS: dict[str, tuple[str, str]] = {
+    "baselines": ("bench_baselines", "success of players without thought, at every difficulty"),
     "envs": ("bench_envs", "tasks made and answers checked per second, beside other suites"),
     "sandbox": ("bench_sandbox", "runs of programs per second and their latency, beside a cold interpreter and peers"),
     "teachers": ("bench_teachers", "teachers compared on simulated and real students, with a report"),

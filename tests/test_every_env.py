@@ -20,7 +20,8 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
-from palaestra.envs import ChoiceAxis, Unicode
+from palaestra.envs import ChoiceAxis, Question, TaskEnv, Unicode
+from palaestra.envs.baselines import DIFFICULTIES, PLAYERS, success_rates
 from palaestra.errors import InputError
 
 IDS = [name for name in palaestra.envs.ids() if name.startswith("palaestra/")]
@@ -139,6 +140,66 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
         assert earned <= max(0.02, family.chance), policy()  # type: ignore[attr-defined]
     if family.chance > 0.02:  # type: ignore[attr-defined]
         assert "by chance" in (family.__doc__ or "")
+
+
+@every_env
+def test_players_without_thought_succeed_as_often_as_the_family_states(env_id: str):
+    env: Any = make(env_id).unwrapped
+    assert set(env.baselines) <= set(PLAYERS)
+    slow = getattr(env, "needs_sandbox", False)
+    for place, difficulty in enumerate(DIFFICULTIES):
+        episodes = 12 if slow else 40
+        for player, rate in success_rates(env_id, difficulty, episodes).items():
+            stated = env.baselines[player][place] if player in env.baselines else 0.02
+            # 3.5 standard errors, so that of all these comparisons none fails by chance alone.
+            room = 3.5 * (max(stated, 0.02) * (1.02 - min(stated, 1.0)) / episodes) ** 0.5
+            assert rate <= stated + room, (player, difficulty)
+            assert player not in env.baselines or rate >= stated - room, (player, difficulty)
+
+
+@every_env
+def test_baselines_fall_with_difficulty_or_the_docstring_says_why_not(env_id: str):
+    env: Any = make(env_id).unwrapped
+    for player, rates in env.baselines.items():
+        assert len(rates) == len(DIFFICULTIES)
+        assert max(rates) > 0.02, player
+        if any(harder > easier + 0.05 for easier, harder in zip(rates, rates[1:])) or rates[-1] > max(0.1, rates[0] / 2):
+            assert "does not fall" in (type(env).__doc__ or ""), player
+
+
+@every_env
+def test_every_game_has_a_random_legal_player(env_id: str):
+    env: Any = make(env_id).unwrapped
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    if isinstance(env.action_space, Unicode) and type(env).random_action is not TaskEnv.random_action:
+        for _ in range(5):
+            info = env.step(env.write_action(env.random_action(env.here(), rng)))[-1]
+            assert info["action_error"] is None or isinstance(env, Question)
+            if env._ended:
+                break
+    else:
+        assert not isinstance(env.action_space, Unicode) or getattr(env, "needs_sandbox", False)
+
+
+@every_env
+def test_open_axes_reach_their_limits(env_id: str):
+    env = make(env_id)
+    space = env.unwrapped.param_space  # type: ignore[attr-defined]
+    for axis in space.axes:
+        if isinstance(axis, ChoiceAxis) or axis.limits == (axis.low, axis.high):
+            continue
+        for limit in set(axis.limits) - {axis.low, axis.high}:
+            assert make(env_id, axes={axis.name: [min(limit, axis.low), max(limit, axis.high)]})
+            wide = make(env_id, difficulty=0.0, **{axis.name: limit})
+            last = episode(wide, 0)
+            assert last[1]["params"][axis.name] == limit
+            assert last[-1][5]["is_success"] is True
+    if space.max_difficulty > 1.0:
+        beyond = 1.0 + (space.max_difficulty - 1.0) / 4
+        _, info, *steps = episode(env, 0, difficulty=beyond)
+        assert info["difficulty"] > 1.0
+        assert steps[-1][5]["is_success"] is True
 
 
 @every_env
@@ -304,7 +365,7 @@ def test_docstring_has_the_fixed_headings_and_names_every_axis(env_id: str):
     parameters = doc[positions[1] : positions[2]]
     for axis in env.param_space.axes:  # type: ignore[attr-defined]
         assert axis.name in parameters
-        ends = axis.choices if isinstance(axis, ChoiceAxis) else (axis.low, axis.high)
+        ends = axis.choices if isinstance(axis, ChoiceAxis) else (axis.low, axis.high, *axis.limits)
         assert all(str(end) in parameters for end in ends)
 
 
@@ -373,8 +434,8 @@ def test_value_out_of_range_is_refused_naming_axis_and_range(env_id: str):
     env = make(env_id)
     for axis in env.unwrapped.param_space.axes:  # type: ignore[attr-defined]
         choice = isinstance(axis, ChoiceAxis)
-        ends = axis.choices if choice else (axis.low, axis.high)
-        for bad in ["none of these", None] if choice else [axis.low - 1, axis.high + 1, "3", None]:
+        ends = axis.choices if choice else axis.limits
+        for bad in ["none of these", None] if choice else [ends[0] - 1, ends[1] + 1, "3", None]:
             with pytest.raises(InputError) as by_reset:
                 env.reset(options={"params": {axis.name: bad}})
             with pytest.raises(InputError) as by_make:
@@ -388,7 +449,7 @@ def test_value_out_of_range_is_refused_naming_axis_and_range(env_id: str):
 @every_env
 @pytest.mark.parametrize(
     "wrong",
-    [{"difficulty": 1.5}, {"difficulty": "hard"}, {"split": "tests"}, {"sead": 1}, {"axes": 3}, {"axes": {"q": 1}}],
+    [{"difficulty": 1e9}, {"difficulty": -0.1}, {"difficulty": "hard"}, {"split": "tests"}, {"sead": 1}, {"axes": 3}, {"axes": {"q": 1}}],
 )
 def test_wrong_arguments_are_refused_in_one_sentence(env_id: str, wrong: dict[str, Any]):
     with pytest.raises(InputError) as error:

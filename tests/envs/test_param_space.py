@@ -197,3 +197,70 @@ def test_difficulty_outside_the_unit_interval_is_refused(difficulty: Any):
 def test_impossible_axes_are_refused(build: Any):
     with pytest.raises(InputError):
         build()
+
+
+OPEN = ParamSpace(
+    [
+        IntAxis("variables", 3, 13, limits=(2, 60)),
+        IntAxis("slack", 1, 5, harder="down", limits=(0, 5)),
+        IntAxis("size", 10, 1000, log=True, limits=(10, 10**6)),
+        ChoiceAxis("kind", ("a", "b")),
+    ]
+)
+
+
+def test_what_is_drawn_stays_within_the_range_and_what_is_asked_for_within_the_limits():
+    rng = np.random.default_rng(0)
+    assert {OPEN.sample(rng)["variables"] for _ in range(300)} == set(range(3, 14))
+    assert OPEN.ask({"variables": 60, "slack": 0}) == {"variables": 60, "slack": 0}
+    with pytest.raises(InputError, match=r"variables must be a whole number from 3 to 13, not 60"):
+        OPEN.validate({"variables": 60})
+    with pytest.raises(InputError, match=r"variables must be a whole number from 2 to 60 \(drawn from 3 to 13\), not 61"):
+        OPEN.ask({"variables": 61})
+
+
+def test_difficulty_above_one_goes_on_in_proportion_up_to_the_limits():
+    # variables: 3 + 1.5 * 10. slack: one step of four below 1 is 0, reached at 1.25. size: 10 * 100**1.5.
+    assert OPEN.at(1.5) == {"variables": 18, "slack": 0, "size": 10_000, "kind": "b"}
+    # variables reach 60 at 5.7, slack 0 at 1.25, size a million at 2.5
+    assert OPEN.max_difficulty == pytest.approx(5.7)
+    assert OPEN.at(5.7) == {"variables": 60, "slack": 0, "size": 10**6, "kind": "b"}
+    assert OPEN.difficulty(OPEN.at(1.5)) > 1.0
+    with pytest.raises(InputError, match=r"up to 5\.7 on request, not 5\.8"):
+        OPEN.at(5.8)
+    with pytest.raises(InputError, match=r"from 0 \(easiest\) to 1 \(hardest\), not 1\.1"):
+        SPACE.at(1.1)
+
+
+@untimed
+@given(st.floats(0.0, 5.7), st.floats(0.0, 5.7))
+def test_no_open_axis_gets_easier_as_difficulty_grows(a: float, b: float):
+    low, high = (OPEN.at(d) for d in sorted((a, b)))
+    assert low["variables"] <= high["variables"]
+    assert low["slack"] >= high["slack"]
+    assert low["size"] <= high["size"]
+
+
+def test_extending_moves_the_hard_end_and_difficulty_spans_the_wider_range():
+    wide = OPEN.extend(variables=60, slack=0)
+    assert wide.at(1.0)["variables"] == 60
+    assert wide.at(1.0)["slack"] == 0
+    assert wide.at(0.0) == OPEN.at(0.0)
+    assert OPEN.extend(variables=[2, 20]).at(0.0)["variables"] == 2
+    assert OPEN.extend(variables=20).ask({"variables": 60}) == {"variables": 60}
+    for wrong in ({"variables": 61}, {"kind": "c"}, {"size": "big"}, {"sizes": 3}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            OPEN.extend(**wrong)
+
+
+def test_a_range_that_is_named_is_kept():
+    narrow = OPEN.restrict(variables=[12, 60])
+    assert narrow.at(1.0)["variables"] == narrow.at(2.0)["variables"] == 60
+    with pytest.raises(InputError, match="variables must be a whole number from 12 to 60, not 11"):
+        narrow.ask({"variables": 11})
+
+
+@pytest.mark.parametrize("limits", [(4, 60), (3, 12), (60, 2)])
+def test_limits_enclose_the_range(limits: tuple[int, int]):
+    with pytest.raises(InputError, match="must enclose 3 to 13"):
+        IntAxis("variables", 3, 13, limits=limits)
