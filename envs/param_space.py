@@ -110,8 +110,8 @@ class ParamSpace:
         return value
 
     def difficulty(self, params: Mapping[str, Any]) -> float:
-        """How hard ``params`` are: the mean over the axes that can vary of the place in the axis' range, from 0 (easiest)
-        to 1 (hardest), and beyond for values that were asked for beyond the range.
+        """How hard ``params`` are: the mean over the axes that can vary of the place in the axis' range, from 0
+        (easiest) to 1 (hardest), and beyond for values that were asked for beyond the range.
 
         Axes missing from ``params`` do not count; 0 when no axis is left.
         """
@@ -172,7 +172,7 @@ class ParamSpace:
         """As `validate`, for values that somebody asks for by name: open axes take any value up to their limits.
 
         Raises:
-            InputError: not a mapping, an unknown axis, or a value beyond the limits (the message names axis and limits).
+            InputError: not a mapping, an unknown axis, or a value beyond the limits (the message names both).
         """
         self._check_names(params)
         return {axis.name: axis.ask(params[axis.name]) for axis in self.axes if axis.name in params}
