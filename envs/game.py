@@ -71,14 +71,15 @@ class Transition:
 class Game(TaskEnv):
     """Base of families with several turns.
 
-    A subclass sets ``param_space`` and implements `start`, `observe`, `act` and ``oracle(self, state)``. An action that
-    cannot be read uses up the turn: the state stays, the reward is 0, and the sentence of ``action_error`` also heads
-    the next observation. After `turn_limit` turns the episode is truncated.
+    A subclass sets ``param_space`` and implements `start`, `observe`, `act` and ``oracle(self, state)``. An action may
+    state its move in words and in any case ("I choose column 4."): of its readings the first that is a legal move
+    counts. One that cannot be read uses up the turn: the state stays, the reward is 0, and the sentence of
+    ``action_error`` also heads the next observation. After `turn_limit` turns the episode is truncated.
     """
 
     max_turns: ClassVar[int] = 50
     max_observation: ClassVar[int] = 65_536
-    max_action: ClassVar[int] = 4096
+    answer_form = "move"
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
@@ -115,11 +116,7 @@ class Game(TaskEnv):
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.require_running()
-        answer, error = self.read_action(action)
-        if error:
-            result = Transition(self._state, progress=self._progress, action_error=error)
-        else:
-            result = self.act(self._state, answer)
+        result = self._first_that_is_read(action)
         self._state = result.state
         self._progress = float(result.progress)
         self._turn += 1
@@ -140,6 +137,20 @@ class Game(TaskEnv):
         info["progress"] = self._progress
         info["extras"] = {**dict.fromkeys(self.supplies), **result.extras}
         return observation, sum(terms.values()), result.done, truncated, info
+
+    def _first_that_is_read(self, action: Any) -> Transition:
+        """What the first reading of a reply does that is a legal move; what the plainest one does where none is."""
+        found, error = self.read_action(action)
+        if error:
+            return Transition(self._state, progress=self._progress, action_error=error)
+        first = self.act(self._state, found[0])
+        if first.action_error is None:
+            return first
+        for answer in found[1:]:
+            result = self.act(self._state, answer)
+            if result.action_error is None:
+                return result
+        return first
 
     def render(self) -> str | np.ndarray | None:  # type: ignore[override]
         if self.render_mode == "rgb_array":

@@ -55,7 +55,6 @@ class Question(TaskEnv):
 
     verifier: ClassVar[str] = "text"
     max_observation: ClassVar[int] = 65_536
-    max_action: ClassVar[int] = 4096
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
@@ -69,8 +68,23 @@ class Question(TaskEnv):
         raise NotImplementedError(f"{type(self).__name__} must implement generate(rng, params) -> Task.")
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        """Judge an answer, which is text of at most ``max_action`` characters and else unknown."""
+        """Judge an answer, which is text of at most ``max_answer`` characters and else unknown."""
         return verify(self.verifier, answer, task.reference)
+
+    def judge(self, task: Task, action: Any) -> tuple[Verdict, str | None]:
+        """The verdict on a reply, and None or what keeps an answer from being read in it.
+
+        Of the readings of the reply the first that has the required form counts.
+        """
+        found, error = self.read_action(action)
+        verdict = Verdict(0.0, False, feedback=error or "")
+        for place, answer in enumerate(found):
+            read = self.verify(task, answer)
+            if not read.malformed:
+                return read, None
+            if not place:
+                verdict, error = read, read.feedback or "The answer does not have the required form."
+        return verdict, error
 
     def oracle(self, task: Task) -> str:
         """The bare answer to ``task``; without argument, the action that answers the task at hand."""
@@ -91,10 +105,7 @@ class Question(TaskEnv):
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.require_running()
-        answer, error = self.read_action(action)
-        verdict = Verdict(0.0, False, feedback=error) if error else self.verify(self.here(), answer)
-        if verdict.malformed:
-            error = verdict.feedback or "The answer does not have the required form."
+        verdict, error = self.judge(self.here(), action)
         terms = dict(verdict.terms) or {"answer": float(verdict.score)}
         self._ended = True
         info = self.task_info()

@@ -15,17 +15,20 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError, unknown_name
-from ..rewards.answers import bare, checked_format, extract, present
+from ..rewards.answers import THOUGHTS, Form, checked_format, checked_thoughts, present
+from ..rewards.answers.readings import readings_up_to
 from .param_space import ParamSpace
 from .splits import checked_split, split_of
 
+# Characters of a reply, thoughts included, unless `max_action` says otherwise.
+MAX_ACTION = 1_000_000
 MAX_TRIES = 2_000
 
 
@@ -42,6 +45,10 @@ class TaskEnv(gym.Env[Any, Any]):
             `baselines.PLAYERS` that succeeds in more than 2 % at one of them; see `baselines.success_rates`.
         chance: the mean reward that an answer without thought may earn by chance alone, on the easiest tasks; where it
             is more than 0.02, the family's docstring says why.
+        answer_form: how an answer is laid out, which says how a reply is read: on one "line", as several "values", on
+            several "lines", as a "program", as the "move" of a game or as several "moves"; see
+            `rewards.answers.readings`.
+        max_answer: characters of an answer that are read; what stands around it in a reply does not count.
         strips_marks: whether Markdown's marks, a full stop and words such as "The answer is" are taken off what the
             agent wrote, as `rewards.answers.bare` does; False where they may belong to an answer.
         supplies: the names in ``info["extras"]``; what has none yet is None.
@@ -53,6 +60,9 @@ class TaskEnv(gym.Env[Any, Any]):
         axes: ranges, as for `ParamSpace.restrict`: ``{"digits": [1, 2]}``; beyond the shipped one where the axis is
             open. Difficulty then spans these.
         answer_format: how the answer is read from text; see `answers.extract`.
+        max_action: characters of a reply that are accepted, thoughts included.
+        thoughts: names of the tags around what a reasoning model thinks before it answers, ``["think", "[THINK]"]``.
+            All of a reply up to the last of them is dropped; where a thought does not end, there is no answer.
         render_mode: None, or one of ``metadata["render_modes"]``.
         **fixed: any axis by name, fixed to one value.
 
@@ -66,6 +76,8 @@ class TaskEnv(gym.Env[Any, Any]):
     blind_loops: ClassVar[tuple[tuple[Any, ...], ...]] = ()
     baselines: ClassVar[Mapping[str, tuple[float, float, float, float, float]]] = {}
     chance: ClassVar[float] = 0.0
+    answer_form: Form = "line"
+    max_answer: ClassVar[int] = 4096
     strips_marks: ClassVar[bool] = True
     supplies: frozenset[str] = frozenset()
 
@@ -86,13 +98,24 @@ class TaskEnv(gym.Env[Any, Any]):
         split: str = "train",
         axes: Mapping[str, Any] | None = None,
         answer_format: str | None = None,
+        max_action: int = MAX_ACTION,
+        thoughts: Sequence[str] = THOUGHTS,
         render_mode: str | None = None,
         **fixed: Any,
     ):
         family = self.param_space
         for name in fixed:
             if name not in family.names:
-                known = ["difficulty", "split", "axes", "answer_format", "render_mode", *family.names]
+                known = [
+                    "difficulty",
+                    "split",
+                    "axes",
+                    "answer_format",
+                    "max_action",
+                    "thoughts",
+                    "render_mode",
+                    *family.names,
+                ]
                 raise unknown_name(f"argument of {type(self).__name__}", name, known)
         if axes is not None and not isinstance(axes, Mapping):
             raise InputError(f"axes must map axis names to ranges, such as {{'{family.names[0]}': ...}}, not {axes!r}.")
@@ -103,6 +126,11 @@ class TaskEnv(gym.Env[Any, Any]):
         self.difficulty = None if difficulty is None else self.param_space.checked_difficulty(difficulty)
         self.split = checked_split(split)
         self.answer_format = checked_format(self.default_answer_format if answer_format is None else answer_format)
+        if isinstance(max_action, bool) or not isinstance(max_action, int) or max_action < 1:
+            raise InputError(f"max_action must be a whole number of characters, at least 1, not {max_action!r}.")
+        self.max_action = max_action
+        self.thoughts = checked_thoughts(thoughts)
+        self._is_move = self.answer_form in ("move", "moves")
         self.render_mode = render_mode
         self._params: dict[str, Any] = {}
         self._task_difficulty = 0.0
@@ -200,18 +228,27 @@ class TaskEnv(gym.Env[Any, Any]):
 
     # Actions in text.
 
-    def read_action(self, action: Any) -> tuple[str, str | None]:
-        """The answer in an action, and None or what is wrong with it. Never raises, whatever the action is."""
+    def read_action(self, action: Any) -> tuple[list[str], str | None]:
+        """The ways to read the answer in a reply, the plainest first, and None; or none, and what is wrong with it.
+
+        The first reading that has the form asked for is the answer. Never raises, whatever the action is.
+        """
         if not isinstance(action, str):
-            return "", f"The action must be text, not {type(action).__name__}."
-        limit = self.action_space.max_length  # type: ignore[attr-defined]
-        if len(action) > limit:
-            return "", f"The action has {len(action)} characters; at most {limit} are read."
-        answer = extract(action, self.answer_format)
-        if answer is None:
-            where = {"boxed": " in \\boxed{}", "tag": " in <answer></answer>"}.get(self.answer_format, "")
-            return "", f"There is no answer{where}."
-        return bare(answer) if self.strips_marks else answer, None
+            return [], f"The action must be text, not {type(action).__name__}."
+        if len(action) > self.max_action:
+            return [], f"The action has {len(action)} characters; at most {self.max_action} are read."
+        # Most actions are plain words or numbers.
+        if action.isalnum() and self.answer_format in ("any", "last_line") and len(action) <= self.max_answer:
+            return [action] if not self._is_move else [action, action.lower()], None
+        found, longer = readings_up_to(
+            *(self.max_answer, action, self.answer_format, self.answer_form, self.thoughts), marks=not self.strips_marks
+        )
+        if found:
+            return found, None
+        if longer:
+            return [], f"The answer has {longer} characters; at most {self.max_answer} are read."
+        where = {"boxed": " in \\boxed{}", "tag": " in <answer></answer>"}.get(self.answer_format, "")
+        return [], f"There is no answer{where}."
 
     def write_action(self, answer: Any) -> Any:
         """An oracle's bare answer as an action that `read_action` reads back."""

@@ -300,7 +300,7 @@ def test_two_hundred_fuzzed_actions_do_no_harm(env_id: str):
             assert 0 < len(info["action_error"]) < 400
             assert reward == 0.0
             assert not info["is_success"]
-        if text and (not isinstance(action, str) or not action.strip() or len(action) > 5000):
+        if text and (not isinstance(action, str) or not action.strip() or len(action) > 100_000):
             assert info["action_error"]
         if terminated or truncated:
             env.reset()

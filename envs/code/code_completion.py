@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers import fenced, program_in
 from ...rewards.verifiers.registry import rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
@@ -17,7 +18,6 @@ from ..registration import register
 from ..sandbox import CallTest
 from .cases import Case, draw_cases
 from .dice import Dice
-from .fences import fenced, program_in
 from .interpreter import is_known
 from .program_question import ProgramQuestion, call_tests, examples
 from .program_synthesis import TESTS

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers import fenced, program_in
 from ...rewards.verifiers.registry import rejected
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from .counted import UNCOUNTED, WORK, Measured, measured
 from .dice import Dice
-from .fences import fenced, program_in
 from .program_question import EXAMPLE, ProgramQuestion
 from .slow_program_kinds import NUMBER, NUMBERS, TEXT
 from .slow_programs import (

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...rewards import Verdict
+from ...rewards.answers import MAX_PROGRAM, fenced, program_in
 from ...rewards.verifiers.registry import rejected
 from ..axes import Axis, FloatAxis, IntAxis
 from ..datasets.collection import Collection
@@ -22,7 +23,6 @@ from ..datasets.questions import DatasetQuestion
 from ..question import Task
 from ..sandbox import Limits, run_tests
 from .expectations import agrees
-from .fences import fenced, program_in
 from .problem_layouts import MOST_TESTS
 from .problems import Problem, Test, spread
 
@@ -51,10 +51,11 @@ class ProblemSet(DatasetQuestion):
     """
 
     default_answer_format = "whole"
+    answer_form = "program"
+    max_answer = MAX_PROGRAM
     strips_marks: ClassVar[bool] = False
     needs_sandbox: ClassVar[bool] = True
     supplies = frozenset({"tests"})
-    max_action = 16_384
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...rewards.answers import MAX_PROGRAM, fenced, program_in
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..registration import register
@@ -15,7 +16,6 @@ from ..sandbox import Call, CallTest, Limits, run, run_tests
 from .bugs import draw_buggy
 from .cases import Case, differs
 from .dice import Dice
-from .fences import fenced, program_in
 from .literals import read_arguments
 from .outputs import ends_of, output_of
 from .program_question import EXAMPLE, call_tests, examples
@@ -117,6 +117,8 @@ class ProgramDebugging(Game):
         ]
     )
     default_answer_format = "whole"
+    answer_form = "program"
+    max_answer = MAX_PROGRAM
     strips_marks = False
     needs_sandbox: ClassVar[bool] = True
     supplies = frozenset({"tests"})

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...rewards import Verdict
+from ...rewards.answers import MAX_PROGRAM, program_in
 from ...rewards.verifiers.registry import rejected
 from ..question import Question, Task
 from ..sandbox import CallTest, Limits, StdioTest, run_tests
 from .cases import Case
-from .fences import program_in
 from .programs import Program, shown
 
 # What is shown of an answer's form; no task has a function of this name.
@@ -33,6 +33,8 @@ class ProgramQuestion(Question):
     """
 
     default_answer_format = "whole"
+    answer_form = "program"
+    max_answer = MAX_PROGRAM
     strips_marks: ClassVar[bool] = False
     needs_sandbox: ClassVar[bool] = True
     supplies = frozenset({"tests"})

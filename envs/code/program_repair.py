@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers import fenced
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
@@ -14,7 +15,6 @@ from ..sandbox import CallTest
 from .bugs import draw_buggy
 from .cases import Case, differs
 from .dice import Dice
-from .fences import fenced
 from .program_question import EXAMPLE, ProgramQuestion, call_tests, examples
 from .program_synthesis import TESTS
 from .programs import DOMAINS, Program, numbered, shown, written

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers import fenced, program_in
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest
 from .cases import draw_cases
 from .dice import Dice
-from .fences import fenced, program_in
 from .milestones import reached
 from .program_question import EXAMPLE, ProgramQuestion, call_tests, examples
 from .programs import DOMAINS, Program, draw_program, numbered

@@ -11,12 +11,13 @@ import gymnasium as gym
 import numpy as np
 
 from ...errors import InputError
-from ...rewards.answers import REQUESTS
+from ...rewards.answers import MAX_PROGRAM, REQUESTS
 from ..game import Game, Transition
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from ..sandbox import Limits, run
+from ..task_env import MAX_ACTION
 from ..unicode import Unicode
 from .outputs import ends_of, output_of
 from .tool_calls import called, without_output
@@ -89,6 +90,9 @@ class PythonTool(Game):
 
     param_space = ParamSpace([FloatAxis("level", 0.0, 1.0), IntAxis("calls", 1, 8, harder="down")])
     default_answer_format = "whole"
+    answer_form = "program"
+    # The question's own limit holds for answers, and that of programs for programs.
+    max_answer = MAX_ACTION
     strips_marks = False
     needs_sandbox: ClassVar[bool] = True
 
@@ -108,7 +112,6 @@ class PythonTool(Game):
         self.limits = Limits(seconds=seconds)
         super().__init__(**kwargs)
         self.observation_space = Unicode(self.inner.max_observation + _ADDED)
-        self.action_space = Unicode(max(self.inner.max_action, self.max_action))
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Session:
         return Session(self.inner.generate(rng, self.inner.param_space.at(params["level"])), params["calls"])
@@ -134,6 +137,9 @@ class PythonTool(Game):
             return self._answered(state, without_output(action))
         if not program.strip():
             return Transition(state, action_error="The block of Python is empty; write a program in it.")
+        if len(program) > MAX_PROGRAM:
+            error = f"The program has {len(program)} characters; at most {MAX_PROGRAM} are run."
+            return Transition(state, action_error=error)
         if not state.calls:
             return Transition(state, action_error="No call is left; give the answer without a block of Python.")
         result = run(program, limits=self.limits, backend=self.backend)
@@ -160,12 +166,9 @@ class PythonTool(Game):
         return self.inner.split_key(episode.task)
 
     def _answered(self, state: Session, text: str) -> Transition:
-        answer, error = self.inner.read_action(text)
-        if error:
+        if error := self.inner.read_action(text)[1]:
             return Transition(state, action_error=error)
-        verdict = self.inner.verify(state.task, answer)
-        if verdict.malformed:
-            error = verdict.feedback or "The answer does not have the required form."
+        verdict, error = self.inner.judge(state.task, text)
         return Transition(
             replace(state, over=True),
             done=True,

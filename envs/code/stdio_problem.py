@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers import fenced, program_in
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import StdioTest
 from .cases import Case, draw_cases
 from .dice import Dice
-from .fences import fenced, program_in
 from .program_question import ProgramQuestion
 from .programs import DOMAINS, Program, draw_program, numbered
 from .steps import INTEGER, LIST, TEXT, WORDS

@@ -67,6 +67,7 @@ class Minesweeper(Game):
         The classic computer game; boards generated here.
     """
 
+    answer_form = "moves"
     param_space = ParamSpace(
         [IntAxis("size", 5, 9), FloatAxis("density", 0.12, 0.2), ChoiceAxis("rules", ("single", "pairs"))]
     )

@@ -65,6 +65,7 @@ class GridTransformations(Question):
         than one output has a rule.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace(
         [
             IntAxis("operations", 1, 3),

@@ -58,6 +58,7 @@ class Jigsaw(Question):
         The jigsaw puzzles of PuzzleCraft, arXiv 2512.14944; here each has one solution by a stated rule.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([IntAxis("side", 2, 4), IntAxis("step", 1, 3), IntAxis("cells", 4, 6, harder="down")])
     chance = 0.25
 

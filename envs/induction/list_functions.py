@@ -55,6 +55,7 @@ class ListFunctions(Question):
         arXiv 2206.04615); there the operations are not listed, so that more than one output has a rule.
     """
 
+    answer_form = "values"
     param_space = ParamSpace(
         [
             IntAxis("operations", 1, 4),

@@ -71,6 +71,7 @@ class PatchFit(Question):
         The odd-patch puzzles of PuzzleCraft, arXiv 2512.14944; here the rule that a patch must keep to is stated.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace(
         [
             ChoiceAxis("rule", tuple(_RULES)),

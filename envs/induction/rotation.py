@@ -67,6 +67,7 @@ class Rotation(Question):
         The rotation puzzles of PuzzleCraft, arXiv 2512.14944; here with several pictures, noise and mirroring.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace(
         [
             IntAxis("pictures", 1, 6),

@@ -50,6 +50,7 @@ class CoordinateGeometry(Question):
         School geometry; generated here.
     """
 
+    answer_form = "values"
     param_space = ParamSpace(
         [
             ChoiceAxis("kind", ("distance", "midpoint", "intersection", "area", "circle")),

@@ -52,6 +52,7 @@ class LinearSystem(Question):
         School algebra; generated here.
     """
 
+    answer_form = "values"
     param_space = ParamSpace(
         [IntAxis("unknowns", 2, 4), IntAxis("size", 5, 20), ChoiceAxis("solution", ("integers", "fractions"))]
     )

@@ -49,6 +49,7 @@ class PolynomialRoots(Question):
         School algebra; generated here.
     """
 
+    answer_form = "values"
     param_space = ParamSpace(
         [
             IntAxis("roots", 2, 5),

@@ -55,6 +55,7 @@ class PrimeFactors(Question):
         The fundamental theorem of arithmetic; generated here.
     """
 
+    answer_form = "values"
     param_space = ParamSpace([IntAxis("factors", 3, 6), IntAxis("prime", 47, _LARGEST, log=True)])
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

@@ -61,6 +61,7 @@ class Blocksworld(Question):
         blocks-world planning", Artificial Intelligence 56, 1992: no block moves more than twice, first to the table.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([IntAxis("blocks", 4, 10), IntAxis("slack", 0, 4, harder="down")])
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

@@ -52,6 +52,7 @@ class GraphColouring(Question):
         Francis Guthrie's question, 1852; generated here.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([IntAxis("vertices", 8, 18), IntAxis("colours", 3, 4), FloatAxis("density", 0.4, 0.7)])
     chance = 0.06
 

@@ -57,6 +57,7 @@ class KnightsKnaves(Question):
         Raymond Smullyan, What Is the Name of This Book?, 1978.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([IntAxis("people", 2, 8), ChoiceAxis("statements", LEVELS)])
     chance = 0.34
 

@@ -65,6 +65,7 @@ class Maze(Question):
         Mazes by randomised depth-first search, the "recursive backtracker"; generated here.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([IntAxis("size", 3, 14), FloatAxis("loops", 0.0, 0.2)])
     chance = 0.04
 

@@ -46,6 +46,7 @@ class NQueens(Question):
         Max Bezzel's problem, 1848; completion is NP-complete (Gent, Jefferson and Nightingale 2017).
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([IntAxis("size", 8, 12), IntAxis("given", 4, 6, harder="down")])
     chance = 0.04
 

@@ -79,6 +79,7 @@ class RushHour(Game):
         Nob Yoshigahara's puzzle Rush Hour. The boards were found here.
     """
 
+    answer_form = "moves"
     param_space = ParamSpace([IntAxis("moves", 2, 18), IntAxis("slack", 0, 8, harder="down")])
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Traffic:

@@ -43,6 +43,7 @@ class Satisfiability(Question):
         Stephen Cook, The Complexity of Theorem-Proving Procedures, 1971; generated here.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([IntAxis("variables", 6, 12), IntAxis("width", 2, 4)])
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

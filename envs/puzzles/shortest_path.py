@@ -58,6 +58,7 @@ class ShortestPath(Question):
         The shortest path problem, solved as in Dijkstra, "A note on two problems in connexion with graphs", 1959.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([IntAxis("places", 5, 26), IntAxis("degree", 2, 4), IntAxis("longest", 9, 99, log=True)])
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

@@ -62,6 +62,7 @@ class SlidingTiles(Game):
         iterative-deepening", Artificial Intelligence 27, 1985.
     """
 
+    answer_form = "moves"
     param_space = ParamSpace(
         [IntAxis("distance", 4, 22), IntAxis("size", 3, 4), IntAxis("slack", 0, 10, harder="down")],
     )

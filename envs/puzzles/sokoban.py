@@ -80,6 +80,7 @@ class Sokoban(Game):
         of Sokoban levels", 2011.
     """
 
+    answer_form = "moves"
     param_space = ParamSpace([IntAxis("boxes", 1, 4), IntAxis("pushes", 2, 5), IntAxis("size", 7, 9)])
     chance = 0.34
 

@@ -55,6 +55,7 @@ class Sudoku(Question):
         Number Place, Howard Garns 1979; the table was generated for this environment.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([ChoiceAxis("size", (4, 6, 9)), FloatAxis("shown", 0.0, 0.75, harder="down")])
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

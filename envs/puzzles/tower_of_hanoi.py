@@ -55,6 +55,7 @@ class TowerOfHanoi(Question):
         L'Enseignement Mathematique 35, 1989: the largest disk that must move does so once or twice.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace([IntAxis("disks", 3, 8), IntAxis("slack", 0, 8, harder="down")])
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

@@ -62,6 +62,7 @@ class Zebra(Question):
         "Who owns the zebra?", Life International, 17 December 1962.
     """
 
+    answer_form = "lines"
     param_space = ParamSpace(
         [
             IntAxis("houses", 3, 5),

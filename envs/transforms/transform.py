@@ -61,11 +61,10 @@ class Transform(Question):
             self.supplies = self.inner.supplies
         super().__init__(**kwargs)
         self.observation_space = Unicode(self.inner.max_observation + self.added)
-        self.action_space = Unicode(self.inner.max_action)
 
     def adopt_answer_format(self) -> None:
         """Read answers as the inner family does, where an answer is one of its own."""
-        self.answer_format = self.inner.answer_format
+        self.answer_format, self.answer_form = self.inner.answer_format, self.inner.answer_form
         self._request = REQUESTS[self.answer_format]
 
     def inner_params(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
-from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.program_debugging import Debugging
 from palaestra.envs.code.programs import Parameter, Program
 from palaestra.envs.sandbox import CallTest
+from palaestra.rewards.answers import fenced
 
 PROGRAM = Program(
     *("tens", "int", "int", (Parameter("n", "a whole number"),), ("Multiply by 10.",)),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from palaestra.envs.code.cases import Case, differs
 from palaestra.envs.code.code_completion import GAP, CodeCompletion, Completion, completed
-from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.program_question import call_tests
 from palaestra.envs.code.programs import Parameter, Program, shown
 from palaestra.envs.question import Task
+from palaestra.rewards.answers import fenced
 
 from .sandboxed import HOSTILE
 

@@ -11,11 +11,11 @@ import pytest
 from palaestra.envs.code import code_optimisation
 from palaestra.envs.code.code_optimisation import Check, CodeOptimisation, Optimisation
 from palaestra.envs.code.counting.program import Program
-from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.program_question import EXAMPLE
 from palaestra.envs.code.slow_programs import TECHNIQUES, SlowProgram
 from palaestra.envs.question import Task
 from palaestra.errors import InputError
+from palaestra.rewards.answers import fenced
 
 from .sandboxed import HOSTILE, needs_sandbox
 

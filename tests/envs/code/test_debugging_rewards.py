@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from palaestra.envs.code import program_debugging
-from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.program_debugging import ProgramDebugging
 from palaestra.envs.sandbox import Judgement, Result
 from palaestra.errors import InputError
+from palaestra.rewards.answers import fenced
 
 from .debugged import BUGGY, PROGRAM, STATE, at, made, passing, play
 from .sandboxed import HOSTILE, needs_sandbox

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from palaestra.envs.code.bugs import Buggy, body_with, draw_buggy
 from palaestra.envs.code.dice import Dice
-from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.program_debugging import Debugging, ProgramDebugging
 from palaestra.envs.code.programs import Parameter, written
 from palaestra.envs.sandbox import CallTest
+from palaestra.rewards.answers import fenced
 
 from .debugged import BUGGY, PROGRAM, STATE, at, made, passing, play
 from .sandboxed import needs_sandbox

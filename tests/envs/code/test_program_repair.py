@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from palaestra.envs.code.cases import Case, differs
-from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.mutations import KINDS
 from palaestra.envs.code.program_repair import ProgramRepair
 from palaestra.envs.code.programs import shown, written
 from palaestra.envs.question import Task
+from palaestra.rewards.answers import fenced
 
 from .sandboxed import HOSTILE
 

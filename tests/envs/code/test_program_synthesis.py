@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from palaestra.envs.code import program_question
 from palaestra.envs.code.cases import Case
-from palaestra.envs.code.fences import fenced
 from palaestra.envs.code.program_question import EXAMPLE, call_tests
 from palaestra.envs.code.program_synthesis import ProgramSynthesis, Synthesis
 from palaestra.envs.code.programs import Parameter, Program
 from palaestra.envs.question import Task
 from palaestra.envs.sandbox import Judgement
 from palaestra.errors import InputError
+from palaestra.rewards.answers import fenced
 
 from .sandboxed import HOSTILE
 

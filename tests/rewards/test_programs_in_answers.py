@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.envs.code.fences import fenced, program_in
+from palaestra.rewards.answers import fenced, program_in
 
 CODE = "def f(x):\n    return x"
 

@@ -1,0 +1,92 @@
+"""Answers of several lines: the program in a reply, its last block, and rows as tables and lists write them."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from .formats import enclosed
+
+_MARK = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z0-9_+#.-]*)[^`]*")
+_ON_ONE_LINE = re.compile(r"`{1,3}(?:python3?[ \t]|py[ \t])?([^`\n]+)`{1,3}")
+# Characters of a program that are read.
+MAX_PROGRAM = 65_536
+
+_RULER = re.compile(r"[|:\s-]+")
+_NUMBERED = re.compile(r"([0-9]{1,3})[.)] ")
+_PYTHON = frozenset({"python", "python3", "py", "python3.11", "py3"})
+
+
+def fenced(program: str) -> str:
+    """The program as a block of Python, as agents are asked to write it."""
+    return f"```python\n{program}\n```"
+
+
+def program_in(answer: str) -> str:
+    """The program in ``answer``, without white space at its end.
+
+    That is the last fenced block that is marked as Python; or else the last one that is not marked; or else the last of
+    any kind; or else what stands in ``<answer></answer>``; or else all of the text. A last block that is not closed
+    ends with the text.
+    """
+    blocks = _blocks(answer.replace("\r\n", "\n").split("\n"))
+    for wanted in (_PYTHON, frozenset({""})):
+        for language, lines in reversed(blocks):
+            if language in wanted:
+                return _tidy(lines)
+    if blocks:
+        return _tidy(blocks[-1][1])
+    tagged = enclosed(answer, "tag") if "</answer>" in answer else None
+    text = (tagged and tagged[0]) or answer
+    alone = _ON_ONE_LINE.fullmatch(text.strip())
+    return alone.group(1).strip() if alone else _tidy(text.replace("\r\n", "\n").split("\n"))
+
+
+def last_block(text: str) -> str | None:
+    """The content of the last fenced block, stripped; None without one. A block that is not closed is none."""
+    blocks = _blocks(text.split("\n"), closed=True) if "```" in text or "~~~" in text else []
+    return "\n".join(blocks[-1][1]).strip() if blocks else None
+
+
+def rows(block: str) -> list[str]:
+    """The lines of a block that say something, without what a table or a list writes around them.
+
+    ``| 1 | 2 |`` becomes ``1 2`` (rules between rows are left out), ``- A C`` and ``3. A C`` become ``A C`` where every
+    line is so marked, and a first line that ends in a colon is left out.
+    """
+    lines = [line.strip() for line in block.split("\n") if line.strip()]
+    if len(lines) > 1 and lines[0].endswith((":", ":**")):
+        lines = lines[1:]
+    if all([line.startswith("|") for line in lines]):
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not _RULER.fullmatch(line)]
+        return [" ".join(row) for row in cells]
+    if is_enumerated(lines) or all([line.startswith(("- ", "* ", "+ ", "\u2022 ")) for line in lines]):
+        return [line.partition(" ")[2].strip() for line in lines]
+    return lines
+
+
+def is_enumerated(lines: list[str]) -> bool:
+    """Whether two or more lines begin with 1., 2., 3. ... or 1), 2), 3) ..."""
+    numbers = [_NUMBERED.match(line) for line in lines]
+    return len(lines) > 1 and [int(found[1]) for found in numbers if found] == list(range(1, len(lines) + 1))
+
+
+def _tidy(lines: list[str]) -> str:
+    return textwrap.dedent("\n".join(lines)).strip("\n").rstrip()
+
+
+def _blocks(lines: list[str], closed: bool = False) -> list[tuple[str, list[str]]]:
+    """(language, lines) of each fenced block; without a last one that nothing closes, where they must be ``closed``."""
+    blocks: list[tuple[str, list[str]]] = []
+    mark = ""
+    for line in lines:
+        if mark:
+            bare = line.strip()
+            if bare.startswith(mark) and not bare.strip(mark[0]):
+                mark = ""
+            else:
+                blocks[-1][1].append(line)
+        elif (found := _MARK.fullmatch(line)) is not None:
+            mark = found.group(1)
+            blocks.append((found.group(2).lower(), []))
+    return blocks[:-1] if closed and mark else blocks

@@ -1,0 +1,98 @@
+r"""The forms in which an answer may be asked for: in a box, between tags, on the last line, or as all of the reply."""
+
+from __future__ import annotations
+
+import re
+
+from ...errors import unknown_name
+
+FORMATS = ("any", "boxed", "tag", "last_line", "whole")
+
+# What the prompt appends, so that it always says what form the answer takes.
+REQUESTS = {
+    "any": "",
+    "boxed": " Put the answer in \\boxed{}.",
+    "tag": " Put the answer in <answer></answer>.",
+    "last_line": " Put the answer alone on the last line.",
+    "whole": "",
+}
+
+_TEMPLATES = {"boxed": "\\boxed{%s}", "tag": "<answer>%s</answer>"}
+_BOX = "\\boxed{"
+_OPEN, _CLOSE = "<answer>", "</answer>"
+_MOST_BOXES, _WIDEST_GAP = 64, 80
+# What may stand between boxes that are one answer: "and", commas, dollar signs, line ends, "y = ", "(b)", "- ".
+_BETWEEN = re.compile(
+    r"(?:\s|[$,;&]|\\[()\[\],;]|\\(?:quad|qquad)|\\text\{ ?(?:and|or) ?\}|\b(?:and|or)\b|[-*+] "
+    r"|[A-Za-z](?:_\{?[0-9]\}?)? ?=|\([a-z0-9]\))*"
+)
+
+
+def checked_format(answer_format: str) -> str:
+    """``answer_format``, if it is one of `FORMATS`. Raises InputError otherwise."""
+    if answer_format not in FORMATS:
+        raise unknown_name("answer format", str(answer_format), FORMATS)
+    return answer_format
+
+
+def enclosed(text: str, answer_format: str = "any") -> list[str] | None:
+    """What the last box or the last tag of ``text`` holds, each stripped; None where there is neither.
+
+    A box comes with those before it that only a comma, a word such as "and", or the name of a value separates from it:
+    ``x = \\boxed{1}$ and $y = \\boxed{2}`` gives ["1", "2"].
+
+    Args:
+        text: what the agent wrote.
+        answer_format: "boxed" looks for boxes alone, "tag" for tags alone, "any" for whichever ends later.
+    """
+    # Most answers are short and plain; this spares them both scans.
+    box = _last_box(text) if answer_format != "tag" and _BOX in text else None
+    tag = _last_tag(text) if answer_format != "boxed" and _CLOSE in text else None
+    best = max((found for found in (box, tag) if found is not None), default=None)
+    if best is None:
+        return None
+    contents = [text[best[1] : best[0]].strip()]
+    while box is not None and best == box and len(contents) < _MOST_BOXES:
+        before = text[: box[1] - len(_BOX)]
+        # A gap between two boxes is short, so that all of them are found in one pass.
+        closing = before.rfind("}", max(0, len(before) - _WIDEST_GAP))
+        if closing < 0 or not _BETWEEN.fullmatch(before[closing + 1 :]):
+            break
+        box = _last_box(before[: closing + 1])
+        if box is None or box[0] != closing:
+            break
+        best = box
+        contents.insert(0, text[box[1] : box[0]].strip())
+    return contents
+
+
+def present(answer: str, answer_format: str = "any") -> str:
+    """``answer`` written the way ``answer_format`` asks for; `extract` reads it back."""
+    return _TEMPLATES.get(answer_format, "%s").replace("%s", answer)
+
+
+def _last_box(text: str) -> tuple[int, int] | None:
+    """(end, start) of the content of the last box whose braces balance; the innermost box where they nest."""
+    end = text.rfind("}")
+    start = text.rfind(_BOX, 0, end) + len(_BOX) if end >= 0 else 0
+    inside = text[start:end]
+    if start >= len(_BOX) and "{" not in inside and "}" not in inside:
+        return end, start
+    # From the right, so that each character is looked at once: a brace that closes waits for the one that opens it.
+    closers: list[int] = []
+    for position in range(len(text) - 1, -1, -1):
+        character = text[position]
+        if character == "}":
+            closers.append(position)
+        elif character == "{" and closers:
+            closer = closers.pop()
+            if text.startswith(_BOX, position - len(_BOX) + 1) and position >= len(_BOX) - 1:
+                return closer, position + 1
+    return None
+
+
+def _last_tag(text: str) -> tuple[int, int] | None:
+    """(end, start) of the content between the last closing tag and the opening tag nearest before it."""
+    end = text.rfind(_CLOSE)
+    start = text.rfind(_OPEN, 0, end) if end >= 0 else -1
+    return (end, start + len(_OPEN)) if start >= 0 else None

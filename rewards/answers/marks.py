@@ -1,0 +1,99 @@
+"""What people and models write around an answer: marks, labels before it, good wishes behind it."""
+
+from __future__ import annotations
+
+import re
+
+# Layers that are taken off, each by one look at the ends of the text.
+_MOST = 8
+_PAIRS = (
+    *(("**", "**"), ("$$", "$$"), ("$", "$"), ("`", "`"), ('"', '"'), ("'", "'"), (r"\(", r"\)"), (r"\[", r"\]")),
+    *((rf"\{name}{{", "}") for name in ("boxed", "text", "texttt", "textbf", "mathrm", "mathtt", "mathbf")),
+)
+_LABEL = re.compile(
+    r"(?:#{1,6} )?(?P<bold>\*\*)?(?:(?:so|thus|therefore|hence),? )?(?:(?:the|my|a|one) )?"
+    r"(?:(?:final|correct|next|shortest) )?"
+    r"(?:answer|solution|output|result|guess|moves?|action|plan|path|way|expression|letter|word|code)"
+    r"(?(bold)(?::\*\*|\*\*:|\*\* (?:is|are):?)\s+|(?::\s*| is:?\s+| are:?\s+))",
+    re.IGNORECASE,
+)
+# One of these ends every text in a pair of marks, or with a full stop.
+_ENDS = frozenset("*$`\"')]}.")
+
+
+def bare(text: str) -> str:
+    """``text`` without marks of code, bold type, quotation or formulas around all of it, a label such as "Answer:" or
+    "The answer is" before it, a full stop behind it, and white space at its ends."""
+    for _ in range(_MOST):
+        text = text.strip()
+        shorter = text
+        # What a label introduces stands behind white space.
+        if (" " in text or "\n" in text) and (label := _LABEL.match(text)):
+            shorter = text[label.end() :]
+        elif text[-1:] in _ENDS:
+            shorter = _peeled(text)
+        if shorter == text:
+            break
+        text = shorter
+    return text
+
+
+def _peeled(text: str) -> str:
+    for left, right in _PAIRS:
+        inner = text[len(left) : -len(right)]
+        if inner and left not in inner and text.startswith(left) and text.endswith(right):
+            return inner
+    return text.removesuffix(".")
+
+
+# Sentences that close a reply and belong to no answer.
+_CLOSING = re.compile(
+    r"(?:(?:please )?let me know|(?:i )?hope (?:this|that|it|you)|feel free|good luck|(?:i(?:'m| am) )?(?:happy|glad)|"
+    r"is there anything|if (?:you|there|anything)|would you like|do you (?:want|need|have)|want me to|shall i|"
+    r"should you|(?:please )?do(?:n't| not) hesitate|enjoy|have (?:a|fun)|thanks|thank you|you(?:'re| are) welcome|"
+    r"cheers|best regards|that(?:'s| is) (?:it|all)|happy \w+ing|any (?:other )?questions|just (?:ask|let me)|"
+    r"great question)\b",
+    re.IGNORECASE,
+)
+_ORNAMENT = "\u2500-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f300-\U0001faff"
+_ORNAMENTS = re.compile(rf"[\s{_ORNAMENT}]*(.*?)[\s{_ORNAMENT}]*", re.DOTALL)
+_RULE = re.compile(r"(?:[-*_=] ?){3,}")
+_SENTENCE_END = re.compile(r"(?<=[.!?)}*`$])\s+(?=[A-Z])")
+_LONGEST_CLOSING = 400
+
+
+def labelled(line: str) -> str | None:
+    """What stands behind a label such as "Answer:" at the start of ``line``, "" where nothing does; None without one.
+
+    A heading such as "### Final Answer" or "**Answer**" counts as a label with nothing behind it.
+    """
+    line = line.strip()
+    if found := _LABEL.match(line):
+        return line[found.end() :]
+    heading = line.strip("#*_: ")
+    return "" if heading != line and _LABEL.fullmatch(f"{heading}:") else None
+
+
+def says_nothing(line: str) -> bool:
+    """Whether a line holds no part of an answer: blank, a rule, ornaments alone, or good wishes."""
+    line = line.strip(" \t*_")
+    return not line or bool(_RULE.fullmatch(line)) or not without_ornaments(line) or _closes(without_ornaments(line))
+
+
+def without_ornaments(text: str) -> str:
+    """``text`` without pictograms and white space at its ends."""
+    found = _ORNAMENTS.fullmatch(text)
+    return found[1] if found else text.strip()
+
+
+def without_closing(line: str) -> str:
+    """``line`` without the sentences of good wishes at its end."""
+    if len(line) <= _LONGEST_CLOSING * 4:
+        sentences = _SENTENCE_END.split(line)
+        while len(sentences) > 1 and _closes(without_ornaments(sentences[-1])):
+            line = line[: line.rindex(sentences.pop())].rstrip()
+    return line
+
+
+def _closes(sentence: str) -> bool:
+    return len(sentence) <= _LONGEST_CLOSING and _CLOSING.match(sentence) is not None

@@ -1,0 +1,93 @@
+r"""The words in which people state an answer or a move: "I choose column 4, because ...", "So the area is $9\pi$".
+
+Each function gives shorter and shorter readings of one line; who reads takes the first that has the required form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .marks import bare
+
+_LONGEST = 2_000
+
+_SUBJECT = re.compile(
+    r"(?:(?:so|then|okay|ok|alright|right|now|well|next|first|therefore|thus|hence|finally|sure)[,:.!]?\s+)*"
+    r"(?:(?:i(?:'ll| will| would|'d| shall|'m going to| am going to| want to| think| believe| decide to| now)?"
+    r"|let me|let's|let us|we(?:'ll| will| should| can)?|please|you should)\s+"
+    r"|(?:the|my|our)?\s*(?:next |final |best |first |last )?"
+    r"(?:move|guess|choice|pick|play|action|answer|question|letter|word|decision|command|try|step|code|arm|column)"
+    r"(?: (?:is|will be|would be|should be))?\s*(?::|\bis\b|\bwill be\b|=>?|->)?\s+)?"
+    r"(?:(?:i(?:'ll| will| would)?|like to|now|next|first|then|again|it(?:'s| is)|is)\s+)*",
+    re.IGNORECASE,
+)
+_VERB = re.compile(
+    r"(?:choos|pick|select|play|pull|press|tak|try|guess|mov|slid|push|shift|swip|drop|plac|put|open|reveal|ask|us|say|do|"
+    r"execut|perform|opt|go|stick|turn)(?:e|ing|ping|ting)?"
+    r"(?:\s+(?:with|for|about|on|in|into|to|whether|a|an|my|our|the|disc|piece|it|is|at|and))*\s+",
+    re.IGNORECASE,
+)
+_NOUN = re.compile(
+    r"(?:the\s+)?(?:column|arm|lever|machine|tile|tiles|cell|cells|square|letter|word|number|action|move|moves|option|item|"
+    r"property|position|box|command|car|code|direction)s?\s*(?:number|no\.?|#|at|:)?\s*(?=\S)",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"(?:,|;|\s[-\u2013\u2014])?\s+(?:because|since|so that|in order to|as (?:it|this|that|the)|which|to (?:see|stop|"
+    r"win|block|get|make|narrow|merge|test|find|keep|reach|explore|gather|clear|free)|for (?:the|my)|next|now|first|"
+    r"this turn|again)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+# Bold type, code, formulas, quotation.
+_SPANS = re.compile(
+    r"\*\*([^*\n]+)\*\*|`([^`\n]+)`|\$\$?([^$\n]+)\$\$?|\\\((.+?)\\\)|\\\[(.+?)\\\]|\"([^\"\n]+)\"|\u201c([^\u201d\n]+)\u201d"
+)
+_ARROW = re.compile(r".*(?:=>|\u21d2|\u2192|\u2234|->|\\Rightarrow|\\implies)\s*", re.DOTALL)
+_LEADS = (
+    re.compile(r".*\b(?:is|are|be|equals|gives|get|yields|becomes|to)\b:?\s+", re.DOTALL | re.IGNORECASE),
+    re.compile(r".*:\s+", re.DOTALL),
+    re.compile(r".*(?<![<>!:=])=(?!=)\s*", re.DOTALL),
+)
+
+
+def moves(line: str) -> Iterator[str]:
+    """The move that ``line`` states in words, without marks; as written first, and then in lower case."""
+    for text in _moves(line):
+        yield text
+        if text.casefold() != text:
+            yield text.casefold()
+
+
+def _moves(line: str) -> Iterator[str]:
+    if len(line) > _LONGEST:
+        return
+    spans = _marked(line)
+    sentences = _SENTENCES.split(line.strip())
+    # What is marked says the move, if just one thing is; else the last sentence does, or the first.
+    for text in dict.fromkeys((line, *(spans if len(spans) == 1 else ()), sentences[-1], sentences[0])):
+        text = bare(text.rstrip(" !"))
+        for short in dict.fromkeys((text, bare(_REASON.sub("", text, count=1)))):
+            for pattern in (_SUBJECT, _VERB, _NOUN):
+                if (found := pattern.match(short)) and found.end():
+                    short = bare(short[found.end() :])
+                yield short
+
+
+def values(line: str) -> Iterator[str]:
+    """The value that a sentence ends in, without marks: what is marked in it, or what follows its last verb or sign."""
+    if len(line) > _LONGEST:
+        return
+    line = _SENTENCES.split(line.strip())[-1]
+    spans = _marked(line)
+    if spans:
+        yield bare(spans[-1])
+    for text in (*spans[-1:], line):
+        for pattern in (_ARROW, *_LEADS):
+            if (found := pattern.match(text)) and found.end() < len(text):
+                yield bare(text[found.end() :])
+
+
+def _marked(line: str) -> list[str]:
+    return [next(group for group in found.groups() if group) for found in _SPANS.finditer(line)]

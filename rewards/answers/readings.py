@@ -1,0 +1,189 @@
+"""From a reply to the answer it gives: one reading for every family, verifier and reward.
+
+The last answer counts, so that an agent may correct itself but cannot list several. A reply is read from its end: the
+thought is dropped, then good wishes, and what is left last is the answer, in a box, between tags, in a block or on a
+line. How it is written cannot be known beforehand, so `readings` gives several readings of that one place, the plainest
+first; who judges takes the first that has the form the task asks for, whether it is right or wrong.
+
+All scans are linear in the length of the text, and none fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from . import phrases
+from .blocks import is_enumerated, last_block, program_in, rows
+from .formats import enclosed
+from .marks import bare, labelled, says_nothing, without_closing, without_ornaments
+from .thoughts import THOUGHTS, without_thoughts
+
+# How a task's answer is laid out: on one line; as several values; on several lines; as a program; as one move of a
+# game, or several.
+Form = Literal["line", "values", "lines", "program", "move", "moves"]
+FORMS: tuple[Form, ...] = ("line", "values", "lines", "program", "move", "moves")
+_SEVERAL = ("values", "lines", "moves")
+
+# Readings of one reply, and lines that are looked through for a label.
+MOST_READINGS = 24
+_MOST_LINES = 400
+_CLOSERS = {"```": "```", "~~~": "~~~", "$$": "$$", "\\]": "\\["}
+
+
+def extract(
+    text: str, answer_format: str = "any", form: Form = "line", thoughts: Sequence[str] = THOUGHTS
+) -> str | None:
+    """The answer in ``text`` as it is written there, stripped of white space; None where there is none.
+
+    Args:
+        text: a reply.
+        answer_format: "boxed": the content of the last ``\\boxed{...}`` with balanced braces. "tag": the content of the
+            last ``<answer>...</answer>``. "last_line": the last line that is not blank. "any": whichever of box and tag
+            ends later, or else the last line that is no closing remark. "whole": all of the text.
+        form: how the answer is laid out.
+        thoughts: names of the tags around a thought; all up to the last one is dropped, and where a thought does not
+            end there is no answer.
+    """
+    visible = without_thoughts(text, thoughts)
+    return None if visible is None else next(_places(visible, answer_format, form), None)
+
+
+def readings(
+    text: str,
+    answer_format: str = "any",
+    form: Form = "line",
+    thoughts: Sequence[str] = THOUGHTS,
+    marks: bool = False,
+) -> Iterator[str]:
+    """Ways to read the answer in ``text``, the plainest first, none twice; nothing where there is no answer.
+
+    Args:
+        text: a reply.
+        answer_format: as for `extract`.
+        form: how the answer is laid out. "values": several boxes are joined, and so are lines; "lines": a last block is
+            read whole, tables and lists as their rows; "move" and "moves": phrases such as "I choose column 4" are
+            understood.
+        thoughts: as for `extract`.
+        marks: whether marks around an answer (bold type, quotation, a full stop) may belong to it, and stay.
+    """
+    visible = without_thoughts(text, thoughts)
+    if visible is None:
+        return
+    seen: set[str] = set()
+    for place in _places(visible, answer_format, form):
+        for reading in _written(place, form, marks, answer_format in ("any", "boxed", "tag")):
+            if reading and reading not in seen:
+                seen.add(reading)
+                yield reading
+                if len(seen) == MOST_READINGS:
+                    return
+
+
+def _places(visible: str, answer_format: str, form: Form) -> Iterator[str]:
+    """Where the answer may stand, the likeliest place first, each stripped."""
+    if answer_format == "whole":
+        if whole := visible.strip():
+            yield whole
+        return
+    if answer_format != "last_line":
+        found = enclosed(visible, answer_format)
+        if found is not None:
+            if len(found) > 1 and form in _SEVERAL:
+                yield ", ".join(found)
+            if found[-1]:
+                yield found[-1]
+            return
+        if answer_format != "any":
+            return
+    lines = visible.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    yield from _at_the_end(lines, form, strict=answer_format == "last_line")
+    if answer_format == "any":
+        yield from _further_up(lines, form)
+
+
+def _at_the_end(lines: list[str], form: Form, strict: bool) -> Iterator[str]:
+    last = len(lines) - 1
+    while last >= 0 and (not lines[last].strip() or (not strict and says_nothing(lines[last]))):
+        last -= 1
+    # The ends of blocks say nothing, nor do blocks without content.
+    closer, first = "", 0
+    while last >= 0 and lines[last].strip() in _CLOSERS:
+        closer = lines[last].strip()
+        last -= 1
+        while last >= 0 and not lines[last].strip():
+            last -= 1
+    if last < 0:
+        return
+    several = form in _SEVERAL and not strict
+    if closer or several:
+        first = last
+        while first > 0 and (
+            not lines[first - 1].strip().startswith(_CLOSERS[closer]) if closer else _goes_on(lines[first - 1])
+        ):
+            first -= 1
+    block = "\n".join(lines[first : last + 1]).strip()
+    if several and first < last and not (closer and first == 0):
+        yield block
+    line = lines[last].strip()
+    yield line if strict else without_ornaments(without_closing(line)) or line
+    if closer and first < last and first > 0 and not several and not strict:
+        yield " ".join(block.split("\n"))
+
+
+def _goes_on(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith(("```", "~~~", "#"))
+
+
+def _further_up(lines: list[str], form: Form) -> Iterator[str]:
+    """The last line with a label such as "Answer:", or what stands below a label alone; then the last fenced block."""
+    for index in range(len(lines) - 1, max(-1, len(lines) - _MOST_LINES), -1):
+        behind = labelled(lines[index])
+        if behind is None:
+            continue
+        if behind.strip(" *"):
+            yield without_closing(behind.strip())
+        else:
+            below = "\n".join(lines[index + 1 :]).strip().split("\n\n")[0]
+            if below and form in _SEVERAL:
+                yield below
+            yield below.partition("\n")[0]
+        break
+    if block := last_block("\n".join(lines)):
+        if form in _SEVERAL or "\n" not in block:
+            yield block
+        yield block.rpartition("\n")[2].strip()
+
+
+def _written(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[str]:
+    """``place`` without marks; then in rows, and without the words around it, where the format is a lenient one."""
+    if form == "program":
+        yield place
+        return
+    plain = place if marks else bare(place)
+    if "\n" in place and form in _SEVERAL:
+        parts = rows(place)
+        # Numbers before the rows would be read as part of them.
+        if not is_enumerated([line.strip() for line in place.split("\n") if line.strip()]) and len(parts) > 1:
+            yield plain
+        for joint in ("\n", ", ", " "):
+            yield joint.join(parts)
+    yield plain
+    if lenient and "\n" not in plain:
+        yield from phrases.moves(place) if form in ("move", "moves") else phrases.values(place)
+
+
+def readings_up_to(
+    limit: int, text: str, answer_format: str, form: Form, thoughts: Sequence[str], marks: bool
+) -> tuple[list[str], int]:
+    """The `readings` of at most ``limit`` characters, and the length of the first that is longer (0 without one)."""
+    found: list[str] = []
+    longest = 0
+    for reading in readings(text, answer_format, form, thoughts, marks):
+        # Of a reply with a program only the program counts.
+        length = len(program_in(reading)) if form == "program" and len(reading) > limit else len(reading)
+        if length <= limit:
+            found.append(reading)
+        elif not longest:
+            longest = length
+    return found, longest
