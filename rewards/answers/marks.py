@@ -48,8 +48,8 @@ def _peeled(text: str) -> str:
 
 # Sentences that close a reply and belong to no answer.
 _CLOSING = re.compile(
-    r"(?:(?:please )?let me know|(?:i )?hope (?:this|that|it|you)|feel free|good luck|(?:i(?:'m| am) )?(?:happy|glad)|"
-    r"is there anything|if (?:you|there|anything)|would you like|do you (?:want|need|have)|want me to|shall i|"
+    r"(?:(?:please )?let me know|(?:i )?hope (?:this|that|it|you)|feel free|good luck|(?:i(?:'m| am) )?(?:happy|glad)"
+    r" to|is there anything|if (?:you|there|anything)|would you like|do you (?:want|need|have)|want me to|shall i|"
     r"should you|(?:please )?do(?:n't| not) hesitate|enjoy|have (?:a|fun)|thanks|thank you|you(?:'re| are) welcome|"
     r"cheers|best regards|that(?:'s| is) (?:it|all)|happy \w+ing|any (?:other )?questions|just (?:ask|let me)|"
     r"great question)\b",
@@ -76,8 +76,8 @@ def labelled(line: str) -> str | None:
 
 def says_nothing(line: str) -> bool:
     """Whether a line holds no part of an answer: blank, a rule, ornaments alone, or good wishes."""
-    line = line.strip(" \t*_")
-    return not line or bool(_RULE.fullmatch(line)) or not without_ornaments(line) or _closes(without_ornaments(line))
+    bare_line = without_ornaments(line)
+    return not bare_line or bool(_RULE.fullmatch(bare_line)) or _closes(bare_line.strip("*_ "))
 
 
 def without_ornaments(text: str) -> str:

@@ -82,7 +82,7 @@ def readings(
 
 def _places(visible: str, answer_format: str, form: Form) -> Iterator[str]:
     """Where the answer may stand, the likeliest place first, each stripped."""
-    if answer_format == "whole":
+    if answer_format == "whole" or (form == "program" and answer_format in ("any", "last_line")):
         if whole := visible.strip():
             yield whole
         return

@@ -4,7 +4,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
-from palaestra.rewards.answers import FORMATS, bare, checked_format, extract, present
+from palaestra.rewards import verify
+from palaestra.rewards.answers import (
+    FORMATS,
+    FORMS,
+    Form,
+    bare,
+    checked_format,
+    checked_thoughts,
+    extract,
+    present,
+    readings,
+)
+from palaestra.rewards.answers.readings import MOST_READINGS
 
 untimed = settings(deadline=None)
 
@@ -123,3 +135,92 @@ def test_the_end_of_a_block_is_no_last_line(text: str):
 @pytest.mark.parametrize("text", ["```", "```\n\n", "\\]\n$$"])
 def test_blocks_without_content_have_no_answer(text: str):
     assert extract(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<think>Is it 3?</think>4", "4"),
+        ("<think>Is it \\boxed{3}?</think>\n\nThe answer is 4.", "The answer is 4."),
+        ("hm</think> 4", "4"),
+        ("<think>a</think>3<think>b</think>4", "4"),
+        ("<thinking>3</thinking>\n4", "4"),
+        ("<think>It is 4", None),
+        ("4\n<think>or", None),
+        ("<think>a</think>4<think>", None),
+        ("a < b and [4]", "a < b and [4]"),
+    ],
+)
+def test_only_what_follows_the_last_thought_is_read(text: str, left: str | None):
+    assert extract(text) == left
+
+
+def test_tags_of_thoughts_can_be_named():
+    assert extract("[THINK]3[/THINK]4", thoughts=["[THINK]"]) == "4"
+    assert extract("[THINK]3", thoughts=["[THINK]"]) is None
+    assert extract("<reasoning>3</reasoning>4", thoughts=["reasoning"]) == "4"
+    for wrong in ("think", ["<think>"], [""], [3]):
+        with pytest.raises(InputError, match="tag names"):
+            checked_thoughts(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "first"),
+    [
+        ("values", "$x = \\boxed{1}$ and $y = \\boxed{2}$", "1, 2"),
+        ("values", "\\boxed{1}, \\boxed{2} or \\boxed{3}.", "1, 2, 3"),
+        ("values", "First \\boxed{1}. Later it is \\boxed{2}", "2"),
+        ("line", "\\boxed{1}, \\boxed{2}", "2"),
+        ("lines", "It is\n\n1 2\n3 4", "1 2\n3 4"),
+        ("lines", "```\n1 2\n3 4\n```\nLet me know!", "1 2\n3 4"),
+        ("lines", "Here it is:\n| 1 | 2 |\n|---|---|\n| 3 | 4 |", "Here it is:\n| 1 | 2 |\n|---|---|\n| 3 | 4 |"),
+        ("lines", "1. A C\n2. B C", "A C\nB C"),
+        ("line", "The answer is 4. I hope this helps! \U0001f600", "4"),
+        ("line", "**4**\n\n---\nFeel free to ask more.", "4"),
+        ("move", "I choose column 4.", "I choose column 4"),
+        ("program", "Well:\n```python\nx = 1\n```", "Well:\n```python\nx = 1\n```"),
+    ],
+)
+def test_the_plainest_reading_comes_first(form: Form, text: str, first: str):
+    assert next(readings(text, form=form)) == first
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "among"),
+    [
+        ("move", "I choose column 4, because it blocks.", "4"),
+        ("move", "My next guess is CRANE!", "crane"),
+        ("move", "Let's pull arm 2 next.", "2"),
+        ("move", "Okay, I'll go with **left**.", "left"),
+        ("lines", "Here it is:\n| 1 | 2 |\n|---|---|\n| 3 | 4 |", "1 2\n3 4"),
+        ("values", "x = 1\ny = 24", "x = 1, y = 24"),
+        ("line", "So the area is $9\\pi$.", "9\\pi"),
+        ("line", "Therefore, f'(x) = 2x", "2x"),
+        ("line", "Answer: 5\n\nThat follows as 2 and 3 make it.", "5"),
+        ("line", "### Final answer\n\n5\n\nThat follows as 2 and 3 make it.", "5"),
+    ],
+)
+def test_what_words_say_is_among_the_readings(form: Form, text: str, among: str):
+    assert among in list(readings(text, form=form))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "piece",
+    ["\\boxed{1}, ", "<think></think>", "answer: ", "I go ", "1. A\n", "|1|\n", "**a** ", "```\na\n", "so, ", "is "],
+)
+def test_long_replies_are_read_in_linear_time(form: Form, piece: str):
+    for text in (piece * 20_000, piece * 20_000 + "4"):
+        assert len(list(readings(text, form=form))) <= MOST_READINGS
+
+
+def test_verify_reads_replies_as_environments_do():
+    assert not verify("math", "So the answer is 1/2.", "1/2").success
+    assert verify("math", "So the answer is 1/2.", "1/2", extract="any").success
+    assert verify("math", "<think>hmm</think>2", "2", extract="any").success
+    assert not verify("math", "<think>2", "2", extract="any").success
+    assert verify("math", "Thus $x=\\boxed{2}$ or $x=\\boxed{3}$", "2,3", extract="any").success
+    assert not verify("math", "So it is 2.", "2", extract="boxed").success
+    assert verify("text", "My answer is **Paris**. Let me know!", "Paris", extract="any").success
+    with pytest.raises(InputError, match="'boxed'"):
+        verify("math", "2", "2", extract="box")

@@ -49,7 +49,7 @@ def test_what_is_neither_a_program_nor_a_call_uses_up_a_turn_and_no_more(action:
     assert env.here() == replace(STATE, best=5, said="It was so.", turns=3)
 
 
-@pytest.mark.parametrize("action", [None, 3, "", " \n", "x" * 4097, fenced(PROGRAM.source) + " " * 5000])
+@pytest.mark.parametrize("action", [None, 3, "", " \n", "x" * 70_000, fenced(PROGRAM.source) + " " * 1_000_000])
 def test_what_cannot_be_read_is_a_turn_too(action: Any):
     env = at(replace(STATE, best=5, said="It was so.", turns=2), backend="none")
     observation, reward, _, truncated, info = env.step(action)
