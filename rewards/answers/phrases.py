@@ -25,7 +25,7 @@ _SUBJECT = re.compile(
 _VERB = re.compile(
     r"(?:choos|pick|select|play|pull|press|tak|try|guess|mov|slid|push|shift|swip|drop|plac|put|open|reveal|ask|us|say|do|"
     r"execut|perform|opt|go|stick|turn)(?:e|ing|ping|ting)?"
-    r"(?:\s+(?:with|for|about|on|in|into|to|whether|a|an|my|our|the|disc|piece|it|is|at|and))*\s+",
+    r"(?:\s+(?:with|for|about|on|in|into|to|whether|a|an|my|our|the|disc|piece|it|is|at|and))*[:,]?\s+",
     re.IGNORECASE,
 )
 _NOUN = re.compile(
@@ -67,12 +67,16 @@ def _moves(line: str) -> Iterator[str]:
     sentences = _SENTENCES.split(line.strip())
     # What is marked says the move, if just one thing is; else the last sentence does, or the first.
     for text in dict.fromkeys((line, *(spans if len(spans) == 1 else ()), sentences[-1], sentences[0])):
-        text = bare(text.rstrip(" !"))
-        for short in dict.fromkeys((text, bare(_REASON.sub("", text, count=1)))):
-            for pattern in (_SUBJECT, _VERB, _NOUN):
-                if (found := pattern.match(short)) and found.end():
-                    short = bare(short[found.end() :])
-                yield short
+        text = bare(text.rstrip(" !?"))
+        for whole in dict.fromkeys((text, bare(_REASON.sub("", text, count=1)))):
+            yield whole
+            # A word of these may be the move's own, so that each is left out with and without those before it.
+            for patterns in ((_SUBJECT, _VERB, _SUBJECT, _NOUN), (_VERB, _NOUN)):
+                short = whole
+                for pattern in patterns:
+                    if (found := pattern.match(short)) and found.end():
+                        short = bare(short[found.end() :])
+                        yield short
 
 
 def values(line: str) -> Iterator[str]:
