@@ -15,7 +15,7 @@ _LONGEST = 2_000
 _SUBJECT = re.compile(
     r"(?:(?:so|then|okay|ok|alright|right|now|well|next|first|therefore|thus|hence|finally|sure)[,:.!]?\s+)*"
     r"(?:(?:i(?:'ll| will| would|'d| shall|'m going to| am going to| want to| think| believe| decide to| now)?"
-    r"|let me|let's|let us|we(?:'ll| will| should| can)?|please|you should)\s+"
+    r"|(?:is|could|might) it(?: be)?|let me|let's|let us|we(?:'ll| will| should| can)?|please|you should)\s+"
     r"|(?:the|my|our)?\s*(?:next |final |best |first |last )?"
     r"(?:move|guess|choice|pick|play|action|answer|question|letter|word|decision|command|try|step|code|arm|column)"
     r"(?: (?:is|will be|would be|should be))?\s*(?::|\bis\b|\bwill be\b|=>?|->)?\s+)?"
