@@ -20,7 +20,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..rewards import Verdict, verify
-from ..rewards.answers import REQUESTS
+from ..rewards.answers import REQUESTS, Form
 from .task_env import TaskEnv
 from .unicode import Unicode
 
@@ -71,12 +71,16 @@ class Question(TaskEnv):
         """Judge an answer, which is text of at most ``max_answer`` characters and else unknown."""
         return verify(self.verifier, answer, task.reference)
 
+    def form_of(self, task: Task) -> Form:
+        """How the answer to ``task`` is laid out; ``answer_form`` unless the family's tasks differ in it."""
+        return self.answer_form
+
     def judge(self, task: Task, action: Any) -> tuple[Verdict, str | None]:
         """The verdict on a reply, and None or what keeps an answer from being read in it.
 
         Of the readings of the reply the first that has the required form counts.
         """
-        found, error = self.read_action(action)
+        found, error = self.read_action(action, self.form_of(task))
         verdict = Verdict(0.0, False, feedback=error or "")
         for place, answer in enumerate(found):
             read = self.verify(task, answer)

@@ -228,10 +228,11 @@ class TaskEnv(gym.Env[Any, Any]):
 
     # Actions in text.
 
-    def read_action(self, action: Any) -> tuple[list[str], str | None]:
+    def read_action(self, action: Any, form: Form | None = None) -> tuple[list[str], str | None]:
         """The ways to read the answer in a reply, the plainest first, and None; or none, and what is wrong with it.
 
-        The first reading that has the form asked for is the answer. Never raises, whatever the action is.
+        The first reading that has the form asked for is the answer; ``form`` is how the answer to this task is laid
+        out, where that is not ``answer_form``. Never raises, whatever the action is.
         """
         if not isinstance(action, str):
             return [], f"The action must be text, not {type(action).__name__}."
@@ -241,7 +242,8 @@ class TaskEnv(gym.Env[Any, Any]):
         if action.isalnum() and self.answer_format in ("any", "last_line") and len(action) <= self.max_answer:
             return [action] if not self._is_move else [action, action.lower()], None
         found, longer = readings_up_to(
-            *(self.max_answer, action, self.answer_format, self.answer_form, self.thoughts), marks=not self.strips_marks
+            *(self.max_answer, action, self.answer_format, form or self.answer_form, self.thoughts),
+            marks=not self.strips_marks,
         )
         if found:
             return found, None

@@ -10,7 +10,9 @@ import numpy as np
 
 from ...errors import MissingExtra
 from ...rewards import Verdict, verify
+from ...rewards.answers import Form
 from ...rewards.verifiers.registry import CORRECT
+from ...rewards.verifiers.sequence import ListError, split_elements
 from ..axes import Axis, FloatAxis, IntAxis
 from ..question import Task
 from ..registration import register
@@ -22,6 +24,7 @@ from .questions import DatasetQuestion
 
 # Questions whose several answers come in a stated order.
 _ORDERED = re.compile(r"\bin [a-z ]{0,30}\border\b|\b(?:a|de)scending\b|\brespectively\b", re.IGNORECASE)
+_JOINED = re.compile(r"\b(?:or|and)\b|\\pm")
 _EXAMPLES = ("\\frac{7}{9}", "7/9"), ("\\sqrt{23}", "sqrt(23)")
 
 
@@ -80,6 +83,14 @@ class MATH(DatasetQuestion):
             item.answer,
             data=item,
         )
+
+    def form_of(self, task: Task) -> Form:
+        """Several values where the reference lists several."""
+        try:
+            several = len(split_elements(task.reference)) > 1 or _JOINED.search(task.reference)
+            return "values" if several else "line"
+        except ListError:
+            return "line"
 
     def verify(self, task: Task, answer: str) -> Verdict:
         from ...rewards.verifiers.mathematics.grammar import read
