@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import time
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,7 @@ from .canonical import giant
 from .compare import Comparison, Options
 from .grammar import plain_number, read
 from .normal import WHOLE_BUDGET, Budget
-from .tree import Apply, Choice, Group, Malformed, Matrix, Num, Quantity, Relation, Scalar, Value, Words, number
+from .tree import Apply, Malformed, Num, Quantity, Scalar, Value, Words, is_scalar, number, with_leaves
 
 POOL = WorkerPool(f"{__package__}.symbolic:answer", workers=2)
 
@@ -72,6 +73,11 @@ def verify_math(
     variable before a number in brackets, are functions: ``f(2)`` is not ``2f``, and is compared as it is written.
     Directly after a number "million" and its like (dozen, hundred, thousand, billion, trillion, in the short scale) are
     factors; other words that change a number ("5 halves") are units of their own and are never ignored.
+
+    Letters behind a number are variables or a unit (``3m``): two values are equal where they are with variables on both
+    sides, or else with units on both. Such a unit belongs to one number or one product: ``1 + 2m`` has a variable and is
+    ``2m + 1``, never ``3m``. Spelled out or in ``\text{}``, a unit may also stand behind a sum that cannot be worked out
+    (``2 + \sqrt{3} \text{ cm}``), not behind ``1 + 2``.
 
     Documented zeros: what has another form than the reference (a list beside a set, ``2 < x < 5`` beside the possible
     point ``(2, 5)``, a number beside digits in a stated base); numbers too large to compute (``9^9^9``) beside anything
@@ -199,17 +205,14 @@ def with_log_base(value: Value, base: Fraction | str | None) -> Value:
     """``value`` with every logarithm that leaves its base open taken to ``base``."""
     if base is None:
         return value
-    if isinstance(value, Group):
-        return Group(value.kind, tuple(with_log_base(item, base) for item in value.items))
-    if isinstance(value, Relation):
-        return Relation(value.operators, tuple(with_log_base(side, base) for side in value.sides))
-    if isinstance(value, Matrix):
-        return Matrix(tuple(tuple(with_log_base(item, base) for item in row) for row in value.rows))
-    if isinstance(value, Choice):
-        return Choice(_based(value.plus, base), _based(value.minus, base))
-    if isinstance(value, Quantity):
-        return Quantity(_based(value.value, base), value.unit, value.plain)
-    return value if isinstance(value, Words) else _based(value, base)
+
+    def based(leaf: Value) -> Value:
+        if isinstance(leaf, Quantity):
+            plain = None if leaf.plain is None else _based(leaf.plain, base)
+            return replace(leaf, value=_based(leaf.value, base), plain=plain)
+        return _based(leaf, base) if is_scalar(leaf) else leaf  # type: ignore[arg-type]
+
+    return with_leaves(value, based)
 
 
 def _based(value: Scalar, base: Fraction | str) -> Scalar:
