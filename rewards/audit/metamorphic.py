@@ -47,11 +47,11 @@ from .writing import Style, Unwritable, at, negated, renamed, written
 UNIT_LETTERS = tuple("ghlmstdckAJKLNVW")
 OTHER_LETTERS = tuple("abnpqruvwxyzBCDM")
 _MIRRORED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}
-_DELIMITERS = (
+DELIMITERS = (
     *(("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("\\boxed{", "}"), ("$\\boxed{", "}$")),
     *(("**", "**"), ("  ", " ")),
 )
-_STYLES = tuple(
+STYLES = tuple(
     Style(latex, times, power, spaces)
     for latex, times, power in (
         *((True, times, "^") for times in ("", " ", "\\cdot ")),
@@ -99,7 +99,7 @@ def confusions(seed: int = 0, letters: Sequence[str] = UNIT_LETTERS) -> list[Pai
     pairs = []
     for letter in letters:
         value = _amount(rng, letter)
-        pairs.append(Pair(_text(_reordered(value, rng), rng), _text(value, rng), True, "reordered"))
+        pairs.append(Pair(_text(reordered(value, rng), rng), _text(value, rng), True, "reordered"))
         wrong = _confused(list(value.args), rng)
         pairs.append(Pair(_text(wrong, rng), _text(value, rng), False, "a unit of the whole sum"))
     return pairs
@@ -152,7 +152,7 @@ def measure_fuzz(
     wrong: int,
     seed: int = 0,
     grade: Callable[[str, str], Verdict] | None = None,
-    after: Callable[[], object] | None = None,
+    after: Callable[[Pair], object] | None = None,
 ) -> FuzzResult:
     """How a verifier does on ``right`` right and ``wrong`` wrong pairs of `fuzz`.
 
@@ -160,7 +160,7 @@ def measure_fuzz(
         right, wrong: how many.
         seed: of the fuzz.
         grade: (answer, reference) to a verdict; None takes the verifier "math".
-        after: called after each pair (to show progress).
+        after: called with each pair when it is done (to show progress).
     """
     for name, value in (("right", right), ("wrong", wrong)):
         checked_number(name, value, low=0)
@@ -174,7 +174,7 @@ def measure_fuzz(
             elif verdict.success != label:
                 (refused if label else accepted).append(pair)
             if after is not None:
-                after()
+                after(pair)
     return FuzzResult(right, wrong, tuple(refused), tuple(accepted), tuple(undecided))
 
 
@@ -183,7 +183,7 @@ def measure_fuzz(
 
 def _pair(value: Value, right: bool, rng: np.random.Generator) -> Pair | None:
     """A pair made from a value, or None where this draw gives none."""
-    names = sorted(_variables(value))
+    names = sorted(variables(value))
     if names and rng.random() < 0.5:
         pool = [name for name in (*UNIT_LETTERS, *OTHER_LETTERS) if name not in names]
         chosen = rng.choice(pool, size=len(names), replace=False).tolist()
@@ -195,7 +195,7 @@ def _pair(value: Value, right: bool, rng: np.random.Generator) -> Pair | None:
         if found is None:
             return None
         answer, what = found
-        answer = answer if rng.random() < 0.5 else _reordered(answer, rng)
+        answer = answer if rng.random() < 0.5 else reordered(answer, rng)
     try:
         return Pair(_text(answer, rng), _text(value, rng), right, what)
     except Unwritable:
@@ -203,15 +203,16 @@ def _pair(value: Value, right: bool, rng: np.random.Generator) -> Pair | None:
 
 
 def _text(value: Value, rng: np.random.Generator) -> str:
-    text = written(value, _STYLES[rng.integers(len(_STYLES))])
+    text = written(value, STYLES[rng.integers(len(STYLES))])
     if rng.random() < 0.4:
-        opening, closing = _DELIMITERS[rng.integers(len(_DELIMITERS))]
+        opening, closing = DELIMITERS[rng.integers(len(DELIMITERS))]
         # Two asterisks inside are a power.
         text = text if opening == "**" and "**" in text else opening + text + closing
     return text
 
 
-def _variables(value: Value) -> set[str]:
+def variables(value: Value) -> set[str]:
+    """Names of one letter in a value."""
     names: set[str] = set()
     for leaf in leaves(value):
         names |= symbols(leaf) if is_scalar(leaf) else set()  # type: ignore[arg-type]
@@ -223,8 +224,8 @@ def _variables(value: Value) -> set[str]:
 
 def _same(value: Value, rng: np.random.Generator) -> tuple[Value, str]:
     if _is_equation(value) and rng.random() < 0.6:
-        return _reordered(_scaled(value, rng), rng), "scaled"
-    return _reordered(value, rng), "reordered"
+        return reordered(_scaled(value, rng), rng), "scaled"
+    return reordered(value, rng), "reordered"
 
 
 def _is_equation(value: Value) -> TypeGuard[Relation]:
@@ -237,19 +238,23 @@ def _is_equation(value: Value) -> TypeGuard[Relation]:
     )
 
 
-def _reordered(value: Value, rng: np.random.Generator) -> Value:
+def reordered(value: Value, rng: np.random.Generator) -> Value:
+    """The same value with its sums, products and unordered groups in another order."""
     if isinstance(value, Relation):
-        return Relation(value.operators, tuple(_reordered(side, rng) for side in value.sides))
+        return Relation(value.operators, tuple(reordered(side, rng) for side in value.sides))
     if isinstance(value, Group):
-        items = [_reordered(item, rng) for item in value.items]
+        items = [reordered(item, rng) for item in value.items]
         if value.kind in ("{}", "or", "and"):
             items = [items[k] for k in rng.permutation(len(items))]
         return Group(value.kind, tuple(items))
     if isinstance(value, Matrix):
-        return Matrix(tuple(tuple(_reordered(item, rng) for item in row) for row in value.rows))
+        return Matrix(tuple(tuple(reordered(item, rng) for item in row) for row in value.rows))
     if isinstance(value, Choice) or not isinstance(value, Apply) or not value.args:
         return value
-    args = [_reordered(arg, rng) for arg in value.args]
+    args = [reordered(arg, rng) for arg in value.args]
+    # Infinity with its sign is written in one way only.
+    if Apply("oo") in args:
+        return value
     if value.op in ("+", "*"):
         args = [args[k] for k in rng.permutation(len(args))]
     return Apply(value.op, tuple(args))  # type: ignore[arg-type]

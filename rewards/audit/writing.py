@@ -35,8 +35,8 @@ _OPERATORS = {"=": "=", "<": "<", ">": ">", "≤": "\\le ", "≥": "\\ge ", "≠
 _PLAIN_OPERATORS = {"=": "=", "<": "<", ">": ">", "≤": "<=", "≥": ">=", "≠": "!="}
 _FUNCTIONS = frozenset(("sin", "cos", "tan", "ln", "exp", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh"))
 _CONSTANTS = {"pi": math.pi, "e": math.e, "i": 1j}
-# A letter before brackets may be the name of a function, and two such letters a word; both get a sign between them.
-_WORDS = SHORT_WORDS | CONNECTIVES | frozenset(FUNCTIONS) | frozenset(CONSTANTS)
+# Runs of letters that are no products of variables.
+MISREAD = SHORT_WORDS | CONNECTIVES | frozenset(FUNCTIONS) | frozenset(CONSTANTS)
 
 
 class Unwritable(ValueError):
@@ -154,7 +154,9 @@ def _between(left: str, right: str, style: Style) -> str:
         return style.times or (" " if re.search(r"\\[A-Za-z]+$", left) and right[0].isalpha() else "")
     run = re.search(r"[A-Za-z]*$", left)[0] + re.match(r"[A-Za-z]*", right)[0]  # type: ignore[index]
     short = len(run) <= 3 and not re.search(r"\\[A-Za-z]+$", left)
-    plain = short and run.lower() not in _WORDS and run not in _WORDS and run not in GREEK and not GLUED.fullmatch(run)
+    plain = (
+        short and run.lower() not in MISREAD and run not in MISREAD and run not in GREEK and not GLUED.fullmatch(run)
+    )
     return style.times if style.times == " " or (plain and right[1:2] != "_") else " "
 
 

@@ -74,10 +74,10 @@ def verify_math(
     Directly after a number "million" and its like (dozen, hundred, thousand, billion, trillion, in the short scale) are
     factors; other words that change a number ("5 halves") are units of their own and are never ignored.
 
-    Letters behind a number are variables or a unit (``3m``): two values are equal where they are with variables on both
-    sides, or else with units on both. Such a unit belongs to one number or one product: ``1 + 2m`` has a variable and is
-    ``2m + 1``, never ``3m``. Spelled out or in ``\text{}``, a unit may also stand behind a sum that cannot be worked out
-    (``2 + \sqrt{3} \text{ cm}``), not behind ``1 + 2``.
+    Letters behind a number are variables or a unit (``3m``): two values are equal where they are with variables on
+    both sides, or else with units on both. Such a unit belongs to one number or one product: ``1 + 2m`` has a variable
+    and is ``2m + 1``, never ``3m``. Spelled out or in ``\text{}``, a unit may also stand behind a sum that cannot be
+    worked out (``2 + \sqrt{3} \text{ cm}``), not behind ``1 + 2``.
 
     Documented zeros: what has another form than the reference (a list beside a set, ``2 < x < 5`` beside the possible
     point ``(2, 5)``, a number beside digits in a stated base); numbers too large to compute (``9^9^9``) beside anything
