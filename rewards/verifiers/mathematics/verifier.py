@@ -23,7 +23,7 @@ from .grammar import plain_number, read
 from .normal import WHOLE_BUDGET, Budget
 from .tree import Apply, Malformed, Num, Quantity, Scalar, Value, Words, is_scalar, number, with_leaves
 
-POOL = WorkerPool(f"{__package__}.symbolic:answer", workers=2)
+POOL = WorkerPool(f"{__package__}.symbolic:answer")
 
 # Exact arithmetic in this process takes a quarter of the deadline at most; a worker has what is left.
 TERMS_PER_SECOND = 75_000
@@ -35,6 +35,7 @@ _UNDECIDED = Verdict(0.0, False, valid=False, feedback="It could not be decided 
 _FAILURES = {
     "deadline": "The comparison took too long; the answer is not judged.",
     "memory": "The comparison took too much memory; the answer is not judged.",
+    "busy": "All workers were busy with other answers for too long; the answer is not judged.",
 }
 
 
@@ -50,6 +51,7 @@ def verify_math(
     decimals: int | None = None,
     log_base: int | str | None = None,
     deadline: float = 2.0,
+    wait: float = 60.0,
 ) -> Verdict:
     r"""Whether ``answer`` is mathematically the same as ``reference``.
 
@@ -100,6 +102,8 @@ def verify_math(
         decimals: numbers are equal when they agree after rounding to so many places, 0 to 100.
         log_base: what ``log`` means: a number above 1, or "e".
         deadline: seconds that symbolic work may take, waiting for a free worker not counted; up to 600.
+        wait: seconds to wait for a free worker, of which there is one for each core (or as many as the environment
+            variable PALAESTRA_WORKERS says); then the answer is not judged. Up to 3600.
 
     Raises:
         InputError: an option out of range, or a reference outside the grammar.
@@ -108,6 +112,8 @@ def verify_math(
     options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base)
     if not _is_number(deadline) or not 0.0 < deadline <= 600.0:
         raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
+    if not _is_number(wait) or not 0.0 < wait <= 3600.0:
+        raise InputError(f"wait must be more than 0 and at most 3600 seconds, not {wait!r}.")
     if type(reference) is str and not options.inexact:
         # Most answers are plain numbers; for them none of the other options matters.
         given, gold = plain_number(answer), plain_number(reference)
@@ -123,19 +129,19 @@ def verify_math(
         comparison = Comparison(options, budget=Budget(int(min(TERMS_PER_SECOND * deadline, WHOLE_BUDGET))))
         if giant(value, comparison.budget) and not gold_is_giant:
             return rejected("The answer holds a number that is too large to be computed.")
-        return _compared(comparison, value, gold_value, until)
+        return _compared(comparison, value, gold_value, until, wait)
     except Malformed as error:
         return rejected(str(error))
     except RecursionError:
         return rejected("The expression is nested too deeply.")
 
 
-def _compared(comparison: Comparison, value: Value, gold: Value, until: float) -> Verdict:
+def _compared(comparison: Comparison, value: Value, gold: Value, until: float, wait: float) -> Verdict:
     same = comparison.same(value, gold)
     if same is None and comparison.questions:
         questions, comparison.questions = comparison.questions, {}
         try:
-            replies = _ask(list(questions.values()), max(until - time.monotonic(), MIN_SECONDS))
+            replies = _ask(list(questions.values()), max(until - time.monotonic(), MIN_SECONDS), wait)
         except WorkerFailure as failure:
             return Verdict(0.0, False, valid=False, feedback=_FAILURES.get(failure.reason, _UNDECIDED.feedback))
         comparison.answers.update(zip(questions, replies))
@@ -147,10 +153,10 @@ def _compared(comparison: Comparison, value: Value, gold: Value, until: float) -
     return {"form": _OTHER_FORM, "unit": _OTHER_UNIT}.get(comparison.reason, WRONG)
 
 
-def _ask(questions: list[list[Any]], deadline: float) -> list[Any]:
+def _ask(questions: list[list[Any]], deadline: float, wait: float) -> list[Any]:
     if importlib.util.find_spec("sympy") is None:
         raise MissingExtra("symbolic equivalence", "math")
-    return POOL.run(questions, deadline)
+    return POOL.run(questions, deadline, wait=wait)
 
 
 def _reference(reference: Any, options: Options) -> tuple[Value, bool]:
