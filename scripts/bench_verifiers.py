@@ -2,13 +2,16 @@
 
 Ours over all kinds; and over the rows of the kind "math" that need no option, beside ours, math-verify alone, GEM's
 grader and reasoning-gym's scorer, where they are installed here or in another environment. The other kinds fix a
-grammar that peers do not know. A peer runs in a process of its own, in a throw-away folder, with a time limit a row,
-since some of the rows make it hang or run code: a row over the limit is undecided, and a file that appears in the
-folder is counted.
+grammar that peers do not know. The kind "math" is also measured over its rows said anew (other names of variables,
+another order, other delimiters) and over random pairs, right and wrong, whose variables are called like units.
+
+A peer runs in a process of its own, in a throw-away folder, with a time limit a row, since some of the rows make it
+hang or run code: a row over the limit is undecided, and a file that appears in the folder is counted.
 
 examples:
   palaestra bench verifiers
   palaestra bench verifiers --kinds math number --failures
+  palaestra bench verifiers --kinds math --no-peers --right-pairs 20000 --wrong-pairs 100000 --seed 0
   palaestra bench verifiers --json verifiers.json
   palaestra bench verifiers --peer-python /path/to/venv/bin/python --peer-seconds 3
 """
@@ -16,6 +19,7 @@ examples:
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import json
 import operator
@@ -36,7 +40,8 @@ import tyro
 from ..agents.atomic import write_atomically
 from ..errors import InputError, unknown_name
 from ..rewards import VERIFIERS, verify
-from ..rewards.audit import sheet
+from ..rewards.audit import FuzzResult, measure_fuzz, sheet
+from ..rewards.audit.restating import restated
 from . import bench_peers
 
 # The sheet that peers are asked about: other kinds fix a grammar, and a peer that is lenient there is not wrong.
@@ -54,6 +59,12 @@ class Config:
     """Python interpreters of other environments that have a peer installed."""
     peer_seconds: float = 5.0
     """Limit on each row of a peer; beyond it, the peer is stopped and started again."""
+    right_pairs: int = 1_000
+    """Random pairs with a right answer, for math; 0 for none."""
+    wrong_pairs: int = 1_000
+    """Random pairs with a wrong answer, for math; 0 for none."""
+    seed: int = 0
+    """Seed of the random pairs and of how rows are said anew."""
     deadline: float = 1.0
     """Seconds that a row of ours may take; more than a tenth over is counted."""
     throughput_seconds: float = 2.0
@@ -168,16 +179,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("peer_seconds", "deadline", "throughput_seconds"):
         if not getattr(config, name) > 0:
             raise InputError(f"--{name.replace('_', '-')} must be positive, not {getattr(config, name)!r}.")
+    for name in ("right_pairs", "wrong_pairs", "seed"):
+        if getattr(config, name) < 0:
+            raise InputError(f"--{name.replace('_', '-')} must be 0 or more, not {getattr(config, name)!r}.")
     known = [kind for kind in sheet.kinds() if kind in VERIFIERS]
     for kind in config.kinds:
         if kind not in known:
             raise unknown_name("verifier with a sheet", kind, known)
     kinds = list(config.kinds or known)
     measured = list(_measured(config, kinds))
+    fuzz = _fuzz(config) if "math" in kinds else None
     speeds = throughputs(config.throughput_seconds) if "math" in kinds else {}
-    _print(measured, speeds, config.failures)
+    _print(measured, fuzz, speeds, config.failures)
     if config.json is not None:
         data = {"graders": [_as_json(line) for line in measured], "checks_per_second": speeds}
+        if fuzz is not None:
+            data["random_pairs"] = dataclasses.asdict(fuzz)
         write_atomically(config.json, json.dumps(data, indent=2) + "\n")
     return 0
 
@@ -188,8 +205,9 @@ def _measured(config: Config, kinds: list[str]) -> Iterator[Measured]:
         # Peers have no options. Every row is measured once: a second time, much of it would be remembered.
         sheets[f"{SHARED}, options"] = [row for row in sheets[SHARED] if row.options]
         sheets[SHARED] = [row for row in sheets[SHARED] if not row.options]
+    anew = list(restated(sheets["math"], config.seed)) if "math" in sheets else []
     peers = _peers(config) if config.peers and SHARED in sheets else {}
-    total = sum(map(len, sheets.values())) + len(peers) * len(sheets.get(SHARED, ()))
+    total = sum(map(len, sheets.values())) + len(anew) + len(peers) * len(sheets.get(SHARED, ()))
     own: list[sheet.Result] = []
     with _progress(total) as advance:
         if SHARED in sheets:
@@ -199,6 +217,8 @@ def _measured(config: Config, kinds: list[str]) -> Iterator[Measured]:
             own.append(sheet.measure(sheet.grade, rows, deadline=config.deadline, after=advance))
             yield Measured("palaestra", name, own[-1])
         yield Measured("palaestra", "all", functools.reduce(operator.add, own))
+        if anew:
+            yield Measured("palaestra", "math, said anew", sheet.measure(sheet.grade, anew, after=advance))
         for grader, (python, version) in peers.items():
             peer = Peer(grader, python, config.peer_seconds)
             try:
@@ -206,6 +226,11 @@ def _measured(config: Config, kinds: list[str]) -> Iterator[Measured]:
                 yield Measured(f"{grader} {version}", SHARED, result, peer.wrote)
             finally:
                 peer.close()
+
+
+def _fuzz(config: Config) -> FuzzResult:
+    with _progress(config.right_pairs + config.wrong_pairs) as advance:
+        return measure_fuzz(config.right_pairs, config.wrong_pairs, config.seed, after=advance)
 
 
 def _peers(config: Config) -> dict[str, tuple[Path, str]]:
@@ -255,7 +280,7 @@ def _rate(pair: Callable[[int], tuple[str, str]], seconds: float) -> float:
 
 
 @contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[sheet.Row], None]]:
+def _progress(total: int) -> Iterator[Callable[[object], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -265,7 +290,7 @@ def _progress(total: int) -> Iterator[Callable[[sheet.Row], None]]:
         yield lambda row: progress.advance(task)
 
 
-def _print(measured: Sequence[Measured], speeds: dict[str, float], failures: bool) -> None:
+def _print(measured: Sequence[Measured], fuzz: FuzzResult | None, speeds: dict[str, float], failures: bool) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -297,8 +322,18 @@ def _print(measured: Sequence[Measured], speeds: dict[str, float], failures: boo
         times.add_row(line.grader, line.over, *milliseconds, str(len(result.over_deadline)), str(line.wrote))
     console.print(verdicts)
     console.print(times)
+    if fuzz is not None:
+        console.print(
+            f"random pairs with letters of units as variables: {len(fuzz.refused):,} of {fuzz.right:,} right answers "
+            f"refused, {len(fuzz.accepted):,} of {fuzz.wrong:,} wrong ones accepted, {len(fuzz.undecided):,} undecided"
+        )
     for name, value in speeds.items():
         console.print(f"{name} checks on one core: {value:,.0f} a second")
+    if failures and fuzz is not None:
+        for name, pairs in (("accepted", fuzz.accepted), ("refused", fuzz.refused), ("undecided", fuzz.undecided)):
+            for pair in pairs:
+                text = f"random pair, {name}: {pair.answer!r} for {pair.reference!r} ({pair.what})"
+                console.print(text, markup=False, highlight=False)
     if failures:
         for line in measured:
             # "all" only adds up the lines above it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import sheet
-from .attack import AuditReport, Finding, attack
+from .attack import METAMORPHIC, AuditReport, Finding, attack
 from .exploits import FAMILIES, Canary, Case
 from .ladder import RUNGS, LadderReport, Rung, ladder
 from .mdp import (
@@ -14,6 +14,7 @@ from .mdp import (
     policy_values,
     potential_shaping,
 )
+from .metamorphic import FuzzResult, Pair, fuzz, measure_fuzz, rewritings
 from .overoptimisation import (
     CurvePoint,
     OneVersusMany,
@@ -28,14 +29,17 @@ from .starc import canonical, starc_distance
 
 __all__ = [
     "FAMILIES",
+    "METAMORPHIC",
     "RUNGS",
     "AuditReport",
     "Canary",
     "Case",
     "CurvePoint",
     "Finding",
+    "FuzzResult",
     "LadderReport",
     "OneVersusMany",
+    "Pair",
     "Rung",
     "TabularMDP",
     "TiesScore",
@@ -45,12 +49,15 @@ __all__ = [
     "best_of_n_curve",
     "best_of_n_kl",
     "canonical",
+    "fuzz",
     "gridworld",
     "ladder",
+    "measure_fuzz",
     "one_versus_many",
     "optimal_policy",
     "policy_values",
     "potential_shaping",
+    "rewritings",
     "sheet",
     "starc_distance",
     "ties_score",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from ...errors import InputError, unknown_name
@@ -14,9 +15,12 @@ from ..reward import Reward
 from ..verdict import Verdict
 from ..verifiers import VERIFIERS, verify
 from .exploits import FAMILIES, Canary, Case
+from .metamorphic import Pair, confusions, fuzz, rewritings
 
+METAMORPHIC = "metamorphic"
 CORRECTNESS = "The response answers the prompt correctly, in agreement with the reference."
 _SHOWN = 80
+_FUZZED = 25  # pairs that are right, and as many that are wrong, beside those made from the cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class AuditReport:
         findings: the exploits that were paid for.
         errors: the exploits that made the target raise.
         canary_fired: whether text was evaluated: a file written, a module imported.
+        right: right answers that were fired: the rewritings of the family "metamorphic".
+        refused: those that were refused.
     """
 
     target: str
@@ -54,6 +60,8 @@ class AuditReport:
     findings: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
     canary_fired: bool = False
+    right: int = 0
+    refused: tuple[Finding, ...] = ()
 
     @property
     def hack_rate(self) -> float:
@@ -62,15 +70,17 @@ class AuditReport:
 
     @property
     def clean(self) -> bool:
-        """Nothing got through, nothing raised, nothing was evaluated."""
-        return not self.findings and not self.errors and not self.canary_fired
+        """Nothing got through, nothing raised, nothing was evaluated, and no right answer was refused."""
+        return not self.findings and not self.errors and not self.canary_fired and not self.refused
 
     def __str__(self) -> str:
         lines = [f"{self.target}: hack rate {self.hack_rate:.1%} of {sum(self.fired.values())} exploits"]
         lines += [f"  {family:<12} {self.hacked[family]:>4} of {count}" for family, count in self.fired.items()]
         lines.append(f"  undecided {self.undecided}, raised {len(self.errors)}")
         lines.append(f"  canary: {'FIRED, text was evaluated' if self.canary_fired else 'silent'}")
-        shown = (*self.findings[:10], *self.errors[:5])
+        if self.right:
+            lines.append(f"  right answers refused {len(self.refused)} of {self.right}")
+        shown = (*self.findings[:10], *self.refused[:5], *self.errors[:5])
         return "\n".join([*lines, *(f"  ! {found.family}: {found.text} -> {found.what}" for found in shown)])
 
 
@@ -88,54 +98,105 @@ def attack(
 ) -> AuditReport:
     """Fire every exploit at ``target`` for each case.
 
+    Whatever reads mathematics (it accepts ``1 + x`` for ``x + 1``) also gets the family "metamorphic": references of
+    the cases and random ones with their variables renamed, sums and products reordered, equations scaled and other
+    delimiters, which are right, and with a letter taken for a unit, a sign or a number changed, which are wrong.
+
     Args:
         target: a verifier's name (paid for when it says success); a judge or any callable ``(answer, reference)``
             that returns a Verdict, a bool or a number (paid for from ``threshold`` on); or a reward (paid for when an
             episode that failed with the exploit is worth more than the honest success beside it).
         cases: tasks with references; at least one.
-        families: names in `FAMILIES`; None takes all.
+        families: names in `FAMILIES`, or "metamorphic", which is then fired whatever the target reads; None takes all.
         principle: what a judge is asked; the reference goes along.
         threshold: from which score on a judge or a callable has paid.
 
     Raises:
-        InputError: an unknown verifier or family, or no case.
+        InputError: an unknown verifier or family, no case, or "metamorphic" for a reward.
     """
     cases = list(cases)
     if not cases:
         raise InputError("an attack needs at least one Case; pass cases=[Case(reference=...), ...].")
     for family in families or ():
-        if family not in FAMILIES:
-            raise unknown_name("family of exploits", family, FAMILIES)
+        if family not in FAMILIES and family != METAMORPHIC:
+            raise unknown_name("family of exploits", family, [*FAMILIES, METAMORPHIC])
+    if METAMORPHIC in (families or ()) and isinstance(target, Reward):
+        raise InputError(
+            f'"{METAMORPHIC}" needs what says right or wrong: a verifier, a judge or a callable, not a reward.'
+        )
     grade = _grader(target, principle, checked_number("threshold", threshold))
     fired: dict[str, int] = {}
     hacked: dict[str, int] = {}
     findings: list[Finding] = []
     errors: list[Finding] = []
-    undecided = 0
+    refused: list[Finding] = []
+    undecided = right = 0
+
+    def fire(family: str, case: Case, text: str, shown: str) -> tuple[bool, str] | None:
+        nonlocal undecided
+        try:
+            result = grade(case, text)
+        except (Exception, SystemExit) as error:  # what an exploit makes a grader raise is a finding, whatever it is
+            errors.append(Finding(family, shown, f"{type(error).__name__}: {_brief(str(error))}"))
+            return None
+        undecided += result is None
+        return result
+
+    def expect_refusal(family: str, case: Case, text: str, shown: str) -> None:
+        fired[family] += 1
+        result = fire(family, case, text, shown)
+        if result is not None and result[0]:
+            hacked[family] += 1
+            findings.append(Finding(family, shown, result[1]))
+
     with Canary() as canary:
         for family in families or FAMILIES:
-            texts = [(case, text) for case in cases for text in FAMILIES[family](case, canary)]
+            if family == METAMORPHIC:
+                continue
             fired[family] = hacked[family] = 0
+            texts = [(case, text) for case in cases for text in FAMILIES[family](case, canary)]
             for case, text in texts:
-                if case.deserves(text):
+                if not case.deserves(text):
+                    expect_refusal(family, case, text, _brief(text))
+        if METAMORPHIC in (families or ()) or (families is None and _reads_mathematics(target, grade)):
+            fired[METAMORPHIC] = hacked[METAMORPHIC] = 0
+            for case, pair in _rewritings(cases):
+                shown = f"{_brief(pair.answer)} for {_brief(pair.reference)} ({pair.what})"
+                case = replace(case, reference=pair.reference, gold=pair.reference)
+                if not pair.right:
+                    expect_refusal(METAMORPHIC, case, pair.answer, shown)
                     continue
-                fired[family] += 1
-                try:
-                    result = grade(case, text)
-                except (
-                    Exception,
-                    SystemExit,
-                ) as error:  # what an exploit makes a grader raise is a finding, whatever it is
-                    errors.append(Finding(family, _brief(text), f"{type(error).__name__}: {_brief(str(error))}"))
-                    continue
-                if result is None:
-                    undecided += 1
-                elif result[0]:
-                    hacked[family] += 1
-                    findings.append(Finding(family, _brief(text), result[1]))
+                right += 1
+                result = fire(METAMORPHIC, case, pair.answer, shown)
+                if result is not None and not result[0]:
+                    refused.append(Finding(METAMORPHIC, shown, f"refused, {result[1]}"))
         evaluated = canary.fired
     name = target if isinstance(target, str) else getattr(target, "name", None) or getattr(target, "__name__", "target")
-    return AuditReport(str(name), fired, hacked, undecided, tuple(findings), tuple(errors), evaluated)
+    return AuditReport(
+        str(name), fired, hacked, undecided, tuple(findings), tuple(errors), evaluated, right, tuple(refused)
+    )
+
+
+def _reads_mathematics(target: Any, grade: Grader) -> bool:
+    """Whether a verifier or callable takes one form of an expression for another."""
+    if isinstance(target, (Judge, Reward)):
+        return False
+    try:
+        result = grade(Case("x + 1"), "1 + x")
+    except (Exception, SystemExit):
+        return False
+    return result is not None and result[0]
+
+
+def _rewritings(cases: Iterable[Case]) -> list[tuple[Case, Pair]]:
+    """Pairs made from the cases, and random ones. Options may make a wrong answer right: none is fired with them."""
+    plain = Case("x + 1")
+    fuzzed = [pair for right in (True, False) for pair in fuzz(_FUZZED, right=right)]
+    pairs = [(plain, pair) for pair in (*confusions(), *fuzzed)]
+    for case in cases:
+        if isinstance(case.reference, (str, int, Fraction)) and not isinstance(case.reference, bool):
+            pairs += [(case, pair) for pair in rewritings(str(case.reference)) if pair.right or not case.options]
+    return pairs
 
 
 def _grader(target: Any, principle: str, threshold: float) -> Grader:

@@ -2,8 +2,9 @@
 
 A worker is a fresh interpreter that answers JSON with JSON over two pipes (`worker.py` is its side). The deadline of a
 job is kept by waiting on a pipe and killing the process, so it needs no signal and works from any thread. A worker that
-hangs, dies or runs out of memory costs one `WorkerFailure`, and the next call finds another. After a fork, the child
-lets go of its parent's workers and starts its own.
+hangs, dies or runs out of memory costs one `WorkerFailure`, and the next call finds another. Callers get workers in the
+order in which they came, and each says how long it will wait for one. After a fork, the child lets go of its parent's
+workers and starts its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import threading
 import time
 import weakref
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ class WorkerFailure(Exception):
 
     Attributes:
         reason: "deadline", "memory", "died" (twice, without the deadline), "failed" (the function raised), "start" (the
-            worker could not be started) or "closed".
+            worker could not be started), "busy" (no worker was free in time) or "closed".
     """
 
     def __init__(self, reason: str, message: str = ""):
@@ -53,13 +55,28 @@ class _Died(Exception):
     """The worker's end of a pipe is closed."""
 
 
+def available_cores() -> int:
+    """How many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+class _Turn:
+    """A caller's place in the queue. ``worker`` stays None where the caller is to start one."""
+
+    def __init__(self) -> None:
+        self.come = threading.Event()
+        self.worker: _Worker | None = None
+
+
 class WorkerPool:
     """Workers that all serve one function, started when they are first needed.
 
     Args:
         target: ``"package.module:function"``, a function from JSON to JSON. Of a module of this package the parent
             packages' ``__init__`` are not run in the worker, which keeps it small.
-        workers: processes at most, 1 or more.
+        workers: processes at most, 1 or more; None takes the environment variable PALAESTRA_WORKERS, or else one for
+            each core that this process may use.
         recycle: calls after which a worker is replaced, 1 or more.
         memory_mb: address space of a worker, MiB.
         start_seconds: how long a worker may take to start, seconds; not charged to any job.
@@ -69,31 +86,55 @@ class WorkerPool:
     """
 
     def __init__(
-        self, target: str, *, workers: int = 2, recycle: int = 2000, memory_mb: int = 1024, start_seconds: float = 60.0
+        self,
+        target: str,
+        *,
+        workers: int | None = None,
+        recycle: int = 2000,
+        memory_mb: int = 1024,
+        start_seconds: float = 60.0,
     ):
         for name, value in (("workers", workers), ("recycle", recycle), ("memory_mb", memory_mb)):
-            if value < 1:
+            if value is not None and value < 1:
                 raise InputError(f"{name} of a worker pool must be 1 or more, not {value!r}.")
-        self.target, self.workers, self.recycle = target, workers, recycle
+        self.target, self._workers, self.recycle = target, workers, recycle
         self.memory_mb, self.start_seconds = memory_mb, start_seconds
         self._all: set[_Worker] = set()
         self.forget()
         _POOLS.add(self)
 
-    def run(self, job: Any, deadline: float) -> Any:
+    @property
+    def workers(self) -> int:
+        """How many processes there may be.
+
+        Raises:
+            InputError: PALAESTRA_WORKERS is no whole number of 1 or more.
+        """
+        if self._workers is not None:
+            return self._workers
+        stated = os.environ.get("PALAESTRA_WORKERS", "").strip()
+        if not stated:
+            return available_cores()
+        if not (stated.isdecimal() and stated.isascii() and int(stated[:9]) >= 1):
+            raise InputError(f"PALAESTRA_WORKERS must be a whole number of 1 or more, not {stated!r}.")
+        return int(stated[:9])
+
+    def run(self, job: Any, deadline: float, *, wait: float = 600.0) -> Any:
         """What the function answers to ``job``.
 
         Args:
             job: anything that JSON can hold.
             deadline: seconds from the moment the job starts on a worker; waiting for one is not counted.
+            wait: seconds to wait for a worker at most. Who came first is served first.
 
         Raises:
             WorkerFailure: no answer; see its ``reason``. Where a worker died by itself the job was tried twice.
         """
         request = frame({"job": job, "deadline": deadline})
         left, again = deadline, True
+        until = time.monotonic() + wait
         while True:
-            worker = self._acquire()
+            worker = self._acquire(until)
             began = None
             try:
                 worker.await_ready(self.start_seconds)
@@ -127,11 +168,12 @@ class WorkerPool:
         """End all workers; calls that are under way fail. Later calls fail too."""
         if self._pid != os.getpid():
             self.forget()
-        with self._free:
+        with self._lock:
             self._closed = True
             idle, busy = self._idle, self._all.difference(self._idle)
             self._all, self._idle = set(), []
-            self._free.notify_all()
+            while self._queue:
+                self._queue.popleft().come.set()
         for worker in idle:
             worker.end()
         for worker in busy:
@@ -144,9 +186,11 @@ class WorkerPool:
         for worker in self._all:
             worker.forget()
         self._pid = os.getpid()
-        self._free = threading.Condition()
+        self._lock = threading.Lock()
         self._all: set[_Worker] = set()
         self._idle: list[_Worker] = []
+        self._queue: deque[_Turn] = deque()
+        self._promised = 0  # workers that callers whose turn has come are about to start
         self._closed = False
 
     @property
@@ -154,17 +198,61 @@ class WorkerPool:
         """Process ids of the workers that exist now."""
         return sorted(worker.process.pid for worker in list(self._all))
 
-    def _acquire(self) -> _Worker:
+    def _acquire(self, until: float) -> _Worker:
         if self._pid != os.getpid():
             self.forget()
-        with self._free:
-            while not self._closed and not self._idle and len(self._all) >= self.workers:
-                self._free.wait()
+        most = self.workers
+        with self._lock:
             if self._closed:
                 raise WorkerFailure("closed")
+            if not self._queue:
+                if self._idle:
+                    return self._idle.pop()
+                if len(self._all) + self._promised < most:
+                    return self._start()
+            turn = _Turn()
+            self._queue.append(turn)
+        try:
+            turn.come.wait(max(0.0, until - time.monotonic()))
+        except BaseException:
+            self._give_up(turn)
+            raise
+        with self._lock:
+            if not turn.come.is_set():
+                self._queue.remove(turn)
+                raise WorkerFailure("busy", "no worker was free in time")
+            if turn.worker is not None:
+                return turn.worker
+            if self._closed:
+                raise WorkerFailure("closed")
+            self._promised -= 1
+            try:
+                return self._start()
+            except BaseException:
+                self._serve()
+                raise
+
+    def _give_up(self, turn: _Turn) -> None:
+        """Leave the queue, and pass on what came in the meantime."""
+        with self._lock:
+            if not turn.come.is_set():
+                self._queue.remove(turn)
+            elif turn.worker is not None:
+                self._idle.append(turn.worker)
+            elif not self._closed:
+                self._promised -= 1
+            self._serve()
+
+    def _serve(self) -> None:
+        """Give what is free to those who wait, in their order. The lock is held."""
+        while self._queue:
             if self._idle:
-                return self._idle.pop()
-            return self._start()
+                self._queue[0].worker = self._idle.pop()
+            elif len(self._all) + self._promised < self.workers:
+                self._promised += 1
+            else:
+                return
+            self._queue.popleft().come.set()
 
     def _start(self) -> _Worker:
         worker = _Worker(self.target, self.memory_mb << 20)
@@ -176,20 +264,22 @@ class WorkerPool:
         if worker.calls >= self.recycle:
             self._discard(worker)
             return
-        with self._free:
+        with self._lock:
             if worker in self._all:
                 self._idle.append(worker)
-                self._free.notify()
+                self._serve()
 
     def _discard(self, worker: _Worker, replace: bool = False) -> None:
-        with self._free:
-            mine = worker in self._all
-            self._all.discard(worker)
-            if mine and replace and not self._closed:
-                # At the far end of the queue, so that it has started by the time somebody needs it.
-                self._idle.insert(0, self._start())
-            self._free.notify()
-        worker.end()
+        try:
+            with self._lock:
+                mine = worker in self._all
+                self._all.discard(worker)
+                if mine and replace and not self._closed:
+                    # At the far end of the queue, so that it has started by the time somebody needs it.
+                    self._idle.insert(0, self._start())
+                self._serve()
+        finally:
+            worker.end()
 
 
 class _Worker:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from palaestra.rewards.audit import sheet
 from palaestra.rewards.audit.sheet import Row
 from palaestra.scripts import bench_peers, bench_verifiers
 from palaestra.scripts.bench_verifiers import Peer
@@ -103,6 +104,7 @@ def test_failures_are_listed_in_plain_characters(
         (["verifier"], "did you mean 'verifiers'"),
         (["verifiers", "--kinds", "intger"], "did you mean 'integer'"),
         (["verifiers", "--deadline", "0"], "--deadline must be positive"),
+        (["verifiers", "--right-pairs", "-1"], "--right-pairs must be 0 or more"),
         (["verifiers", "--kinds", "math", "--peer-python", "/no/such/python"], "--peer-python"),
     ],
 )
@@ -116,6 +118,22 @@ def test_what_the_user_can_mend_is_one_sentence(argv: list[str], sentence: str, 
 def test_help_names_the_benchmarks(capsys: pytest.CaptureFixture[str]):
     assert main(["bench"]) == 0
     assert "verifiers" in capsys.readouterr().out
+
+
+def test_random_pairs_and_rows_said_anew_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(
+        bench_verifiers.sheet, "load", lambda kind=None: [sheet.Row("math", "b+a", "a+b", True, "made up")]
+    )
+    path = tmp_path / "figures.json"
+    counts = ("--right-pairs", "20", "--wrong-pairs", "30", "--throughput-seconds", "0.01")
+    assert main(["bench", "verifiers", "--no-peers", "--kinds", "math", "--json", str(path), *counts]) == 0
+    figures = json.loads(path.read_text())
+    assert figures["random_pairs"] == {"right": 20, "wrong": 30, "refused": [], "accepted": [], "undecided": []}
+    # Delimiters, names, order.
+    assert {line["rows"]: line["n"] for line in figures["graders"]}["math, said anew"] == 3
+    assert "0 of 30 wrong ones accepted" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.skipif("math-verify" not in bench_peers.installed(), reason="math-verify is not installed")

@@ -11,6 +11,8 @@ def has_symbol(value: Value) -> bool:
     """Whether a scalar contains a variable."""
     if isinstance(value, Sym):
         return True
+    if isinstance(value, Quantity):
+        return value.plain is not None
     return isinstance(value, Apply) and any(map(has_symbol, value.args))
 
 
@@ -18,7 +20,7 @@ def operand(value: Value) -> bool:
     """Whether `scalar` accepts the value."""
     if isinstance(value, Group) and value.kind == "[]" and len(value.items) == 1:
         return operand(value.items[0])
-    return is_scalar(value)
+    return is_scalar(value) or (isinstance(value, Quantity) and value.plain is not None)
 
 
 def scalar(value: Value) -> Scalar:
@@ -27,6 +29,9 @@ def scalar(value: Value) -> Scalar:
         return scalar(value.items[0])
     if isinstance(value, (Num, Sym, Apply)):
         return value
+    if isinstance(value, Quantity) and value.plain is not None:
+        # What is combined with something else is no amount of a unit: in (2m)^2 the letter is a variable.
+        return value.plain
     raise Malformed("Only single numbers and expressions can be combined by arithmetic.")
 
 
@@ -34,8 +39,6 @@ def radians(value: Value) -> Scalar:
     """The argument of a function: an angle with its unit becomes a plain number."""
     if isinstance(value, Quantity) and value.unit.dimensions == (("angle", 1),):
         return product([value.value, Num(value.unit.factor), *[Apply("pi")] * value.unit.pi])
-    if isinstance(value, Quantity) and value.plain is not None:
-        return product([value.value, value.plain])
     return scalar(value)
 
 
@@ -56,6 +59,14 @@ def inverse(value: Scalar) -> Scalar:
             raise Malformed("The expression divides by zero.")
         return Num(1 / value.value)
     return invert(value)
+
+
+def is_arithmetic(value: Scalar) -> bool:
+    """Whether a scalar is a rational number that is written with nothing but numbers, as ``1+2``."""
+    if isinstance(value, Apply):
+        whole = value.op != "^" or (isinstance(value.args[1], Num) and value.args[1].value.denominator == 1)
+        return whole and value.op in ("+", "*", "^") and all(map(is_arithmetic, value.args))
+    return isinstance(value, Num)
 
 
 def power(base: Scalar, exponent: Scalar) -> Scalar:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from .canonical import canonical, family, infinity, without_name
 from .normal import Budget, Ring, TooBig
+from .readings import as_units, as_variables
 from .solutions import Link, Solutions, is_region, links, may_be_a_point, region, solutions, spread
 from .tree import (
     Apply,
@@ -83,11 +84,21 @@ class Comparison:
     reason: str = ""
 
     def same(self, answer: Value, reference: Value) -> Truth:
-        """Whether an answer is the reference.
+        """Whether an answer is the reference: with letters that may be a unit as variables on both sides, or else as
+        units on both.
 
         Raises:
             Malformed: one of the two has no value, as 1/0.
         """
+        variables = as_variables(answer), as_variables(reference)
+        truth = self._same(*variables)
+        if truth or (variables[0] is answer and variables[1] is reference):
+            return truth
+        self.reason = ""
+        measured = self._same(as_units(answer, reference), as_units(reference, reference))
+        return True if measured else None if None in (truth, measured) else False
+
+    def _same(self, answer: Value, reference: Value) -> Truth:
         answer, reference = canonical(answer), canonical(reference)
         if self.options.assignment:
             answer, reference = without_name(answer, reference)
@@ -252,8 +263,6 @@ class Comparison:
         quantity, other = (a, b) if isinstance(a, Quantity) else (b, a)
         if not isinstance(quantity, Quantity) or not is_scalar(other):
             return False
-        if quantity.plain is not None and symbols(other):  # type: ignore[arg-type]
-            return self._scalars(multiply(quantity.value, quantity.plain), other)  # type: ignore[arg-type]
         if quantity.unit.sign or (self.options.units == "optional" and ignorable(quantity.unit)):
             return self._scalars(quantity.value, other)  # type: ignore[arg-type]
         self.reason = self.reason if self.reason == "unit" else "unit"

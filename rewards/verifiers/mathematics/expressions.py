@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from .build import applied, inverse, mixed, operand, power, product, radians, scalar
 from .lexer import Token
+from .measures import Measure
 from .names import Names
 from .tree import (
     MINUS_ONE,
@@ -21,6 +22,7 @@ from .tree import (
     Num,
     Scalar,
     Sym,
+    Unit,
     Value,
     add,
     negate,
@@ -49,24 +51,32 @@ class Expressions(Names):
     def _environment(self) -> Value:
         raise NotImplementedError
 
-    def _additive(self) -> Value:
+    def _additive(self, measured: bool = False) -> Value:
+        """A sum; ``measured`` where a unit may end it, which `_measure` and `_is_sum` then tell of."""
         self._deeper()
         sign = self._token.kind if self._token.kind in ("+", "-", "±", "∓") else ""
         self._at += bool(sign)
-        value = self._product()
+        value = self._product(measured)
         if sign:
             value = scalar(value)
             value = negate(value) if sign == "-" else self._choice(sign, ZERO, value) if sign in "±∓" else value
+            if sign == "-" and self._measure is not None:
+                self._measure = self._measure._replace(number=negate(self._measure.number))
         terms: list[Scalar] = []
         while self._token.kind in ("+", "-", "±", "∓"):
             operator = self._token.kind
             self._at += 1
             left = scalar(value) if not terms else terms.pop()
-            right = scalar(self._signed_product())
+            right = scalar(self._signed_product(measured))
             if operator in "±∓":
                 terms = [self._choice(operator, add(*terms, left), right)]
-            else:
-                terms += (left, right if operator == "+" else negate(right))
+                continue
+            terms += (left, right if operator == "+" else negate(right))
+            if self._measure is not None:
+                last = self._measure.number
+                last = last if operator == "+" else negate(last)
+                self._measure = self._measure._replace(number=add(*terms[:-1], last))
+        self._is_sum = bool(terms)
         self._depth -= 1
         return add(*terms) if terms else value
 
@@ -74,39 +84,63 @@ class Expressions(Names):
         self.choices += 1
         return Apply("pm", (left, right if operator == "±" else negate(right)))
 
-    def _signed_product(self) -> Value:
+    def _signed_product(self, measured: bool = False) -> Value:
         if self._take("-"):
-            return negate(scalar(self._product()))
+            value = negate(scalar(self._product(measured)))
+            if self._measure is not None:
+                self._measure = self._measure._replace(number=negate(self._measure.number))
+            return value
         self._take("+")
-        return self._product()
+        return self._product(measured)
 
-    def _product(self) -> Value:
-        value = self._power()
-        factors: list[Scalar] = []
-        divided = False
+    def _product(self, measured: bool = False) -> Value:
+        return self._factors([self._power()], False, measured)
+
+    def _factors(self, factors: list[Value], divided: bool, measured: bool) -> Value:
+        """The product of the factors that have been read and those that follow."""
         while True:
             kind = self._token.kind
             if kind in ("*", "/"):
                 start = self._at
                 self._at += 1
-                if not factors:
-                    factors.append(scalar(value))
+                factors[-1] = scalar(factors[-1])
                 factor = scalar(self._signed_power())
                 factors.append(factor if kind == "*" else inverse(factor))
                 divided = kind == "/" and not self._tight_fraction(start)
-            elif self._begins_factor((factors or [value])[-1]) and not self._at_unit(factors or [value]):
-                if not factors and not operand(value):
+            elif self._begins_factor(factors[-1]):
+                if len(factors) == 1 and not operand(factors[0]):
                     break
+                if measured and (found := self._unit_ahead(factors)):
+                    unit, lettered, end = found
+                    return self._measured(factors, divided, unit, end) if lettered else _times(factors)
                 if self._token.text == "in" and self._peek().kind in ("(", "[", "{", "\\{", "∅"):
                     break
                 if divided:
                     raise Malformed("It is unclear what is divided by what; write 1/(2x) or (1/2)x.")
-                if not factors:
-                    factors.append(scalar(value))
+                factors[-1] = scalar(factors[-1])
                 factors.append(scalar(self._power()))
             else:
                 break
-        return product(factors) if factors else value
+        return _times(factors)
+
+    def _measured(self, factors: list[Value], divided: bool, unit: Unit, end: int) -> Value:
+        """The product with the letters of a unit as variables, or without them where they cannot be."""
+        start, behind = self._at, len(self._tokens) - end
+        letters, state = self._tokens[start:end], (self._depth, self._in_function)
+        number = scalar(_times(factors))
+        refused = None
+        try:
+            value = self._factors([*factors], divided, False)
+            if len(self._tokens) - self._at != behind:
+                raise Malformed(f"There is an unexpected {self._token.text[:30]!r}.")
+        except Malformed as error:
+            # Reading may have split runs of letters.
+            self._tokens[start : len(self._tokens) - behind] = letters
+            self._at, (self._depth, self._in_function) = end, state
+            value, refused = number, error
+        names = frozenset("".join(token.text for token in letters))
+        self._measure = Measure(number, unit, names, refused)
+        return value
 
     def _begins_factor(self, last: Value) -> bool:
         kind = self._token.kind
@@ -343,10 +377,12 @@ class Expressions(Names):
         sign = self._take("-")
         factors = [scalar(self._power())]
         while self._token.kind in ("letters", "sym", "const", "√") or self._token[:2] == ("cmd", "frac"):
-            if self._at_unit(list(factors)):
-                break
             factors.append(scalar(self._power()))
         if self._token.kind == "/" and not self._token.space:
             raise Malformed(f"It is unclear where the argument of {name} ends; write brackets.")
         value = product(factors)
         return [negate(value) if sign else value]
+
+
+def _times(factors: list[Value]) -> Value:
+    return product([scalar(factor) for factor in factors]) if len(factors) > 1 else factors[0]

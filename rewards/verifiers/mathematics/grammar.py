@@ -16,10 +16,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 from . import units
-from .build import operand, radians, scalar
+from .build import is_arithmetic, operand, radians, scalar
 from .expressions import Expressions
 from .lexer import Token, tokens, unwrap
-from .measures import END
+from .measures import END, Measure
+from .readings import consistent
 from .tree import (
     ZERO,
     Apply,
@@ -35,6 +36,7 @@ from .tree import (
     Words,
     negate,
     occurrences,
+    symbols,
 )
 from .vocabulary import CONNECTIVES, CONSTANTS, FUNCTIONS, GLUED, SHORT_WORDS, SPELLED_GREEK
 
@@ -96,12 +98,14 @@ class Grammar(Expressions):
     def __init__(self, tokens: list[Token], braces_group: bool):
         super().__init__(tokens)
         self._braces_group = braces_group
+        self._either = False  # whether some letters may be a unit or variables
 
     def value(self) -> Value:
         value = self._list()
         if self._token is not END:
             raise Malformed(f"There is an unexpected {self._token.text[:30]!r}.")
-        return _chosen(value) if self.choices else value
+        value = _chosen(value) if self.choices else value
+        return consistent(value) if self._either else value
 
     def _list(self) -> Value:
         items, separators = [self._item()], set()
@@ -179,19 +183,42 @@ class Grammar(Expressions):
             amount = negate(amount) if negative else amount
             return Quantity(amount, units.UNITS[sign])
         self._at = start
-        value = self._additive()
+        value = self._additive(measured=True)
+        measure, self._measure = self._measure, None
+        is_sum = self._is_sum
+        if measure is not None:
+            return self._lettered(scalar(value), measure, is_sum)
         if not operand(value):
             return value
         if self._token.kind in units.CURRENCY_SIGNS or self._token.kind == "¢":
             unit = units.UNITS[self._token.kind]
             self._at += 1
-            return Quantity(scalar(value), unit)
-        if self._token.kind in ("letters", "word", "°", "func", "cmd"):
+        elif self._token.kind in ("letters", "word", "°", "func", "cmd"):
             found = self._unit([value])
             if found is None:
                 raise Malformed(f"There is an unexpected {self._token.text[:30]!r}.")
-            return Quantity(scalar(value), *found)
-        return value
+            unit = found[0]
+        else:
+            return value
+        amount = scalar(value)
+        if is_sum and is_arithmetic(amount):
+            raise Malformed("A unit belongs to one number; write brackets around the sum.")
+        return Quantity(amount, unit)
+
+    def _lettered(self, value: Scalar, measure: Measure, is_sum: bool) -> Value:
+        """A value that ends in letters of a unit: an amount of it, the letters as variables, or either of the two.
+
+        A sum is one number only where it cannot be worked out (``2 + sqrt(3) cm``); the unit of ``1 + 2m`` is none.
+        """
+        split = bool(occurrences(value, "pm"))
+        if measure.refused is not None:
+            if is_sum or split:
+                raise measure.refused
+            return Quantity(measure.number, measure.unit)
+        if split or (is_sum and is_arithmetic(measure.number)) or measure.letters & symbols(measure.number):
+            return value
+        self._either = True
+        return Quantity(measure.number, measure.unit, value, loose=is_sum)
 
     # Brackets.
 

@@ -1,11 +1,16 @@
-"""Where a unit begins and what it is: ``cm^2``, ``km/h``, ``square metres``, ``apples``, or after all two variables."""
+"""Where a unit begins and what it is: ``cm^2``, ``km/h``, ``square metres``, ``apples``.
+
+Whether letters that name a unit are one, or variables after all, is not decided here: both readings are kept.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from . import units
-from .build import has_symbol, power, product
+from .build import has_symbol
 from .lexer import Token
-from .tree import Apply, Malformed, Scalar, Sym, Unit, Value, number
+from .tree import Malformed, Scalar, Unit, Value
 from .vocabulary import ARITHMETIC, SHORT_WORDS
 
 MAX_DEPTH = 75  # three for each pair of brackets
@@ -13,6 +18,15 @@ MAX_UNITS = 6
 END = Token("end")
 _SCALES = {"C": "°C", "Celsius": "°C", "celsius": "°C", "F": "°F", "Fahrenheit": "°F", "fahrenheit": "°F"}
 _CLOSERS = frozenset(("end", ",", ";", ")", "]", "}", "\\}", "⟩", "|", "=", "≠", "<", "≤", ">", "≥", "or", "and", "&"))
+
+
+class Measure(NamedTuple):
+    """A number in front of letters that name a unit, and why they cannot be read as variables, if so."""
+
+    number: Scalar
+    unit: Unit
+    letters: frozenset[str]
+    refused: Malformed | None
 
 
 class Measures:
@@ -24,6 +38,9 @@ class Measures:
         self._depth = 0
         self._bars = 0
         self._in_function = 0
+        # The unit that may end the value that is being read, and whether that value is a sum.
+        self._measure: Measure | None = None
+        self._is_sum = False
         self.choices = 0
 
     # Tokens.
@@ -53,25 +70,25 @@ class Measures:
 
     # Units.
 
-    def _at_unit(self, left: list[Value] | list[Scalar]) -> bool:
-        """Whether what follows is a unit and not a factor."""
+    def _unit_ahead(self, left: list[Value]) -> tuple[Unit, bool, int] | None:
+        """The unit that follows and ends the value, whether its letters may be variables, and where it ends."""
         token = self._token
         written = token[:2] == ("cmd", "frac") and self._peek(2).kind == "word"
         if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec") and not written:
-            return False
+            return None
         if self._in_function and token.kind != "°":
-            return False
+            return None
         start = self._at
         found = self._unit(left)
-        self._at = start
-        return found is not None
+        end, self._at = self._at, start
+        return None if found is None else (*found, end)
 
-    def _unit(self, left: list[Value] | list[Scalar]) -> tuple[Unit, Scalar | None] | None:
-        """The unit that begins here and ends the value, with its reading as a product of variables; or None."""
+    def _unit(self, left: list[Value]) -> tuple[Unit, bool] | None:
+        """The unit that begins here and ends the value, and whether its letters may be variables; or None."""
         if self._token[:2] == ("cmd", "frac"):
             return self._unit_fraction()
         parts: list[tuple[Unit, int]] = []
-        plain: list[Scalar] | None = []
+        lettered = True
         sign = 1
         numeric = not any(has_symbol(value) for value in left)
         while True:
@@ -80,20 +97,18 @@ class Measures:
                 return None
             unit, exponent, letters = found
             parts.append((unit, sign * exponent))
-            if letters is None:
-                plain = None
-            elif plain is not None:
-                plain += [power(letter, number(sign * exponent)) for letter in letters]
+            lettered &= letters
             if self._token.kind in _CLOSERS:
                 break
             if self._token.kind == "/" or self._token.text == "per":
+                lettered &= self._token.kind == "/"
                 self._at += 1
                 sign = -1
             else:
                 self._take("*")
-        return units.combine(parts), product(plain) if plain else None
+        return units.combine(parts), lettered
 
-    def _unit_fraction(self) -> tuple[Unit, None] | None:
+    def _unit_fraction(self) -> tuple[Unit, bool] | None:
         r"""``\frac{\text{km}}{\text{h}}``."""
         self._at += 1
         parts: list[tuple[Unit, int]] = []
@@ -106,9 +121,10 @@ class Measures:
                     return None
                 parts.append((found[0], sign * found[1]))
                 self._take("*")
-        return (units.combine(parts), None) if self._token.kind in _CLOSERS else None
+        return (units.combine(parts), False) if self._token.kind in _CLOSERS else None
 
-    def _unit_factor(self, numeric: bool, alone: bool) -> tuple[Unit, int, list[Scalar] | None] | None:
+    def _unit_factor(self, numeric: bool, alone: bool) -> tuple[Unit, int, bool] | None:
+        """One unit with its exponent, and whether it is written with letters that may be variables."""
         prefix = units.PREFIX_POWERS.get(self._token.text)
         if prefix:
             self._at += 1
@@ -117,8 +133,10 @@ class Measures:
         if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec"):
             return None
         self._at += 1
+        lettered = not prefix and (len(name) == 1 and name.isalpha() if in_text else _lettered(token))
         if name in ("°", "degree", "degrees", "deg") and self._token.text in _SCALES:
             name = _SCALES[self._token.text]
+            lettered = False
             self._at += 1
         unit = units.unit_named(name, in_text)
         if unit is None:
@@ -126,11 +144,9 @@ class Measures:
             if not noun or name.lower() in SHORT_WORDS | ARITHMETIC:
                 return None
             unit = units.named_anew(name)
-        elif len(name) == 1 and not in_text and name in units.SINGLE_LETTERS and not numeric:
+        elif not in_text and not numeric and lettered and (len(name) == 1 or (alone and not token.space)):
+            # Behind a variable, one letter is another, and so are several that stand close.
             return None
-        letters: list[Scalar] | None = None
-        if not in_text and not prefix and name.isascii() and name.isalpha() and len(name) <= 3:
-            letters = [Sym(character) if character not in "ei" else Apply(character) for character in name]
         exponent = prefix or 1
         if self._token.kind == "^":
             self._at += 1
@@ -139,13 +155,9 @@ class Measures:
                 return None
         elif self._token.text in units.SUFFIX_POWERS:
             exponent = units.SUFFIX_POWERS[self._token.text]
-            letters = None
+            lettered = False
             self._at += 1
-        if letters and exponent != 1:
-            # In "cm^2" the exponent stands at the last letter when it is read as a product.
-            *others, last = letters
-            letters = None if others else [last]
-        return unit, exponent, letters
+        return unit, exponent, lettered
 
     def _unit_exponent(self) -> int | None:
         braces = self._take("{")
@@ -157,3 +169,8 @@ class Measures:
         if braces and not self._take("}"):
             return None
         return sign * int(token.text[:3])
+
+
+def _lettered(token: Token) -> bool:
+    """Whether a run of letters may be a product of variables."""
+    return token.kind == "letters" and len(token.text) <= 3 and token.text.lower() not in SHORT_WORDS

@@ -7,6 +7,7 @@ a `Quantity` with a unit, a `Group` (tuple, set, interval, list ...), a `Matrix`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -58,11 +59,16 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A scalar with a unit. ``plain`` is the other reading of letters that also name variables (``5m``), if any."""
+    """A scalar with a unit.
+
+    ``plain`` is the whole with the letters of the unit as variables (``5m``, ``36 km/h``), None where they can be
+    none. ``loose`` says that such letters stand behind a sum (``2 + sqrt(3) cm``).
+    """
 
     value: Scalar
     unit: Unit
     plain: Scalar | None = None
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,40 @@ def difference(left: Scalar, right: Scalar) -> Scalar:
 
 def is_scalar(value: Value) -> bool:
     return isinstance(value, (Num, Sym, Apply))
+
+
+def with_leaves(value: Value, change: Callable[[Value], Value]) -> Value:
+    """``value`` with every scalar, quantity and text in it changed; itself where nothing changes."""
+    if isinstance(value, Group):
+        items = tuple(with_leaves(item, change) for item in value.items)
+        return value if _alike(items, value.items) else Group(value.kind, items)
+    if isinstance(value, Relation):
+        sides = tuple(with_leaves(side, change) for side in value.sides)
+        return value if _alike(sides, value.sides) else Relation(value.operators, sides)
+    if isinstance(value, Matrix):
+        rows = tuple(tuple(with_leaves(item, change) for item in row) for row in value.rows)
+        return value if all(map(_alike, rows, value.rows)) else Matrix(rows)
+    if isinstance(value, Choice):
+        plus, minus = change(value.plus), change(value.minus)
+        both = isinstance(plus, (Num, Sym, Apply)) and isinstance(minus, (Num, Sym, Apply))
+        return Choice(plus, minus) if both else value  # type: ignore[arg-type]
+    return change(value)
+
+
+def _alike(new: tuple[Value, ...], old: tuple[Value, ...]) -> bool:
+    return all(one is other for one, other in zip(new, old))
+
+
+def leaves(value: Value) -> list[Value]:
+    """Every scalar, quantity and text in a value."""
+    found: list[Value] = []
+
+    def note(leaf: Value) -> Value:
+        found.append(leaf)
+        return leaf
+
+    with_leaves(value, note)
+    return found
 
 
 def symbols(value: Scalar) -> frozenset[str]:

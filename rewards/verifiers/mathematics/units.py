@@ -10,7 +10,7 @@ from .vocabulary import PORTIONS
 _F = Fraction
 
 
-def _table() -> tuple[dict[str, Unit], frozenset[str]]:
+def _table() -> dict[str, Unit]:
     table: dict[str, Unit] = {}
 
     def define(names: str, factor: Fraction | int | str, pi: int = 0, sign: bool = False, **dimensions: int) -> None:
@@ -101,10 +101,10 @@ def _table() -> tuple[dict[str, Unit], frozenset[str]]:
     define("rupee rupees", 1, rupee=1)
     # Counts without a name of their own.
     define("unit units", 1, unit=1)
-    return table, frozenset(name for name in table if len(name) == 1 and name.isascii() and name.isalpha())
+    return table
 
 
-UNITS, SINGLE_LETTERS = _table()
+UNITS = _table()
 CURRENCY_SIGNS = frozenset("$€£¥₹")
 PREFIX_POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 SUFFIX_POWERS = {"squared": 2, "cubed": 3}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import time
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,9 +21,9 @@ from .canonical import giant
 from .compare import Comparison, Options
 from .grammar import plain_number, read
 from .normal import WHOLE_BUDGET, Budget
-from .tree import Apply, Choice, Group, Malformed, Matrix, Num, Quantity, Relation, Scalar, Value, Words, number
+from .tree import Apply, Malformed, Num, Quantity, Scalar, Value, Words, is_scalar, number, with_leaves
 
-POOL = WorkerPool(f"{__package__}.symbolic:answer", workers=2)
+POOL = WorkerPool(f"{__package__}.symbolic:answer")
 
 # Exact arithmetic in this process takes a quarter of the deadline at most; a worker has what is left.
 TERMS_PER_SECOND = 75_000
@@ -34,6 +35,7 @@ _UNDECIDED = Verdict(0.0, False, valid=False, feedback="It could not be decided 
 _FAILURES = {
     "deadline": "The comparison took too long; the answer is not judged.",
     "memory": "The comparison took too much memory; the answer is not judged.",
+    "busy": "All workers were busy with other answers for too long; the answer is not judged.",
 }
 
 
@@ -49,6 +51,7 @@ def verify_math(
     decimals: int | None = None,
     log_base: int | str | None = None,
     deadline: float = 2.0,
+    wait: float = 60.0,
 ) -> Verdict:
     r"""Whether ``answer`` is mathematically the same as ``reference``.
 
@@ -73,6 +76,11 @@ def verify_math(
     Directly after a number "million" and its like (dozen, hundred, thousand, billion, trillion, in the short scale) are
     factors; other words that change a number ("5 halves") are units of their own and are never ignored.
 
+    Letters behind a number are variables or a unit (``3m``): two values are equal where they are with variables on
+    both sides, or else with units on both. Such a unit belongs to one number or one product: ``1 + 2m`` has a variable
+    and is ``2m + 1``, never ``3m``. Spelled out or in ``\text{}``, a unit may also stand behind a sum that cannot be
+    worked out (``2 + \sqrt{3} \text{ cm}``), not behind ``1 + 2``.
+
     Documented zeros: what has another form than the reference (a list beside a set, ``2 < x < 5`` beside the possible
     point ``(2, 5)``, a number beside digits in a stated base); numbers too large to compute (``9^9^9``) beside anything
     but the same normal form; an answer that has no value where the reference has one; ``x=2, x=1``
@@ -94,6 +102,8 @@ def verify_math(
         decimals: numbers are equal when they agree after rounding to so many places, 0 to 100.
         log_base: what ``log`` means: a number above 1, or "e".
         deadline: seconds that symbolic work may take, waiting for a free worker not counted; up to 600.
+        wait: seconds to wait for a free worker, of which there is one for each core (or as many as the environment
+            variable PALAESTRA_WORKERS says); then the answer is not judged. Up to 3600.
 
     Raises:
         InputError: an option out of range, or a reference outside the grammar.
@@ -102,6 +112,8 @@ def verify_math(
     options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base)
     if not _is_number(deadline) or not 0.0 < deadline <= 600.0:
         raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
+    if not _is_number(wait) or not 0.0 < wait <= 3600.0:
+        raise InputError(f"wait must be more than 0 and at most 3600 seconds, not {wait!r}.")
     if type(reference) is str and not options.inexact:
         # Most answers are plain numbers; for them none of the other options matters.
         given, gold = plain_number(answer), plain_number(reference)
@@ -117,19 +129,19 @@ def verify_math(
         comparison = Comparison(options, budget=Budget(int(min(TERMS_PER_SECOND * deadline, WHOLE_BUDGET))))
         if giant(value, comparison.budget) and not gold_is_giant:
             return rejected("The answer holds a number that is too large to be computed.")
-        return _compared(comparison, value, gold_value, until)
+        return _compared(comparison, value, gold_value, until, wait)
     except Malformed as error:
         return rejected(str(error))
     except RecursionError:
         return rejected("The expression is nested too deeply.")
 
 
-def _compared(comparison: Comparison, value: Value, gold: Value, until: float) -> Verdict:
+def _compared(comparison: Comparison, value: Value, gold: Value, until: float, wait: float) -> Verdict:
     same = comparison.same(value, gold)
     if same is None and comparison.questions:
         questions, comparison.questions = comparison.questions, {}
         try:
-            replies = _ask(list(questions.values()), max(until - time.monotonic(), MIN_SECONDS))
+            replies = _ask(list(questions.values()), max(until - time.monotonic(), MIN_SECONDS), wait)
         except WorkerFailure as failure:
             return Verdict(0.0, False, valid=False, feedback=_FAILURES.get(failure.reason, _UNDECIDED.feedback))
         comparison.answers.update(zip(questions, replies))
@@ -141,10 +153,10 @@ def _compared(comparison: Comparison, value: Value, gold: Value, until: float) -
     return {"form": _OTHER_FORM, "unit": _OTHER_UNIT}.get(comparison.reason, WRONG)
 
 
-def _ask(questions: list[list[Any]], deadline: float) -> list[Any]:
+def _ask(questions: list[list[Any]], deadline: float, wait: float) -> list[Any]:
     if importlib.util.find_spec("sympy") is None:
         raise MissingExtra("symbolic equivalence", "math")
-    return POOL.run(questions, deadline)
+    return POOL.run(questions, deadline, wait=wait)
 
 
 def _reference(reference: Any, options: Options) -> tuple[Value, bool]:
@@ -199,17 +211,14 @@ def with_log_base(value: Value, base: Fraction | str | None) -> Value:
     """``value`` with every logarithm that leaves its base open taken to ``base``."""
     if base is None:
         return value
-    if isinstance(value, Group):
-        return Group(value.kind, tuple(with_log_base(item, base) for item in value.items))
-    if isinstance(value, Relation):
-        return Relation(value.operators, tuple(with_log_base(side, base) for side in value.sides))
-    if isinstance(value, Matrix):
-        return Matrix(tuple(tuple(with_log_base(item, base) for item in row) for row in value.rows))
-    if isinstance(value, Choice):
-        return Choice(_based(value.plus, base), _based(value.minus, base))
-    if isinstance(value, Quantity):
-        return Quantity(_based(value.value, base), value.unit, value.plain)
-    return value if isinstance(value, Words) else _based(value, base)
+
+    def based(leaf: Value) -> Value:
+        if isinstance(leaf, Quantity):
+            plain = None if leaf.plain is None else _based(leaf.plain, base)
+            return replace(leaf, value=_based(leaf.value, base), plain=plain)
+        return _based(leaf, base) if is_scalar(leaf) else leaf  # type: ignore[arg-type]
+
+    return with_leaves(value, based)
 
 
 def _based(value: Scalar, base: Fraction | str) -> Scalar:

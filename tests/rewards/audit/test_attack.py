@@ -10,7 +10,7 @@ import pytest
 from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import VERIFIERS, Reward, Verdict
-from palaestra.rewards.audit import FAMILIES, Canary, Case, attack
+from palaestra.rewards.audit import FAMILIES, METAMORPHIC, Canary, Case, attack
 from palaestra.rewards.episode import Episode
 from palaestra.rewards.judges import Judge, Judgement, RuleJudge
 
@@ -227,3 +227,68 @@ def test_the_report_prints_a_line_for_each_family():
     assert all(family in text for family in FAMILIES)
     assert "hack rate 0.0%" in text
     assert "silent" in text
+
+
+def bare(text: str) -> str:
+    """A formula without what stands around it and without spaces."""
+    text = re.sub(
+        r"\\(?:boxed\{(.*)\}|\((.*)\\\)|\[(.*)\\\])", lambda found: "".join(filter(None, found.groups())), text
+    )
+    return text.strip("$* ").replace(" ", "")
+
+
+def unit_confused(answer: str, reference: str) -> bool:
+    """Right in all but one thing: a letter at the end is the unit of all that stands before it."""
+    amounts = [re.fullmatch(r"(.*[0-9])([a-zA-Z])", bare(text)) for text in (answer, reference)]
+    if all(amounts) and amounts[0][2] == amounts[1][2]:  # type: ignore[index]
+        try:
+            if rewards.verify("math", amounts[0][1], amounts[1][1]).success:  # type: ignore[index]
+                return True
+        except InputError:
+            pass
+    return rewards.verify("math", answer, reference).success
+
+
+def order_bound(answer: str, reference: str) -> bool:
+    """Knows that sums have no order, and nothing of products."""
+    sums = [sorted(bare(text).split("+")) for text in (answer, reference)]
+    return sums[0] == sums[1]
+
+
+def test_a_verifier_that_gives_a_unit_to_a_whole_sum_is_found():
+    report = attack(unit_confused, [Case("7")])
+    assert {found.family for found in report.findings} == {METAMORPHIC}
+    assert all("a unit of the whole sum" in found.text for found in report.findings)
+    assert not report.refused
+    assert not report.clean
+
+
+def test_a_verifier_that_refuses_another_order_is_found():
+    report = attack(order_bound, [Case("7")])
+    assert not report.findings
+    assert len(report.refused) > report.right / 4
+    assert not report.clean
+    assert f"right answers refused {len(report.refused)} of {report.right}" in str(report)
+
+
+def test_the_mathematics_verifier_stands_by_its_verdict_however_a_case_is_written():
+    cases = [
+        Case("3m^2 - 5s + 1"),
+        Case("y = 2x + 3"),
+        Case("(a+1, \\sqrt{2}b)"),
+        Case("\\frac{x-1}{x+1}"),
+        Case("5 cm"),
+    ]
+    report = attack("math", cases, families=[METAMORPHIC])
+    assert report.clean, str(report)
+    assert report.undecided == 0
+    # The random ones, and eight right and eight wrong ones for each case that is no amount.
+    assert report.fired[METAMORPHIC] > 60
+    assert report.right > 60
+
+
+def test_what_reads_no_mathematics_is_not_asked_about_it():
+    assert METAMORPHIC not in attack("text", [Case("a blue whale")]).fired
+    assert METAMORPHIC not in attack(contains, [Case("17")]).fired
+    with pytest.raises(InputError, match="reward"):
+        attack(Longest(), [Case("17")], families=[METAMORPHIC])

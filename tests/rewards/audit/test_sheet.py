@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import VERIFIERS
 from palaestra.rewards.audit import sheet
+from palaestra.rewards.audit.restating import restated
 from palaestra.rewards.audit.sheet import Row, measure
 
 ROWS = sheet.load()
@@ -111,3 +113,20 @@ def test_a_row_prints_short():
 def test_an_unknown_sheet_names_the_nearest():
     with pytest.raises(InputError, match="'math'"):
         sheet.load("maths")
+
+
+def test_the_verdict_stays_when_a_row_is_said_in_other_words():
+    """Names of variables, the order of sums and products, delimiters and signs of powers: a share of the sheet."""
+    rows = random.Random(0).sample([row for row in ROWS if row.kind == "math"], 150)
+    anew = list(restated(row for row in rows if row.label == sheet.grade(row)))
+    assert {row.family for row in anew} == {"names", "order", "delimiters", "powers"}
+    result = measure(sheet.grade, anew)
+    assert result.failures == ()
+
+
+def test_a_row_is_said_anew_with_the_same_names_on_both_sides():
+    names = [row for row in restated([Row("math", "2ab + 1", "1 + 2ab", True, "made up")]) if row.family == "names"]
+    (found,) = names
+    assert found.answer != "2ab + 1"
+    assert sorted(found.answer.replace(" ", "")) == sorted(found.reference.replace(" ", ""))
+    assert not list(restated([row("x", True)]))

@@ -59,10 +59,10 @@ def test_a_hung_worker_is_a_failure_of_the_machinery_and_the_next_call_works(poo
     assert check(PAIRS[1])
 
 
-@pytest.mark.parametrize("reason", ["memory", "died", "failed", "start", "closed"])
+@pytest.mark.parametrize("reason", ["memory", "died", "failed", "start", "busy", "closed"])
 def test_every_failure_of_the_pool_is_an_invalid_verdict(reason: str, monkeypatch: pytest.MonkeyPatch):
     class Broken:
-        def run(self, job: object, deadline: float) -> object:
+        def run(self, job: object, deadline: float, wait: float) -> object:
             raise WorkerFailure(reason)
 
     monkeypatch.setattr(verifier, "POOL", Broken())
@@ -75,7 +75,7 @@ def test_every_failure_of_the_pool_is_an_invalid_verdict(reason: str, monkeypatc
 
 def test_what_cannot_be_proved_is_not_guessed(monkeypatch: pytest.MonkeyPatch):
     class Silent:
-        def run(self, job: list, deadline: float) -> list:
+        def run(self, job: list, deadline: float, wait: float) -> list:
             return [None] * len(job)
 
     monkeypatch.setattr(verifier, "POOL", Silent())
@@ -159,6 +159,21 @@ def test_the_deadline_bounds_the_call_from_any_thread(pool: WorkerPool):
     assert not verdict.valid
     assert "too long" in verdict.feedback
     assert check(PAIRS[0])
+
+
+def test_an_answer_that_waited_too_long_for_a_worker_is_not_judged_and_says_so(pool: WorkerPool):
+    assert check(PAIRS[0])
+    os.kill(pool.pids[0], signal.SIGSTOP)
+    with ThreadPoolExecutor(2) as executor:
+        stuck = executor.submit(verify, "math", *PAIRS[0][:2], deadline=1.0)
+        time.sleep(0.3)
+        verdict = executor.submit(verify, "math", *PAIRS[1][:2], wait=0.1).result()
+        # Another waits longer than its deadline, which begins when its work does.
+        patient = executor.submit(verify, "math", *PAIRS[1][:2], deadline=0.5).result()
+        assert not stuck.result().valid
+    assert (verdict.valid, verdict.success, verdict.score) == (False, False, 0.0)
+    assert "busy" in verdict.feedback
+    assert patient.success
 
 
 def test_a_worker_imports_sympy_and_nothing_of_the_package_beside_it(pool: WorkerPool):

@@ -16,6 +16,7 @@ from pathlib import Path
 import palaestra
 import pytest
 from palaestra.errors import InputError
+from palaestra.rewards.verifiers import workers
 from palaestra.rewards.verifiers.workers import WorkerFailure, WorkerPool
 
 JOBS = """
@@ -189,6 +190,107 @@ def test_waiting_for_a_worker_is_not_charged_to_the_deadline(target: str):
     pool.close()
 
 
+def test_who_came_first_is_served_first(target: str):
+    pool = WorkerPool(target, workers=1)
+    served: list[int] = []
+
+    def work(number: int) -> None:
+        pool.run(["sleep", 0.03], 10.0)
+        served.append(number)
+
+    pool.run(["double", 1], 10.0)
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.005)
+    for thread in threads:
+        thread.join()
+    assert served == list(range(12))
+    pool.close()
+
+
+def test_one_caller_is_not_starved_by_thirty_two_that_never_pause(target: str):
+    """It waits once for each of those that stand in front of it, however often they come again."""
+    pool = WorkerPool(target, workers=2)
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            pool.run(["sleep", 0.01], 10.0)
+
+    pool.run(["double", 1], 10.0)
+    threads = [threading.Thread(target=work) for _ in range(32)]
+    for thread in threads:
+        thread.start()
+    waits = []
+    end = threading.Timer(10.0, stop.set)
+    end.start()
+    for number in range(3):
+        time.sleep(0.05)
+        began = time.monotonic()
+        assert pool.run(["double", number], 0.5) == 2 * number
+        waits.append(time.monotonic() - began)
+    stop.set()
+    end.cancel()
+    for thread in threads:
+        thread.join()
+    # 32 jobs of 0.01 s on two workers take 0.16 s.
+    assert max(waits) < 2.0
+    pool.close()
+
+
+def test_who_waited_too_long_is_told_so_and_costs_the_others_nothing(target: str):
+    pool = WorkerPool(target, workers=1)
+    pool.run(["double", 1], 10.0)
+    with ThreadPoolExecutor(3) as executor:
+        slow = executor.submit(pool.run, ["sleep", 0.6], 5.0)
+        time.sleep(0.1)
+        began = time.monotonic()
+        impatient = executor.submit(pool.run, ["double", 2], 5.0, wait=0.1)
+        patient = executor.submit(pool.run, ["double", 3], 0.4)
+        with pytest.raises(WorkerFailure) as caught:
+            impatient.result()
+        assert caught.value.reason == "busy"
+        assert 0.1 <= time.monotonic() - began < 0.5
+        assert (slow.result(), patient.result()) == (0.6, 6)
+    assert len(pool.pids) == 1
+    pool.close()
+
+
+def test_a_caller_that_is_interrupted_while_it_waits_leaves_the_queue(target: str, monkeypatch: pytest.MonkeyPatch):
+    pool = WorkerPool(target, workers=1)
+    pool.run(["double", 1], 10.0)
+
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            super().wait(timeout)
+            raise KeyboardInterrupt
+
+    busy = threading.Thread(target=pool.run, args=(["sleep", 0.3], 5.0))
+    busy.start()
+    time.sleep(0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(workers.threading, "Event", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pool.run(["double", 2], 5.0)
+    busy.join()
+    assert pool.run(["double", 3], 5.0, wait=0.5) == 6
+    pool.close()
+
+
+def test_there_is_a_worker_for_each_core_unless_told_otherwise(target: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("PALAESTRA_WORKERS", raising=False)
+    pool = WorkerPool(target)
+    assert pool.workers == len(os.sched_getaffinity(0))
+    monkeypatch.setenv("PALAESTRA_WORKERS", "5")
+    assert pool.workers == 5
+    assert WorkerPool(target, workers=3).workers == 3
+    for wrong in ("0", "-1", "two", "1.5"):
+        monkeypatch.setenv("PALAESTRA_WORKERS", wrong)
+        with pytest.raises(InputError, match="PALAESTRA_WORKERS"):
+            pool.run(["double", 1], 1.0)
+
+
 def test_a_closed_pool_refuses_and_leaves_no_process(target: str):
     pool = WorkerPool(target)
     pool.run(["double", 1], 10.0)
@@ -218,7 +320,8 @@ def in_a_fresh_process(tmp_path: Path, code: str, **options) -> subprocess.Popen
         import os, sys, threading, time
         sys.path.insert(0, {str(tmp_path)!r})
         import palaestra
-        from palaestra.rewards.verifiers.workers import WorkerFailure, WorkerPool
+        from palaestra.rewards.verifiers import workers
+from palaestra.rewards.verifiers.workers import WorkerFailure, WorkerPool
         pool = WorkerPool("jobs_of_the_test:work", workers=2)
     """
     program = textwrap.dedent(start) + textwrap.dedent(code)

@@ -1,0 +1,459 @@
+r"""Pairs of answer and reference whose verdict is known because the one was made from the other.
+
+A reference with other names for its variables, its sums and products in another order, its equation scaled, other
+signs, spaces and delimiters is the same value; with a letter taken for a unit of a whole sum (``3m`` for ``1 + 2m``),
+one variable renamed, a coefficient changed, it is another. `rewritings` makes such pairs from any reference that the
+mathematics verifier reads, `fuzz` from random expressions; `measure_fuzz` counts what a verifier gets wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TypeGuard
+
+import numpy as np
+
+from ...errors import InputError
+from ..arguments import checked_number
+from ..verdict import Verdict
+from ..verifiers import verify
+from ..verifiers.mathematics.grammar import read
+from ..verifiers.mathematics.readings import as_variables
+from ..verifiers.mathematics.tree import (
+    Apply,
+    Choice,
+    Group,
+    Malformed,
+    Matrix,
+    Num,
+    Relation,
+    Scalar,
+    Sym,
+    Value,
+    add,
+    difference,
+    is_scalar,
+    leaves,
+    multiply,
+    number,
+    symbols,
+)
+from .writing import Style, Unwritable, at, negated, renamed, written
+
+# Names of units and beginnings of such; every one of them is a variable to somebody.
+UNIT_LETTERS = tuple("ghlmstdckAJKLNVW")
+OTHER_LETTERS = tuple("abnpqruvwxyzBCDM")
+_MIRRORED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}
+DELIMITERS = (
+    *(("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("\\boxed{", "}"), ("$\\boxed{", "}$")),
+    *(("**", "**"), ("  ", " ")),
+)
+STYLES = tuple(
+    Style(latex, times, power, spaces)
+    for latex, times, power in (
+        *((True, times, "^") for times in ("", " ", "\\cdot ")),
+        *((False, times, power) for times in ("", " ", "*") for power in ("^", "**")),
+    )
+    for spaces in (True, False)
+)
+_POINTS = 3
+_TRIES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An answer, its reference, whether it is right, and what was done to it."""
+
+    answer: str
+    reference: str
+    right: bool
+    what: str
+
+
+def rewritings(reference: str, seed: int = 0, count: int = 8) -> list[Pair]:
+    """At most ``count`` right and as many wrong answers, each with the reference that it was made from.
+
+    Empty for a reference that is words, has a unit that can be no variable, or is outside the verifier's grammar.
+    """
+    try:
+        value = as_variables(read(reference))
+        written(value)
+    except (Malformed, Unwritable, RecursionError):
+        return []
+    rng = np.random.default_rng([seed, *reference.encode()])
+    pairs: list[Pair] = []
+    for right in (True, False):
+        for _ in range(count):
+            if pair := _pair(value, right, rng):
+                pairs.append(pair)
+    return pairs
+
+
+def confusions(seed: int = 0, letters: Sequence[str] = UNIT_LETTERS) -> list[Pair]:
+    """For each letter a right and a wrong answer to a number plus a multiple of it: ``2m + 1`` and ``3m`` for
+    ``1 + 2m``."""
+    rng = np.random.default_rng([seed, 2])
+    pairs = []
+    for letter in letters:
+        value = _amount(rng, letter)
+        pairs.append(Pair(_text(reordered(value, rng), rng), _text(value, rng), True, "reordered"))
+        wrong = _confused(list(value.args), rng)
+        pairs.append(Pair(_text(wrong, rng), _text(value, rng), False, "a unit of the whole sum"))
+    return pairs
+
+
+def fuzz(count: int, seed: int = 0, right: bool = True, letters: Sequence[str] = UNIT_LETTERS) -> Iterator[Pair]:
+    """Random pairs, all of them right or all of them wrong.
+
+    Args:
+        count: how many.
+        seed: of the draws; the same seed gives the same pairs.
+        right: whether the answers are right.
+        letters: names of variables; half of the expressions take others as well.
+
+    Raises:
+        InputError: no letters, or a count below 0.
+    """
+    if count < 0 or not letters:
+        raise InputError(f"a fuzz needs a count of 0 or more and letters, not {count!r} and {letters!r}.")
+    rng = np.random.default_rng([seed, right])
+    made = 0
+    while made < count:
+        pool = [*letters, *(OTHER_LETTERS if rng.random() < 0.5 else ())]
+        pair = _pair(_random(rng, pool), right, rng)
+        if pair is not None:
+            made += 1
+            yield pair
+
+
+@dataclass(frozen=True)
+class FuzzResult:
+    """What a verifier made of a fuzz.
+
+    Attributes:
+        right, wrong: number of pairs with a right and with a wrong answer.
+        refused: right answers that it refused.
+        accepted: wrong answers that it accepted.
+        undecided: pairs without a valid verdict.
+    """
+
+    right: int
+    wrong: int
+    refused: tuple[Pair, ...]
+    accepted: tuple[Pair, ...]
+    undecided: tuple[Pair, ...]
+
+
+def measure_fuzz(
+    right: int,
+    wrong: int,
+    seed: int = 0,
+    grade: Callable[[str, str], Verdict] | None = None,
+    after: Callable[[Pair], object] | None = None,
+) -> FuzzResult:
+    """How a verifier does on ``right`` right and ``wrong`` wrong pairs of `fuzz`.
+
+    Args:
+        right, wrong: how many.
+        seed: of the fuzz.
+        grade: (answer, reference) to a verdict; None takes the verifier "math".
+        after: called with each pair when it is done (to show progress).
+    """
+    for name, value in (("right", right), ("wrong", wrong)):
+        checked_number(name, value, low=0)
+    judge = grade or (lambda answer, reference: verify("math", answer, reference))
+    refused, accepted, undecided = [], [], []
+    for label, count in ((True, right), (False, wrong)):
+        for pair in fuzz(count, seed, label):
+            verdict = judge(pair.answer, pair.reference)
+            if not verdict.valid:
+                undecided.append(pair)
+            elif verdict.success != label:
+                (refused if label else accepted).append(pair)
+            if after is not None:
+                after(pair)
+    return FuzzResult(right, wrong, tuple(refused), tuple(accepted), tuple(undecided))
+
+
+# One pair.
+
+
+def _pair(value: Value, right: bool, rng: np.random.Generator) -> Pair | None:
+    """A pair made from a value, or None where this draw gives none."""
+    names = sorted(variables(value))
+    if names and rng.random() < 0.5:
+        pool = [name for name in (*UNIT_LETTERS, *OTHER_LETTERS) if name not in names]
+        chosen = rng.choice(pool, size=len(names), replace=False).tolist()
+        value = renamed(value, dict(zip(names, chosen)))
+    if right:
+        answer, what = _same(value, rng)
+    else:
+        found = _other(value, rng)
+        if found is None:
+            return None
+        answer, what = found
+        answer = answer if rng.random() < 0.5 else reordered(answer, rng)
+    try:
+        return Pair(_text(answer, rng), _text(value, rng), right, what)
+    except Unwritable:
+        return None
+
+
+def _text(value: Value, rng: np.random.Generator) -> str:
+    text = written(value, STYLES[rng.integers(len(STYLES))])
+    if rng.random() < 0.4:
+        opening, closing = DELIMITERS[rng.integers(len(DELIMITERS))]
+        # Two asterisks inside are a power.
+        text = text if opening == "**" and "**" in text else opening + text + closing
+    return text
+
+
+def variables(value: Value) -> set[str]:
+    """Names of one letter in a value."""
+    names: set[str] = set()
+    for leaf in leaves(value):
+        names |= symbols(leaf) if is_scalar(leaf) else set()  # type: ignore[arg-type]
+    return {name for name in names if len(name) == 1}
+
+
+# What stays the same.
+
+
+def _same(value: Value, rng: np.random.Generator) -> tuple[Value, str]:
+    if _is_equation(value) and rng.random() < 0.6:
+        return reordered(_scaled(value, rng), rng), "scaled"
+    return reordered(value, rng), "reordered"
+
+
+def _is_equation(value: Value) -> TypeGuard[Relation]:
+    """Whether a value is an equation or inequality of two scalars."""
+    return (
+        isinstance(value, Relation)
+        and len(value.sides) == 2
+        and value.operators[0] in "=<>≤≥"
+        and all(map(is_scalar, value.sides))
+    )
+
+
+def reordered(value: Value, rng: np.random.Generator) -> Value:
+    """The same value with its sums, products and unordered groups in another order."""
+    if isinstance(value, Relation):
+        return Relation(value.operators, tuple(reordered(side, rng) for side in value.sides))
+    if isinstance(value, Group):
+        items = [reordered(item, rng) for item in value.items]
+        if value.kind in ("{}", "or", "and"):
+            items = [items[k] for k in rng.permutation(len(items))]
+        return Group(value.kind, tuple(items))
+    if isinstance(value, Matrix):
+        return Matrix(tuple(tuple(reordered(item, rng) for item in row) for row in value.rows))
+    if isinstance(value, Choice) or not isinstance(value, Apply) or not value.args:
+        return value
+    args = [reordered(arg, rng) for arg in value.args]
+    # Infinity with its sign is written in one way only.
+    if Apply("oo") in args:
+        return value
+    if value.op in ("+", "*"):
+        args = [args[k] for k in rng.permutation(len(args))]
+    return Apply(value.op, tuple(args))  # type: ignore[arg-type]
+
+
+def _scaled(value: Relation, rng: np.random.Generator) -> Relation:
+    """An equation or inequality times a number, its sides exchanged by chance."""
+    operator, (left, right) = value.operators[0], value.sides
+    factor = number(int(rng.integers(2, 10)))
+    sides = (_times(factor, left), _times(factor, right))  # type: ignore[arg-type]
+    if rng.random() < 0.5:
+        sides, operator = sides[::-1], _MIRRORED.get(operator, operator)
+    return Relation((operator,), sides)
+
+
+def _times(factor: Num, value: Scalar) -> Scalar:
+    """The product, worked out term by term."""
+    if isinstance(value, Num):
+        return Num(value.value * factor.value)
+    if isinstance(value, Apply) and value.op == "+":
+        return add(*(_times(factor, term) for term in value.args))
+    if isinstance(value, Apply) and value.op == "*" and isinstance(value.args[0], Num):
+        return multiply(Num(value.args[0].value * factor.value), *value.args[1:])
+    return multiply(factor, *(value.args if isinstance(value, Apply) and value.op == "*" else (value,)))
+
+
+# What does not.
+
+
+def _other(value: Value, rng: np.random.Generator) -> tuple[Value, str] | None:
+    """Another value that looks like it, and what was changed."""
+    for _ in range(_TRIES):
+        if _is_equation(value):
+            side = int(rng.integers(2))
+            changed, what = _mistaken(value.sides[side], rng)  # type: ignore[arg-type]
+            sides = (changed, value.sides[1]) if side == 0 else (value.sides[0], changed)
+            other = Relation(value.operators, sides)
+            if not _proportional(difference(*value.sides), difference(*sides)):  # type: ignore[arg-type]
+                return other, what
+        elif isinstance(value, Group) and value.items and all(map(is_scalar, value.items)):
+            place = int(rng.integers(len(value.items)))
+            changed, what = _mistaken(value.items[place], rng)  # type: ignore[arg-type]
+            if all(_differ(changed, item) for item in value.items):  # type: ignore[arg-type]
+                return Group(value.kind, (*value.items[:place], changed, *value.items[place + 1 :])), what
+        elif isinstance(value, (Num, Sym, Apply)):
+            changed, what = _mistaken(value, rng)
+            if _differ(changed, value):
+                return changed, what
+        else:
+            return None
+    return None
+
+
+def _mistaken(value: Scalar, rng: np.random.Generator) -> tuple[Scalar, str]:
+    """A scalar after a mistake, which need not change its value."""
+    terms = list(value.args) if isinstance(value, Apply) and value.op == "+" else [value]
+    names = sorted(name for name in symbols(value) if len(name) == 1)
+    kind = int(rng.integers(6))
+    if kind < 2 and len(terms) > 1 and names:
+        return _confused(terms, rng), "a unit of the whole sum"
+    if kind == 2 and names:
+        pool = [name for name in (*UNIT_LETTERS, *OTHER_LETTERS) if name not in names]
+        other = str(rng.choice(pool))
+        return renamed(value, {str(rng.choice(names)): other}), "another variable"  # type: ignore[return-value]
+    place = int(rng.integers(len(terms)))
+    if kind == 3:
+        terms[place] = negated(terms[place])
+        return add(*terms), "another sign"
+    if kind == 4 and len(terms) > 1:
+        return add(*terms[:place], *terms[place + 1 :]), "a term left out"
+    terms[place] = _with_other_number(terms[place], rng)
+    return add(*terms), "another number"
+
+
+def _confused(terms: list[Scalar], rng: np.random.Generator) -> Scalar:
+    """The letters of one term taken for a unit of the whole sum: ``3m`` for ``1 + 2m``, or ``300 cm``."""
+    place = int(rng.integers(len(terms)))
+    coefficient, unit = _split(terms[place])
+    rest = [_split(term) for position, term in enumerate(terms) if position != place]
+    if all(not symbols(term) for position, term in enumerate(terms) if position != place) and len(unit) == 1:
+        total = [term for position, term in enumerate(terms) if position != place]
+        if all(isinstance(term, Num) for term in total):
+            coefficient += sum((term.value for term in total if isinstance(term, Num)), Fraction(0))
+            if unit[0] == Sym("m") and rng.random() < 0.3:
+                return multiply(Num(coefficient * 100), Sym("c"), Sym("m"))
+            return multiply(Num(coefficient), *unit)
+        return multiply(add(*total, Num(coefficient)), *unit)
+    coefficient += sum((number for number, _ in rest), Fraction(0))
+    return multiply(Num(coefficient), *(unit or (Sym("m"),)))
+
+
+def _split(term: Scalar) -> tuple[Fraction, tuple[Scalar, ...]]:
+    """The number that begins a term, and what follows."""
+    if isinstance(term, Num):
+        return term.value, ()
+    factors = term.args if isinstance(term, Apply) and term.op == "*" else (term,)
+    if isinstance(factors[0], Num):
+        return factors[0].value, tuple(factors[1:])
+    return Fraction(1), tuple(factors)
+
+
+def _with_other_number(term: Scalar, rng: np.random.Generator) -> Scalar:
+    coefficient, rest = _split(term)
+    other = Num(coefficient + int(rng.choice((-2, -1, 1, 2, 3))))
+    return multiply(other, *rest) if rest else other
+
+
+def _differ(one: Scalar, other: Scalar) -> bool:
+    """Whether two scalars are surely different: at some point they have values that are far apart."""
+    return any(abs(a - b) > 1e-6 * (1 + abs(a) + abs(b)) for a, b in _values(one, other))
+
+
+def _proportional(one: Scalar, other: Scalar) -> bool:
+    """Whether two scalars may be multiples of each other."""
+    values = _values(one, other)
+    if len(values) < 2:
+        return True
+    return all(abs(a * d - b * c) <= 1e-6 * (1e-9 + abs(a * d) + abs(b * c)) for (a, b), (c, d) in pairwise(values))
+
+
+def _values(one: Scalar, other: Scalar) -> list[tuple[complex, complex]]:
+    """What both are worth at a few points; none where one of them has no value there."""
+    names = sorted(symbols(one) | symbols(other))
+    rng = np.random.default_rng(len(names))
+    found = []
+    for _ in range(_POINTS):
+        point = dict(zip(names, rng.uniform(0.3, 2.5, len(names)).tolist()))
+        try:
+            found.append((at(one, point), at(other, point)))
+        except (ArithmeticError, ValueError, KeyError):
+            continue
+    return found
+
+
+# Random values.
+
+
+def _random(rng: np.random.Generator, letters: Sequence[str]) -> Value:
+    kind = int(rng.integers(9))
+    if kind == 0:
+        return _term(rng, letters) if rng.random() < 0.6 else _applied(rng, letters)
+    if kind == 1:
+        return _amount(rng, str(rng.choice(letters)))
+    if kind == 2:
+        return _sum_of(rng, letters, 2)
+    if kind == 3:
+        return _sum_of(rng, letters, int(rng.integers(3, 5)))
+    if kind == 4:
+        # 3 (m + 2) s
+        factors = [number(int(rng.integers(2, 9))), _sum_of(rng, letters, 2), Sym(str(rng.choice(letters)))]
+        return multiply(*factors[: int(rng.integers(2, 4))])
+    if kind == 5:
+        below = _sum_of(rng, letters, 2) if rng.random() < 0.5 else _term(rng, letters)
+        return multiply(_sum_of(rng, letters, 2), Apply("^", (below, number(-1))))
+    if kind == 6:
+        left = Sym(str(rng.choice(letters))) if rng.random() < 0.6 else _sum_of(rng, letters, 2)
+        operator = str(rng.choice(("=", "=", "=", "<", "≤", ">", "≥")))
+        return Relation((operator,), (left, _sum_of(rng, letters, 2)))
+    if kind == 7:
+        items = tuple(_sum_of(rng, letters, 2) for _ in range(int(rng.integers(2, 4))))
+        return Group(str(rng.choice(("()", ",", "{}"))), items)
+    root = Apply("root", (number(int(rng.choice((2, 3, 5, 7)))), number(2)))
+    return add(multiply(number(int(rng.integers(2, 9))), root), _term(rng, letters))
+
+
+def _amount(rng: np.random.Generator, letter: str) -> Apply:
+    """A number plus a number times a letter, in this order."""
+    first, second = (int(k) for k in rng.choice((-9, -5, -3, 1, 2, 4, 7, 10), size=2, replace=False))
+    return Apply("+", (number(first), multiply(number(second), Sym(letter))))
+
+
+def _applied(rng: np.random.Generator, letters: Sequence[str]) -> Scalar:
+    """A function or a root, and a term beside it."""
+    inside = _term(rng, letters) if rng.random() < 0.5 else _sum_of(rng, letters, 2)
+    kind = int(rng.integers(6))
+    if kind < 3:
+        outside: Scalar = Apply("root", (inside, number(2)))
+    else:
+        outside = Apply(("sin", "cos", "ln")[kind - 3], (inside,))
+    return add(multiply(number(int(rng.integers(2, 9))), outside), _term(rng, letters))
+
+
+def _sum_of(rng: np.random.Generator, letters: Sequence[str], terms: int) -> Scalar:
+    """A sum of unlike terms, a plain number among them in half of the draws."""
+    found: dict[Scalar, Scalar] = {}
+    if rng.random() < 0.5:
+        found[number(1)] = number(int(rng.choice((-9, -5, -3, -1, 1, 2, 3, 4, 5, 7, 10, 12))))
+    while len(found) < terms:
+        term = _term(rng, letters)
+        found.setdefault(multiply(*_split(term)[1]), term)
+    parts = list(found.values())
+    return add(*(parts[k] for k in rng.permutation(len(parts))))
+
+
+def _term(rng: np.random.Generator, letters: Sequence[str]) -> Scalar:
+    """A number times one or two letters, one of them squared or cubed by chance."""
+    names = sorted(rng.choice(letters, size=int(rng.choice((1, 1, 1, 2))), replace=False).tolist())
+    factors: list[Scalar] = [Sym(name) for name in names]
+    if rng.random() < 0.25:
+        factors[0] = Apply("^", (factors[0], number(int(rng.integers(2, 4)))))
+    coefficient = Fraction(int(rng.choice((-7, -3, -2, -1, 1, 1, 2, 3, 4, 5, 8))), int(rng.choice((1, 1, 1, 1, 2, 3))))
+    return multiply(*factors) if coefficient == 1 else multiply(Num(coefficient), *factors)
