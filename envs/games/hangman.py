@@ -13,7 +13,7 @@ import numpy as np
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .words import WORDS
+from .words import WORDS, spelled
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -97,7 +97,7 @@ class Hangman(Game):
         )
 
     def act(self, state: Hanging, action: str) -> Transition:
-        said = action[:32].replace(" ", "").lower()
+        said = spelled(action[:32])
         if len(said) not in (1, len(state.secret)) or not all([letter in _LETTERS for letter in said]):
             error = f"Answer with one letter from a to z, or with a word of {len(state.secret)} letters."
         elif said in state.tried or said in state.wrong:

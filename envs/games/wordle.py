@@ -14,7 +14,7 @@ from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .words import WORDS
+from .words import WORDS, spelled
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _FILLS = {"g": "#6aaa64", "y": "#c9b458", ".": "#787c7e"}
@@ -109,7 +109,7 @@ class Wordle(Game):
         )
 
     def act(self, state: Guessed, action: str) -> Transition:
-        guess = action.replace(" ", "").lower()
+        guess = spelled(action)
         if len(guess) != len(state.secret) or not _LETTERS.issuperset(guess):
             error = f"A guess is exactly {len(state.secret)} letters from a to z."
             return Transition(state, progress=_progress(state), action_error=error)

@@ -183,3 +183,12 @@ def _by_length(words: Sequence[str]) -> dict[int, tuple[str, ...]]:
 
 
 WORDS = _by_length(_TEXT.split())
+
+
+def spelled(action: str) -> str:
+    """The word in ``action``, in lower case: as it stands, or as letters with spaces between them, "c r a n e".
+
+    Several words are none, so that "I guess" is no word of six letters; they come back as they are.
+    """
+    pieces = action.lower().split()
+    return "".join(pieces) if all([len(piece) == 1 for piece in pieces]) else " ".join(pieces)

@@ -52,17 +52,39 @@ def rows(block: str) -> list[str]:
     """The lines of a block that say something, without what a table or a list writes around them.
 
     ``| 1 | 2 |`` becomes ``1 2`` (rules between rows are left out), ``- A C`` and ``3. A C`` become ``A C`` where every
-    line is so marked, and a first line that ends in a colon is left out.
+    line is so marked, as does ``> A C``, and a first line that ends in a colon is left out.
     """
     lines = [line.strip() for line in block.split("\n") if line.strip()]
     if len(lines) > 1 and lines[0].endswith((":", ":**")):
         lines = lines[1:]
-    if all([line.startswith("|") for line in lines]):
+    if all([line.startswith(">") for line in lines]):
+        lines = [line[1:].strip() for line in lines]
+    if _is_table(lines):
         cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not _RULER.fullmatch(line)]
         return [" ".join(row) for row in cells]
     if is_enumerated(lines) or all([line.startswith(("- ", "* ", "+ ", "\u2022 ")) for line in lines]):
         return [line.partition(" ")[2].strip() for line in lines]
     return lines
+
+
+def rows_below_head(block: str) -> list[str]:
+    """The `rows` of a table without those above its rule; none where ``block`` is no table with a head."""
+    lines = [line.strip() for line in block.split("\n") if line.strip()]
+    ruled = [bool(_RULER.fullmatch(line)) for line in lines]
+    return rows("\n".join(lines[ruled.index(True) + 1 :])) if _is_table(lines) and True in ruled[1:-1] else []
+
+
+def unfenced(text: str) -> str:
+    """What a fenced block holds, where ``text`` is one and nothing else."""
+    lines = text.split("\n")
+    mark = _MARK.fullmatch(lines[0])
+    if len(lines) > 2 and mark is not None and lines[-1].strip() == mark[1]:
+        return "\n".join(lines[1:-1]).strip()
+    return text
+
+
+def _is_table(lines: list[str]) -> bool:
+    return bool(lines) and all([line.startswith("|") for line in lines])
 
 
 def is_enumerated(lines: list[str]) -> bool:

@@ -46,6 +46,15 @@ def _peeled(text: str) -> str:
     return text.removesuffix(".")
 
 
+# What may stand before an answer in place of a label.
+_POINTER = re.compile(r"(?:[=-]>|[\u21d2\u2192\u2234>]|#{1,6})\s+")
+
+
+def without_pointer(line: str) -> str:
+    """``line`` without an arrow, a sign of conclusion, or the sign of a heading or a citation at its start."""
+    return line[found.end() :] if (found := _POINTER.match(line)) else line
+
+
 # Sentences that close a reply and belong to no answer.
 _CLOSING = re.compile(
     r"(?:(?:please )?let me know|(?:i )?hope (?:this|that|it|you)|feel free|good luck|(?:i(?:'m| am) )?(?:happy|glad)"

@@ -15,22 +15,31 @@ _LONGEST = 2_000
 _SUBJECT = re.compile(
     r"(?:(?:so|then|okay|ok|alright|right|now|well|next|first|therefore|thus|hence|finally|sure)[,:.!]?\s+)*"
     r"(?:(?:i(?:'ll| will| would|'d| shall|'m going to| am going to| want to| think| believe| decide to| now)?"
-    r"|(?:is|could|might) it(?: be)?|let me|let's|let us|we(?:'ll| will| should| can)?|please|you should)\s+"
+    r"|let me|let's|let us|we(?:'ll| will| should| can)?|please|you should)\s+"
     r"|(?:the|my|our)?\s*(?:next |final |best |first |last )?"
-    r"(?:move|guess|choice|pick|play|action|answer|question|letter|word|decision|command|try|step|code|arm|column)"
+    r"(?:move|guess|choice|pick|play|action|answer|question|letter|word|number|decision|command|try|step|code|arm|"
+    r"column|tile|car)"
     r"(?: (?:is|will be|would be|should be))?\s*(?::|\bis\b|\bwill be\b|=>?|->)?\s+)?"
     r"(?:(?:i(?:'ll| will| would)?|like to|now|next|first|then|again|it(?:'s| is)|is)\s+)*",
     re.IGNORECASE,
 )
 _VERB = re.compile(
     r"(?:choos|pick|select|play|pull|press|tak|try|guess|mov|slid|push|shift|swip|drop|plac|put|open|reveal|ask|us|say|do|"
-    r"execut|perform|opt|go|stick|turn)(?:e|ing|ping|ting)?"
-    r"(?:\s+(?:with|for|about|on|in|into|to|whether|a|an|my|our|the|disc|piece|it|is|at|and))*[:,]?\s+",
+    r"execut|perform|opt|go|stick|turn)(?:e|ing|ping|ting)?[:,]?\s+",
     re.IGNORECASE,
 )
+_FILLER = re.compile(
+    r"(?:with|for|about|on|in|into|to|whether|a|an|my|our|the|disc|piece|it|is|at|and)[:,]?\s+", re.IGNORECASE
+)
 _NOUN = re.compile(
-    r"(?:the\s+)?(?:column|arm|lever|machine|tile|tiles|cell|cells|square|letter|word|number|action|move|moves|option|item|"
+    r"(?:the\s+)?(?:column|arm|lever|machine|tile|cell|square|letter|word|number|guess|action|move|option|item|"
     r"property|position|box|command|car|code|direction)s?\s*(?:number|no\.?|#|at|:)?\s*(?=\S)",
+    re.IGNORECASE,
+)
+# A decision that needs no verb.
+_CHOSEN = re.compile(
+    r"(?:so,? )?(?:my|the) (?:next |final |best )*(?:move|guess|choice|pick|play|action|decision)"
+    r"(?: (?:is|will be)|:)\s",
     re.IGNORECASE,
 )
 _REASON = re.compile(
@@ -74,9 +83,19 @@ def _moves(line: str) -> Iterator[str]:
             for patterns in ((_SUBJECT, _VERB, _SUBJECT, _NOUN), (_VERB, _NOUN)):
                 short = whole
                 for pattern in patterns:
-                    if (found := pattern.match(short)) and found.end():
+                    found = pattern.match(short)
+                    while found and found.end():
                         short = bare(short[found.end() :])
                         yield short
+                        found = _FILLER.match(short) if pattern is _VERB else None
+
+
+def states_move(line: str) -> bool:
+    """Whether ``line`` begins as a decision does: "I choose ...", "Let's open ...", "My next guess is ..."."""
+    line = line.strip(" \t*_#>")
+    subject = _SUBJECT.match(line)
+    behind = line[subject.end() :] if subject is not None else line
+    return bool(_CHOSEN.match(line) or (len(behind) < len(line) and _VERB.match(behind)))
 
 
 def values(line: str) -> Iterator[str]:

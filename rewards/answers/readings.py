@@ -10,13 +10,14 @@ All scans are linear in the length of the text, and none fails.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from . import phrases
-from .blocks import is_enumerated, last_block, program_in, rows
+from .blocks import is_enumerated, last_block, program_in, rows, rows_below_head, unfenced
 from .formats import enclosed
-from .marks import bare, labelled, says_nothing, without_closing, without_ornaments
+from .marks import bare, labelled, says_nothing, without_closing, without_ornaments, without_pointer
 from .thoughts import THOUGHTS, without_thoughts
 
 # How a task's answer is laid out: on one line; as several values; on several lines; as a program; as one move of a
@@ -149,6 +150,9 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
                 yield below
             yield below.partition("\n")[0]
         break
+    if form in ("move", "moves"):
+        # What follows a decision may explain it.
+        yield from itertools.islice(filter(phrases.states_move, reversed(lines[-_MOST_LINES:])), 1)
     if block := last_block("\n".join(lines)):
         if form in _SEVERAL or "\n" not in block:
             yield block
@@ -160,6 +164,7 @@ def _written(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[str
     if form == "program":
         yield place
         return
+    place = unfenced(place)
     plain = place if marks else bare(place)
     if "\n" in place and form in _SEVERAL:
         parts = rows(place)
@@ -168,8 +173,13 @@ def _written(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[str
             yield plain
         for joint in ("\n", ", ", " "):
             yield joint.join(parts)
+        if headless := rows_below_head(place):
+            yield "\n".join(headless)
     yield plain
     if lenient and "\n" not in plain:
+        if (led := without_pointer(place)) != place:
+            place = led
+            yield place if marks else bare(place)
         yield from phrases.moves(place) if form in ("move", "moves") else phrases.values(place)
 
 
