@@ -2,7 +2,8 @@
 
     python -m palaestra.scripts.make_sudoku_table
 
-takes some minutes. A line is the solution of one puzzle, row by row: digits are clues, letters (a for 1) are not.
+takes some minutes. A line is the solution of one puzzle, row by row: digits are clues, letters (a for 1) are not. Small
+letters are cells that naked and hidden singles fill, capital ones those that they leave open.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..envs.puzzles.sudoku import BOXES, search
+from ..envs.puzzles.sudoku import BOXES, search, singles
 
 COUNTS = {4: 60, 6: 200, 9: 400}
 TABLE = Path(__file__).parents[1] / "envs" / "puzzles" / "sudoku.txt"
@@ -50,7 +51,7 @@ def minimal(solution: list[int], rng: np.random.Generator) -> str:
             line[cell] = chr(96 + solution[cell])
         else:
             clues[cell] = solution[cell]
-    return "".join(line)
+    return "".join([mark if filled else mark.upper() for mark, filled in zip(line, singles(clues))])
 
 
 if __name__ == "__main__":

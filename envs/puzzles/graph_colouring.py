@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...rewards import Verdict
-from ...rewards.verifiers.grid import GridError, parse_grid
 from ...rewards.verifiers.registry import CORRECT, rejected
 from ..drawing import INK, LINE, Cell, board
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .in_turn import read_in_turn
 
 # Edges per vertex above which large random graphs cannot be coloured, by number of colours (half of the mean degrees in
 # Zdeborova and Krzakala, Phys. Rev. E 76, 031131, 2007, table I).
 THRESHOLD = {3: 2.344, 4: 4.450}
 # With so many edges a colouring at random fits in less than 0.02 of cases: (1 - 1/k)^m.
 FEWEST = {3: 10, 4: 14}
+# Graphs that are drawn, from a density of `EASY` to the highest one shipped, in search of one that a greedy player
+# cannot colour. On fewer vertices than `FEW` there is next to none.
+EASY, HARD, MOST_DRAWN, FEW = 0.5, 0.7, 60, 12
 
 
 class GraphColouring(Question):
@@ -26,24 +29,29 @@ class GraphColouring(Question):
 
     Description:
         Edges are drawn between vertices that a hidden colouring, which uses each colour about equally often, gives
-        different colours; so there is always a solution. Any other is as good.
+        different colours; so there is always a solution. Any other is as good. From 12 vertices and a density of 0.5
+        on, graphs that a greedy player colours (always a vertex beside the most colours, of these one with the most
+        neighbours, of these the first or the last one, and the first colour that is free) are drawn again, up to 60
+        times at a density of 0.7.
 
     Parameters:
-        vertices (8 to 18): vertices of the graph.
+        vertices (6 to 18; open from 6 to 100): vertices of the graph.
         colours (3 to 4): colours that may be used.
-        density (0.4 to 0.7): edges as a share of those with which large random graphs stop being colourable (smaller
-            ones are hardest at about 0.7), but at least so many that a random colouring fits in under 0.02 of cases.
+        density (0.4 to 0.7; open from 0.2 to 1.0): edges as a share of those with which large random graphs stop being
+            colourable (smaller ones are hardest at about 0.7), but at least so many, where there is room, that a random
+            colouring fits in under 0.02 of cases.
 
     Observation:
         The number of vertices and colours, and the edges as pairs of vertices.
 
     Actions:
-        Text with the colour of each vertex in turn, as numbers from 1 separated by blanks or commas: ``1 2 1 3 2 2 3``;
-        read as ``answer_format`` says.
+        Text with the colour of each vertex in turn, as numbers from 1 separated by blanks or commas: ``1 2 1 3 2 2 3``,
+        or each behind its vertex: ``1: 1, 2: 2``; read as ``answer_format`` says.
 
     Reward:
         1 for a colouring without an edge between equal colours, 0 otherwise. A colouring that has each colour about
-        equally often fits the graphs of 8 vertices in 0.04 (three colours) to 0.06 (four) of cases by chance.
+        equally often fits the graphs of 6 vertices in 0.12 (three colours) to 0.16 (four) of cases by chance. The greedy player
+        wins every easy task, and none where the graphs that it colours are drawn again often enough.
 
     Termination:
         After the first answer.
@@ -53,20 +61,24 @@ class GraphColouring(Question):
     """
 
     answer_form = "lines"
-    param_space = ParamSpace([IntAxis("vertices", 8, 18), IntAxis("colours", 3, 4), FloatAxis("density", 0.4, 0.7)])
-    chance = 0.06
+    param_space = ParamSpace(
+        [
+            IntAxis("vertices", 6, 18, limits=(6, 100)),
+            IntAxis("colours", 3, 4),
+            FloatAxis("density", 0.4, 0.7, limits=(0.2, 1.0)),
+        ]
+    )
+    chance = 0.16
+    baselines: ClassVar = {"random": (0.11, 0.04, 0.0, 0.0, 0.0), "heuristic": (1.0, 1.0, 0.99, 0.33, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        n, k = params["vertices"], params["colours"]
-        draws = rng.random(n + n * n).tolist()
-        colouring = [1] * n
-        for place, vertex in enumerate(sorted(range(n), key=draws.__getitem__)):
-            colouring[vertex] = 1 + place % k
-        pairs = [(a, b) for a in range(n) for b in range(a + 1, n) if colouring[a] != colouring[b]]
-        # Never all pairs: then there would be few different graphs.
-        wanted = min(len(pairs) - 4, max(FEWEST[k], round(params["density"] * THRESHOLD[k] * n)))
-        chosen = sorted(range(len(pairs)), key=draws[n:].__getitem__)[:wanted]
-        edges = [pairs[place] for place in sorted(chosen)]
+        n, k, density = params["vertices"], params["colours"], params["density"]
+        colouring, edges = _graph(n, k, density, rng)
+        if n >= FEW and density > EASY:
+            for _ in range(round(min(density - EASY, HARD - EASY) / (HARD - EASY) * MOST_DRAWN)):
+                if None in greedy(n, k, edges) and None in greedy(n, k, edges, last=True):
+                    break
+                colouring, edges = _graph(n, k, density, rng)
         listed = ", ".join(f"{a + 1}-{b + 1}" for a, b in edges)
         return Task(
             f"Colour the vertices 1 to {n} of a graph with at most {k} colours, numbered 1 to {k}, so that any two "
@@ -79,18 +91,18 @@ class GraphColouring(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         n, k, edges = task.data
-        try:
-            rows = parse_grid(answer.strip("[](){} "))
-        except GridError:
-            rows = []
-        if len(rows) != 1 or len(rows[0]) != n or not all(1 <= colour <= k for colour in rows[0]):
+        colours = read_in_turn(answer, n)
+        if colours is None or not all(1 <= colour <= k for colour in colours):
             return rejected(f"The answer must be {n} numbers from 1 to {k}, separated by spaces.")
-        colours = rows[0]
         for a, b in edges:
             if colours[a] == colours[b]:
                 pair = f"{a + 1} and {b + 1}"
                 return Verdict(0.0, False, feedback=f"Vertices {pair} are joined and both have colour {colours[a]}.")
         return CORRECT
+
+    def heuristic_action(self, episode: Task) -> str:
+        """The greedy player, with the first colour where none is free."""
+        return " ".join(str(colour or 1) for colour in greedy(*episode.data))
 
     def solver_cost(self, episode: Task) -> float:
         """Nodes of a depth-first search over the vertices in turn, up to the first colouring; a new colour is tried
@@ -134,6 +146,45 @@ class GraphColouring(Question):
         table = [[Cell(fill=INK) if (a, b) in joined else Cell() for b in range(n)] for a in range(n)]
         rows = [[Cell(str(vertex + 1), LINE), *row] for vertex, row in enumerate(table)]
         return board([head, *rows])
+
+
+def _graph(n: int, k: int, density: float, rng: np.random.Generator) -> tuple[list[int], list[tuple[int, int]]]:
+    """The colour of each vertex, and the edges, each between two colours."""
+    draws = rng.random(n + n * n).tolist()
+    colouring = [1] * n
+    for place, vertex in enumerate(sorted(range(n), key=draws.__getitem__)):
+        colouring[vertex] = 1 + place % k
+    pairs = [(a, b) for a in range(n) for b in range(a + 1, n) if colouring[a] != colouring[b]]
+    # Never all pairs: then there would be few different graphs.
+    wanted = min(len(pairs) - 4, max(FEWEST[k], round(density * THRESHOLD[k] * n)))
+    chosen = sorted(range(len(pairs)), key=draws[n:].__getitem__)[:wanted]
+    return colouring, [pairs[place] for place in sorted(chosen)]
+
+
+def greedy(n: int, k: int, edges: list[tuple[int, int]], last: bool = False) -> list[int | None]:
+    """A colouring by DSATUR (Brelaz, "New methods to color the vertices of a graph", 1979): next comes the vertex beside
+    the most colours, of these the one with the most neighbours, of these the first one (or the ``last`` one); it gets
+    the first free colour, or None."""
+    beside: list[list[int]] = [[] for _ in range(n)]
+    for a, b in edges:
+        beside[a].append(b)
+        beside[b].append(a)
+    # By vertex: how many colours are beside it, and, to settle ties, how many neighbours it has.
+    urgency = [len(others) for others in beside]
+    colours: list[int | None] = [None] * n
+    taken = [0] * n
+    free = list(range(n))[:: -1 if last else 1]
+    while free:
+        vertex = max(free, key=urgency.__getitem__)
+        free.remove(vertex)
+        colour = next((colour for colour in range(1, k + 1) if not taken[vertex] >> colour & 1), None)
+        colours[vertex] = colour
+        if colour is not None:
+            for other in beside[vertex]:
+                if not taken[other] >> colour & 1:
+                    taken[other] |= 1 << colour
+                    urgency[other] += n
+    return colours
 
 
 def _earlier(n: int, edges: list[tuple[int, int]]) -> list[list[int]]:

@@ -1,15 +1,17 @@
 """palaestra/Sudoku-v0: fill a grid so that no row, column or box holds a digit twice.
 
 The puzzles are minimal ones from a table (sudoku.txt, made by scripts/make_sudoku_table.py), moved by the symmetries of
-Sudoku; all of these keep "exactly one solution" as it is, so that no solver runs when a task is made.
+Sudoku; all of these keep "exactly one solution" as it is, so that no solver runs when a task is made. The table also
+says which cells `singles` leaves open. As long as only others are shown too, it leaves the same ones open.
 """
 
 from __future__ import annotations
 
 import functools
+from bisect import bisect_right
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +25,8 @@ from ..registration import register
 
 # Rows and columns of a box.
 BOXES = {4: (2, 2), 6: (2, 3), 9: (3, 3)}
+# With less than this shown, puzzles of size 9 are those that need more than singles.
+KNOTTED_BELOW = 0.25
 _SHADE = "#e9e2d0"
 
 
@@ -32,11 +36,14 @@ class Sudoku(Question):
     Description:
         Each task is a minimal puzzle from a table (every clue is needed), with digits renamed, rows and columns
         permuted within and as bands, perhaps transposed, and then with some further cells of the solution shown. There
-        is always exactly one solution. Of size 9, images of one puzzle of the table are never in both splits.
+        is always exactly one solution. Of size 9, images of one puzzle of the table are never in both splits; and
+        where less than 0.25 is shown, naked and hidden singles (a cell with one digit left, a digit with one cell left)
+        do not solve it: cells that they would fill are shown first.
 
     Parameters:
         size (4, 6, 9): rows, columns and digits; boxes are 2 x 2, 2 x 3 and 3 x 3.
-        shown (0.0 to 0.75): the share of the cells beyond the minimal clues that is shown too; fewer are harder.
+        shown (0.0 to 0.75; open from 0.0 to 0.95): the share of the cells beyond the minimal clues that is shown too;
+            fewer are harder.
 
     Observation:
         The rules and the rows of the grid, with dots for empty cells.
@@ -46,7 +53,8 @@ class Sudoku(Question):
         between all digits do no harm.
 
     Reward:
-        1 for the solution, 0 otherwise; a grid that is right in part, the clues alone say, earns nothing.
+        1 for the solution, 0 otherwise; a grid that is right in part, the clues alone say, earns nothing. A player who
+        knows nothing but singles wins all tasks of the small sizes, and none of size 9 with few cells shown.
 
     Termination:
         After the first answer.
@@ -56,13 +64,17 @@ class Sudoku(Question):
     """
 
     answer_form = "lines"
-    param_space = ParamSpace([ChoiceAxis("size", (4, 6, 9)), FloatAxis("shown", 0.0, 0.75, harder="down")])
+    param_space = ParamSpace(
+        [ChoiceAxis("size", (4, 6, 9)), FloatAxis("shown", 0.0, 0.75, harder="down", limits=(0.0, 0.95))]
+    )
+    baselines: ClassVar = {"heuristic": (1.0, 1.0, 1.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, table = params["size"], _table()[params["size"]]
         draws = rng.random(2 + 5 * size + size * size).tolist()
-        number = int(draws[0] * len(table))
-        solution, clues = table[number]
+        knotted = size == 9 and params["shown"] < KNOTTED_BELOW
+        number = _knotted_number(params["shown"], draws[0]) if knotted else int(draws[0] * len(table))
+        solution, kinds = table[number]
         places = _moved(size, draws[1], draws[2 : 2 + 2 * size], draws[2 + 2 * size : 2 + 4 * size])
         names = draws[2 + 4 * size : 2 + 5 * size]
         # The digit d is renamed to the rank of its draw.
@@ -70,9 +82,11 @@ class Sudoku(Question):
         for name, digit in enumerate(sorted(range(size), key=names.__getitem__), 1):
             digits[digit + 1] = name
         full = [digits[solution[place]] for place in places]
-        given = [digit if clues[place] else 0 for digit, place in zip(full, places)]
+        given = [digit if kinds[place] == CLUE else 0 for digit, place in zip(full, places)]
         hidden = [cell for cell, digit in enumerate(given) if not digit]
         hidden.sort(key=draws[2 + 5 * size :].__getitem__)
+        if knotted:
+            hidden.sort(key=lambda cell: kinds[places[cell]])
         for cell in hidden[: round(params["shown"] * len(hidden))]:
             given[cell] = full[cell]
         high, wide = BOXES[size]
@@ -104,6 +118,11 @@ class Sudoku(Question):
         if any(given[cell] for cell in wrong):
             return Verdict(0.0, False, feedback="The answer changes a given digit.")
         return Verdict(0.0, False, feedback=f"{len(wrong)} of {given.count(0)} empty cells are filled in wrongly.")
+
+    def heuristic_action(self, episode: Task) -> str:
+        """Singles, one after the other, and ones where there are none left."""
+        given = episode.data[0]
+        return _rows([digit or 1 for digit in singles(given)], _size(given), " ")
 
     def solver_cost(self, episode: Task) -> float:
         """Nodes that a depth-first search visits which always fills the cell with the fewest candidates."""
@@ -173,6 +192,35 @@ def search(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
     return found, nodes
 
 
+def singles(cells: Sequence[int]) -> list[int]:
+    """The grid with every cell filled that follows by naked and hidden singles: a cell with one candidate, and the only
+    cell of a row, column or box for a digit. In whatever order, they lead to the same grid."""
+    size = _size(cells)
+    places, units = _places(size), _units(size)
+    filled, used, every = list(cells), [0] * (3 * size), (1 << size) - 1
+    waiting = [(cell, 1 << digit >> 1) for cell, digit in enumerate(cells) if digit]
+    while waiting:
+        for cell, bit in waiting:
+            filled[cell] = bit.bit_length()
+            for unit in places[cell]:
+                used[unit] |= bit
+        options = [
+            0 if digit else every & ~(used[row] | used[column] | used[box])
+            for digit, (row, column, box) in zip(filled, places)
+        ]
+        found = {cell: option for cell, option in enumerate(options) if option.bit_count() == 1}
+        for unit in units:
+            once = twice = 0
+            for cell in unit:
+                twice |= once & options[cell]
+                once |= options[cell]
+            once &= ~twice
+            if once:
+                found.update({cell: options[cell] & once for cell in unit if (options[cell] & once).bit_count() == 1})
+        waiting = list(found.items())
+    return filled
+
+
 def _size(cells: Sequence[int]) -> int:
     return {16: 4, 36: 6, 81: 9}[len(cells)]
 
@@ -190,14 +238,44 @@ def _places(size: int) -> list[tuple[int, int, int]]:
 
 
 @functools.cache
-def _table() -> dict[int, list[tuple[list[int], list[bool]]]]:
-    """By size: solutions and where the clues of a minimal puzzle are. The file has the digits of a solution a line, as
-    letters (a for 1) where they are no clues."""
-    table: dict[int, list[tuple[list[int], list[bool]]]] = {size: [] for size in BOXES}
+def _units(size: int) -> list[list[int]]:
+    """The cells of each row, column and box."""
+    units: list[list[int]] = [[] for _ in range(3 * size)]
+    for cell, place in enumerate(_places(size)):
+        for unit in place:
+            units[unit].append(cell)
+    return units
+
+
+# What a cell of a puzzle of the table is: a clue, filled by singles, or left open by them.
+CLUE, SINGLE, KNOT = 0, 1, 2
+
+
+@functools.cache
+def _table() -> dict[int, list[tuple[list[int], list[int]]]]:
+    """By size: solutions and the kinds of their cells, of minimal puzzles. The file has the digits of a solution a
+    line: as digits where they are clues, as small letters (a for 1) where singles fill them, else as capital ones."""
+    table: dict[int, list[tuple[list[int], list[int]]]] = {size: [] for size in BOXES}
     for line in (files(str(__package__)) / "sudoku.txt").read_text("ascii").split():
-        solution = [int(mark) if mark.isdigit() else ord(mark) - 96 for mark in line]
-        table[_size(solution)].append((solution, [mark.isdigit() for mark in line]))
+        solution = [int(mark) if mark.isdigit() else ord(mark.lower()) - 96 for mark in line]
+        kinds = [CLUE if mark.isdigit() else SINGLE if mark.islower() else KNOT for mark in line]
+        table[_size(solution)].append((solution, kinds))
     return table
+
+
+def _knotted_number(shown: float, u: float) -> int:
+    """The place in the table of a puzzle of size 9 of which singles fill this share of the cells, but not all."""
+    shares, numbers = _knotted()
+    return numbers[int(u * bisect_right(shares, -shown))]
+
+
+@functools.cache
+def _knotted() -> tuple[list[float], list[int]]:
+    """The share of the cells that singles fill, times -1, of each puzzle of size 9 that they do not solve, in rising
+    order; and the places of these in the table."""
+    kinds = [(kinds.count(SINGLE), kinds.count(KNOT), number) for number, (_, kinds) in enumerate(_table()[9])]
+    found = sorted((-single / (single + knot), number) for single, knot, number in kinds if knot)
+    return [share for share, _ in found], [number for _, number in found]
 
 
 def _moved(size: int, flip: float, row_draws: list[float], column_draws: list[float]) -> list[int]:
@@ -219,11 +297,7 @@ def _rows(cells: Sequence[int], size: int, separator: str) -> str:
 def _deduction(given: Sequence[int], full: Sequence[int]) -> list[str]:
     """One line for each empty cell, in an order in which as many as possible follow from the digits before."""
     size = _size(given)
-    places, cells = _places(size), list(given)
-    units: list[list[int]] = [[] for _ in range(3 * size)]
-    for cell, place in enumerate(places):
-        for unit in place:
-            units[unit].append(cell)
+    places, units, cells = _places(size), _units(size), list(given)
     steps = []
     while 0 in cells:
         options = {

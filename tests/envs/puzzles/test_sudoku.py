@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.sudoku import BOXES, Sudoku, _table, search
+from palaestra.envs.puzzles.sudoku import BOXES, CLUE, KNOT, Sudoku, _table, search, singles
 from palaestra.scripts import make_sudoku_table
 
 
@@ -94,12 +94,18 @@ def test_without_extra_cells_no_clue_can_be_left_out(size: int, seeds: int):
 
 
 def test_shown_is_the_share_of_the_other_cells():
-    for size in BOXES:
+    for size in (4, 6):
         for seed in range(10):
             counts = []
             for shown in (0.0, 0.5):
                 counts.append(shown_in(Sudoku(size=size, shown=shown, split="all").reset(seed=seed)[0], size).count(0))
             assert counts[1] == counts[0] - round(0.5 * counts[0])
+    for shown in (0.0, 0.2, 0.5):
+        env = Sudoku(size=9, shown=shown)
+        for seed in range(10):
+            count = shown_in(env.reset(seed=seed)[0], 9).count(0)
+            others = 81 - _table()[9][int(env.here().split_key.split()[1])][1].count(CLUE)
+            assert count == others - round(shown * others)
 
 
 def test_the_table_holds_different_solved_grids_of_every_size():
@@ -125,6 +131,41 @@ def test_the_script_makes_the_table_again():
     rng = np.random.default_rng(2024)
     lines = [make_sudoku_table.minimal(make_sudoku_table.full_grid(4, rng), rng) for _ in range(20)]
     assert lines == make_sudoku_table.TABLE.read_text().split()[:20]
+
+
+def left_open_by_singles(cells: list[int], size: int) -> set[int]:
+    """Cells that are still empty where there is neither a cell with one digit left nor a digit with one cell left."""
+    cells, grown = list(cells), True
+    while grown:
+        grown = False
+        for place in [place for place, digit in enumerate(cells) if not digit]:
+            options = allowed(cells, place, size)
+            for kind in ("row", "column", "box"):
+                elsewhere = [allowed(cells, p, size) for p in unit(kind, place, size) - {place} if not cells[p]]
+                if only := options - set().union(*elsewhere):
+                    options = only
+            if len(options) == 1:
+                cells[place], grown = options.pop(), True
+    return {place for place, digit in enumerate(cells) if not digit}
+
+
+@pytest.mark.parametrize("shown", [0.0, 0.12, 0.24])
+def test_with_few_cells_shown_singles_do_not_solve_a_puzzle_of_size_nine(shown: float):
+    env = Sudoku(size=9, shown=shown)
+    solved = 0
+    for seed in range(8):
+        given = shown_in(env.reset(seed=seed)[0], 9)
+        still_open = left_open_by_singles(given, 9)
+        assert {place for place, digit in enumerate(singles(given)) if not digit} == still_open
+        solved += not still_open
+    assert solved == 0
+
+
+def test_the_table_marks_what_singles_leave_open():
+    for size in BOXES:
+        for solution, kinds in _table()[size][::10]:
+            clues = [digit if kind == CLUE else 0 for digit, kind in zip(solution, kinds)]
+            assert [digit == 0 for digit in singles(clues)] == [kind == KNOT for kind in kinds]
 
 
 def test_search_counts_like_the_exact_cover():
