@@ -207,6 +207,8 @@ class TaskEnv(gym.Env[Any, Any]):
     def _choose_params(self, rng: np.random.Generator, options: dict[str, Any] | None) -> dict[str, Any]:
         given: dict[str, Any] = {}
         difficulty = self.difficulty
+        if options is not None and not isinstance(options, Mapping):
+            raise InputError(f"reset options must be a mapping such as {{'difficulty': 0.5}}, not {options!r}.")
         if options:
             for name in options:
                 if name not in ("difficulty", "params"):

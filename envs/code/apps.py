@@ -20,7 +20,8 @@ class APPS(ProblemSet):
     Parameters:
         level (1 to 3): introductory, interview or competition. With a source of one's own the ends are those that it
             has, and a level without a problem means the nearest.
-        length (0.0 to 1.0): from the half of the problems with the shortest solutions to the half with the longest.
+        length (0.0 to 1.0): from the half of the problems of a level with the least to read and write to the half with
+            the most: a statement or an expression of the reference program counts like ten characters of the question.
 
     Observation:
         The problem, the code to start from where there is some, and what to answer.

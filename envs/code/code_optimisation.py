@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Sequence
@@ -37,6 +38,9 @@ _ALLOWANCE = 20
 # For a test with small arguments: so many times what the slow program takes, and this.
 _TIMES, _MORE = 20, 20_000
 _NEVER = 1_000_000
+# The larger arguments by which growth is judged, times the large ones; and how much more of the operations of the fast
+# program an answer may take there, as a logarithm in its growth is no fault.
+_LARGER, _SLACK = 4, 1.25
 _SHOWN = 120
 _TAKES = {
     NUMBERS: "a list of whole numbers",
@@ -55,13 +59,14 @@ class Check(NamedTuple):
 
 class Optimisation(NamedTuple):
     """A slow program, tests of which the last has the large arguments, and the operations for these: those of the slow
-    program, of the fast one, and the target."""
+    program, of the fast one, and the target; and the parameter that says how large they are."""
 
     program: SlowProgram
     tests: tuple[Check, ...]
     slow: int
     fast: int
     target: int
+    size: int
 
 
 class CodeOptimisation(ProgramQuestion):
@@ -81,7 +86,9 @@ class CodeOptimisation(ProgramQuestion):
         size (16 to 32): of the large arguments; lists of about this length, and numbers and texts that make as much
             work. The larger, the further from the fast program is one that is half as clever.
         gap (3.0 to 1.2, harder downwards): how many times the operations of a plain fast program the target is; at
-            most the geometric mean of those of the slow and the fast one.
+            most the geometric mean of those of the slow and the fast one. With arguments four times as large a
+            quarter more than that many times its operations are allowed, so that an answer must be faster in its order
+            of growth.
 
     Observation:
         Text: the slow function, what it takes, its operations for large arguments that are not shown, and the target.
@@ -91,10 +98,11 @@ class CodeOptimisation(ProgramQuestion):
         ``answer_format`` says otherwise. Functions, generators, and eight modules may be used; classes may not.
 
     Reward:
-        1 if the function returns the same in six tests, the last of which has the large arguments, and takes no more
-        operations than the target there; 0 otherwise. With ``graded=True`` the share of the way to the target:
-        log(slow / operations) / log(slow / target), from 0 to 1; 0 where a test fails. That is also
-        ``info["progress"]``.
+        1 if the function returns the same in seven tests, of which one has the large arguments and one still larger
+        ones, and takes no more operations than the targets there; 0 otherwise. With ``graded=True`` the mean share of
+        the way to both targets, log(slow / operations) / log(slow / target), from 0 to 1; 0 where a test fails. That
+        is also ``info["progress"]``. With the larger arguments "slow" is taken to be as many times the target as with
+        the large ones.
 
     Termination:
         After the first answer.
@@ -125,9 +133,10 @@ class CodeOptimisation(ProgramQuestion):
             "each statement, each part of an expression and each turn of a loop when it is evaluated, and as many more "
             "as there are items where sum, sorted, in, a slice, a copy, + and the like go over a list or text. With "
             f"hidden arguments, {sizes}, the function takes {drawn.slow:,} operations. Write {program.name} so that it "
-            f"takes at most {drawn.target:,} there, and returns the same for all arguments. Functions may be used, and "
-            "the modules math, collections, functools, itertools, bisect, heapq, operator and string; classes may not."
-            "\n"
+            f"takes at most {drawn.target:,} there, and returns the same for all arguments. With arguments {_LARGER} "
+            "times as large it may take more, in proportion to what a plain fast program takes there, and a quarter on "
+            "top. Functions may be used, and the modules math, collections, functools, itertools, bisect, heapq, "
+            "operator and string; classes may not.\n"
             f"Answer with the whole function in a block of Python code, such as\n{EXAMPLE}",
             program.fast,
             solution=fenced(program.fast),
@@ -141,11 +150,12 @@ class CodeOptimisation(ProgramQuestion):
         name = data.program.name
         if re.search(rf"\b{name}\b", code) is None:
             return rejected(f"The answer must be Python code that defines the function {name}.")
-        cases = [(test.arguments, test.most) for test in data.tests]
+        larger, target = _larger(data)
+        cases = [(test.arguments, test.most) for test in (*data.tests, larger)]
         outcomes = measured(code, name, cases, self.limits, self.backend)
         if outcomes is None:
             return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
-        score, feedback = _judged(data, outcomes)
+        score, feedback = _judged(data, larger, target, outcomes)
         success = score == 1.0
         return Verdict(score, success, terms={"speed": score if self.graded else float(success)}, feedback=feedback)
 
@@ -180,7 +190,20 @@ def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
         return None
     tests[-1] = tests[-1]._replace(most=steps)
     target = min(int(params["gap"] * few) + _ALLOWANCE, math.isqrt(steps * few))
-    return Optimisation(program, tuple(tests), steps, few, target)
+    return Optimisation(program, tuple(tests), steps, few, target, params["size"])
+
+
+def _larger(data: Optimisation) -> tuple[Check, int]:
+    """A test with arguments four times as large, and the operations that are allowed for them. It is made when an
+    answer is judged, always the same for a program, so that a reset need not run it."""
+    from .counting.program import Program
+
+    digest = hashlib.blake2b(data.program.slow.encode(), digest_size=8).digest()
+    dice = Dice(np.random.default_rng(int.from_bytes(digest, "big")))
+    arguments = large_arguments(dice, data.program, data.size, _LARGER)
+    value, few = Program(data.program.fast).call(data.program.name, arguments, _NEVER)
+    target = int(_SLACK * few * data.target / data.fast)
+    return Check(arguments, value, int(target * data.slow / data.target)), target
 
 
 def _size(part: Part, size: int) -> str:
@@ -188,21 +211,31 @@ def _size(part: Part, size: int) -> str:
     return f"{part.parameter} about {size:,}" if part.kind.takes == NUMBER else f"{part.parameter} of length {size:,}"
 
 
-def _judged(data: Optimisation, outcomes: Sequence[Measured]) -> tuple[float, str]:
-    """The share of the way to the target, and what there is to say."""
+def _judged(data: Optimisation, larger: Check, target: int, outcomes: Sequence[Measured]) -> tuple[float, str]:
+    """The share of the way to both targets, and what there is to say."""
     for outcome in outcomes:
         if outcome.error == UNCOUNTED:
             return 0.0, f"The program cannot be counted: {outcome.said}."
-    last = outcomes[-1]
-    passed = [not one.error and _same(test.value, one.value) for test, one in zip(data.tests, outcomes)]
-    if last.error == WORK and all(passed[:-1]):
+    *_, large, largest = outcomes
+    tests = (*data.tests, larger)
+    passed = [not one.error and _same(test.value, one.value) for test, one in zip(tests, outcomes)]
+    if large.error == WORK and all(passed[:-2]):
         return 0.0, f"It is no faster than the function given, which takes {data.slow:,} operations."
-    if not all(passed):
+    if not all(passed[:-1]) or not (passed[-1] or largest.error == WORK):
         return 0.0, f"{sum(passed)} of {len(passed)} tests passed. {_failure(data, outcomes, passed)}"
-    if last.steps <= data.target:
-        return 1.0, f"It takes {last.steps:,} operations; the target is {data.target:,}."
-    share = math.log(data.slow / last.steps) / math.log(data.slow / data.target)
-    return share, f"It takes {last.steps:,} operations; the target is {data.target:,}."
+    told = f"It takes {large.steps:,} operations; the target is {data.target:,}."
+    shares = [_share(data.slow, large.steps, data.target), 0.0]
+    if not largest.error:
+        shares[1] = _share(larger.most, largest.steps, target)
+    if shares[1] < 1.0:
+        many = f"{largest.steps:,}" if not largest.error else f"more than {larger.most:,}"
+        told += f" With arguments {_LARGER} times as large it takes {many}; the target there is {target:,}."
+    return (1.0 if shares == [1.0, 1.0] else sum(shares) / 2), told
+
+
+def _share(slow: int, steps: int, target: int) -> float:
+    """How much of the way from ``slow`` to ``target`` these steps are, from 0 to 1."""
+    return 1.0 if steps <= target else min(math.log(slow / steps) / math.log(slow / target), math.nextafter(1.0, 0.0))
 
 
 def _failure(data: Optimisation, outcomes: Sequence[Measured], passed: Sequence[bool]) -> str:

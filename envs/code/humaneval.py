@@ -19,7 +19,8 @@ class HumanEval(ProblemSet):
         that counts them.
 
     Parameters:
-        length (0.0 to 1.0): from the half of the problems with the shortest solutions to the half with the longest.
+        length (0.0 to 1.0): from the half of the problems with the least to read and write to the half with
+            the most: a statement or an expression of the reference program counts like ten characters of the question.
 
     Observation:
         The head of the function with its docstring, and what to answer.

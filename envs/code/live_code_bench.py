@@ -20,8 +20,9 @@ class LiveCodeBench(ProblemSet):
     Parameters:
         level (1 to 3): easy, medium or hard. With a source of one's own the ends are those that it has, and a level
             without a problem means the nearest.
-        length (0.0 to 1.0): from the half of the problems with the shortest solutions to the half with the longest;
-            where records have no ``solution``, as the published ones, the length of the problem counts.
+        length (0.0 to 1.0): from the half of the problems of a level with the least to read and write to the half with
+            the most: a statement or an expression of the reference program counts like ten characters of the question.
+            Where records have no ``solution``, as the published ones, the question alone decides.
 
     Observation:
         The problem, the code to start from where there is some, and what to answer.

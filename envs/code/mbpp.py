@@ -23,7 +23,8 @@ class MBPP(ProblemSet):
         out, with one warning that counts them.
 
     Parameters:
-        length (0.0 to 1.0): from the half of the problems with the shortest solutions to the half with the longest.
+        length (0.0 to 1.0): from the half of the problems with the least to read and write to the half with
+            the most: a statement or an expression of the reference program counts like ten characters of the question.
 
     Observation:
         What the function must do, its head, one of the assertions as an example, and what to answer.

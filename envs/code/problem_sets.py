@@ -108,8 +108,8 @@ class ProblemSet(DatasetQuestion):
         return fenced(task.data.answer)
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the program of the record."""
-        return float(episode.data.length)
+        """What orders the problems of a source: see `Problem.effort`."""
+        return episode.data.effort
 
 
 def _problem(item: Any) -> Problem:

@@ -130,9 +130,9 @@ def _value(dice: Dice) -> str:
 # Arguments.
 
 
-def large_arguments(dice: Dice, program: SlowProgram, size: int) -> list[Any]:
-    """Arguments on which slow and fast differ much."""
-    return [_large(dice, part.kind, size_of(part.kind, size)) for part in program.parts]
+def large_arguments(dice: Dice, program: SlowProgram, size: int, times: int = 1) -> list[Any]:
+    """Arguments on which slow and fast differ much, so many times as large as those of this size."""
+    return [_large(dice, part.kind, times * size_of(part.kind, size)) for part in program.parts]
 
 
 def size_of(kind: Kind, size: int) -> int:

@@ -10,6 +10,7 @@ import os
 import threading
 import warnings
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ class Source:
 
 
 class Collection:
-    """Questions by rung and by length.
+    """Questions by rung and, within a rung, by effort.
 
     Args:
         items: at least one.
@@ -55,7 +56,7 @@ class Collection:
     def __init__(self, items: list[Item]):
         # One of each content, the first one: questions that stand twice are not drawn twice as often.
         unique = {item.content: item for item in reversed(items)}
-        self.items = tuple(unique[content] for content in sorted(unique, key=lambda c: (unique[c].length, c)))
+        self.items = tuple(unique[content] for content in sorted(unique, key=lambda c: (unique[c].effort, c)))
         self.digest = hashlib.blake2b(repr(self.items).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         self._by: dict[str, dict[int, list[Item]]] = {split: {} for split in SPLITS}
         for item in self.items:
@@ -71,6 +72,12 @@ class Collection:
     def has(self, split: str) -> bool:
         return bool(self._rungs[split])
 
+    def count(self, split: str, rungs: Iterable[int], lengths: tuple[float, float] | None = None) -> int:
+        """How many questions `draw` may give for these rungs and a length between these two."""
+        pools = {id(pool): pool for pool in (self._pool(split, rung) for rung in rungs)}
+        ends = [(0, len(pool)) if lengths is None else _ends(len(pool), *lengths) for pool in pools.values()]
+        return sum(end - start for start, end in ends)
+
     def draw(self, u: float, split: str, rung: int = 0, length: float | None = None) -> Item:
         """A question of ``split``, which must have some.
 
@@ -78,16 +85,24 @@ class Collection:
             u: uniform in [0, 1).
             split: "train", "test" or "all".
             rung: the wanted one; the nearest that has questions is taken, the lower of two.
-            length: 0 draws from the shorter half of those, 1 from the longer half, and in between.
+            length: 0 draws from the half of those with the least effort, 1 from that with the most, and in between.
         """
+        pool = self._pool(split, rung)
+        start, end = (0, len(pool)) if length is None else _ends(len(pool), length, length)
+        return pool[start + int(u * (end - start))]
+
+    def _pool(self, split: str, rung: int) -> list[Item]:
+        """The questions of the rung nearest to ``rung`` that has some."""
         rungs = self._rungs[split]
         at = bisect_left(rungs, rung)
         nearest = min(rungs[max(at - 1, 0) : at + 1], key=lambda other: (abs(other - rung), other))
-        pool = self._by[split][nearest]
-        if length is None:
-            return pool[int(u * len(pool))]
-        half = (len(pool) + 1) // 2
-        return pool[round(length * (len(pool) - half)) + int(u * half)]
+        return self._by[split][nearest]
+
+
+def _ends(count: int, low: float, high: float) -> tuple[int, int]:
+    """Start and end, among ``count`` ordered questions, of the halves that belong to lengths from low to high."""
+    half = (count + 1) // 2
+    return round(low * (count - half)), round(high * (count - half)) + half
 
 
 _LOCK = threading.Lock()

@@ -58,6 +58,11 @@ class Item:
         """Characters of question, options and worked solution."""
         return len(self.question) + sum(map(len, self.options)) + sum(map(len, self.steps))
 
+    @property
+    def effort(self) -> float:
+        """What orders the questions of a rung from easy to hard."""
+        return self.length
+
 
 class Fields:
     """The fields of a record by name, in whatever case and with blanks or underscores.

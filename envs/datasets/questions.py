@@ -6,6 +6,7 @@ gym.make("palaestra/MATH-v0", source="EleutherAI/hendrycks_math", config="algebr
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,13 +22,19 @@ from .layouts import Item, Layout
 from .sources import is_hub_name
 
 BUILT_IN = Path(__file__).parent / "data"
+# A score over fewer different questions, or training on them, says little about others.
+FEW = 30
+_log = logging.getLogger(__name__)
+# Family, source and split of what was told already.
+_told: set[tuple[str, Source, str]] = set()
 
 
 class DatasetQuestion(Question):
     """Base of families whose questions are records of a data set.
 
     A subclass sets ``layout``, ``built_in`` and perhaps ``rung_axis``, and implements `axes_of` and `task`, which keeps
-    the `Item` in ``Task.data``.
+    the `Item` in ``Task.data``. The first reset that draws from fewer than 30 different questions logs a warning, once
+    in a process for each family, source and split.
 
     Args:
         source: a .jsonl, .json, .csv or .parquet file (the first three also with .gz), a folder of such files, or
@@ -84,6 +91,27 @@ class DatasetQuestion(Question):
         # A small source may have no question of this split at some parameters: then the nearest one is taken.
         return self._drawn(rng, params, self.split)
 
+    def begin(self, seed: int | None, options: dict[str, Any] | None) -> Task:
+        task = super().begin(seed, options)
+        key = type(self).__name__, self._source(), self.split
+        if key not in _told:
+            spans = self._spans(options or {})
+            low, high = spans.get(self.rung_axis, (0, 0))
+            count = collected(key[1]).count(self.split, range(low, high + 1), spans.get("length"))
+            if count < FEW:
+                _told.add(key)
+                _log.warning(_few(key[0], self.split, self.source, count, spans))
+        return task
+
+    def _spans(self, options: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+        """From where to where a reset with these options draws each parameter."""
+        one = self.difficulty is not None or options.get("difficulty") is not None
+        given = self._params if one else options.get("params") or {}
+        axes: tuple[Any, ...] = self.param_space.axes
+        return {
+            axis.name: (self._params[axis.name],) * 2 if axis.name in given else (axis.low, axis.high) for axis in axes
+        }
+
     def split_key(self, episode: Task) -> str:
         return episode.data.content
 
@@ -105,6 +133,18 @@ class DatasetQuestion(Question):
     def _source(self) -> Source:
         name = str(BUILT_IN / self.built_in) if self.source is None else self.source
         return Source(self.layout, name, self.part, self.config)
+
+
+def _few(family: str, split: str, source: str | None, count: int, spans: dict[str, tuple[Any, Any]]) -> str:
+    """The warning that a family draws from few questions."""
+    drawn = ", ".join(
+        f"{name}={low}" if low == high else f"{name} {low} to {high}" for name, (low, high) in spans.items()
+    )
+    return (
+        f"{family}, split {split!r}, has only {count} different question{'s' * (count != 1)} with {drawn} in "
+        f"{source or 'the small set that comes with the package'}; what is measured or learned on so few may not hold "
+        "for others: give a larger data set with source=, or a wider range of parameters."
+    )
 
 
 def _checked_source(source: Any) -> str:

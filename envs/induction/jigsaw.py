@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +19,20 @@ from .images import lines, sheet, smooth
 _SEPARATORS = re.compile(r"tiles?|->|[\s,;/|()\[\]]+", re.IGNORECASE)
 
 
+class Edges(NamedTuple):
+    """Which tiles may stand right of which, and below which: bool[tile, other]."""
+
+    right: np.ndarray
+    below: np.ndarray
+
+
 class Tiles(NamedTuple):
-    """The tiles as shown, each a list of rows; the number of the tile at each place, in reading order; how often a
-    solver tries a tile."""
+    """The tiles as shown, each a list of rows; the number of the tile at each place, in reading order; and what fits
+    beside what."""
 
     shown: list[list[str]]
     order: tuple[int, ...]
-    tried: int
+    fit: Edges
 
 
 class Jigsaw(Question):
@@ -68,8 +76,11 @@ class Jigsaw(Question):
             picture = smooth(rng, side * cells, side * cells, step)
             tiles = picture.reshape(side, cells, side, cells).swapaxes(1, 2).reshape(side * side, cells, cells)
             places = rng.permutation(side * side)
-            tiles = tiles[places]
-            orders, tried = arrangements(tiles, side, step)
+            fit = edges(tiles, step)
+            if two_can_change_places(fit, side):
+                continue
+            tiles, fit = tiles[places], Edges(*(one[places][:, places] for one in fit))
+            orders = arrangements(fit, side)
             if len(orders) == 1:
                 break
         shown = [lines(tile) for tile in tiles]
@@ -87,7 +98,7 @@ class Jigsaw(Question):
             None,
             solution=" ".join(map(str, order)),
             content=listed,
-            data=Tiles(shown, order, tried),
+            data=Tiles(shown, order, fit),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
@@ -102,7 +113,7 @@ class Jigsaw(Question):
 
     def solver_cost(self, episode: Task) -> float:
         """How often depth-first search over the places in reading order lays a tile, or finds none that fits."""
-        return float(episode.data.tried)
+        return float(tried(episode.data.fit, int(len(episode.data.order) ** 0.5)))
 
     def solution_steps(self, task: Task) -> list[str]:
         """Each tile in its place, and the edges that meet there."""
@@ -127,39 +138,98 @@ class Jigsaw(Question):
         return board(sheet(panels, int(len(shown) ** 0.5)), side=20)
 
 
-def arrangements(tiles: np.ndarray, side: int, step: int, most: int = 2) -> tuple[list[tuple[int, ...]], int]:
-    """The orders of tiles in which digits on both sides of each cut differ by at most ``step``.
+def edges(tiles: np.ndarray, step: int) -> Edges:
+    """What fits in int[count, cells, cells], where digits on both sides of a cut differ by at most ``step``."""
+    sides = ((tiles[:, :, -1], tiles[:, :, 0]), (tiles[:, -1], tiles[:, 0]))
+    return Edges(*((abs(end[:, None] - start) <= step).all(axis=2) for end, start in sides))
 
-    Args:
-        tiles: int[side * side, cells, cells].
-        most: the search ends when it has found so many.
 
-    Returns:
-        The orders, as the numbers of the tiles (from 1) in reading order; and how many tiles the search laid, with the
-        times that it found none to lay.
+def two_can_change_places(fit: Edges, side: int) -> bool:
+    """Whether of the tiles in their order two that do not touch can change places; a quick way to see that there is
+    another order."""
+    grid = np.arange(side * side).reshape(side, side)
+    fits = np.ones((side * side, side * side), bool)
+    apart = ~np.eye(side * side, dtype=bool)
+    for one, first, second in ((fit.right, grid[:, :-1], grid[:, 1:]), (fit.below, grid[:-1], grid[1:])):
+        first, second = first.ravel(), second.ravel()
+        # Which tile fits which place, as far as its neighbours there go.
+        fits[:, first] &= one[:, second]
+        fits[:, second] &= one[first].T
+        apart[first, second] = apart[second, first] = False
+    return bool((fits & fits.T & apart).any())
+
+
+def arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, ...]]:
+    """The orders of ``side * side`` tiles in which all that touch fit, as numbers of tiles (from 1) in reading order;
+    at most so many of them.
+
+    All upper and all lower halves of the picture are found, of which those are joined that share no tile.
     """
-    count = side * side
-    # Who may stand right of, and below, each tile, as bits. Whether a tile fits itself does not matter.
-    bits = 1 << np.arange(count)
-    edges = ((tiles[:, :, -1], tiles[:, :, 0]), (tiles[:, -1], tiles[:, 0]))
-    right, below = (((abs(end[:, None] - start) <= step).all(axis=2) @ bits).tolist() for end, start in edges)
+    every = (1 << side * side) - 1
+    upper = _bands(fit, side, side // 2)
+    lower = upper if side % 2 == 0 else _bands(fit, side, side - side // 2)
+    tiles, others = (1 << upper).sum(axis=1), (1 << lower).sum(axis=1)
+    upper, tiles = _among(upper, tiles, every ^ others)
+    lower, others = _among(lower, others, every ^ tiles)
+    by_tiles: defaultdict[int, list[np.ndarray]] = defaultdict(list)
+    for band, held in zip(lower, others.tolist()):
+        by_tiles[held].append(band)
     found: list[tuple[int, ...]] = []
+    for band, held in zip(upper, tiles.tolist()):
+        for other in by_tiles[every ^ held]:
+            if fit.below[band[-side:], other[:side]].all():
+                found.append(tuple([tile + 1 for tile in (*band.tolist(), *other.tolist())]))
+                if len(found) == most:
+                    return found
+    return found
+
+
+def _among(bands: np.ndarray, tiles: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bands whose tiles, as bits, are among those wanted; and their tiles."""
+    kept = np.isin(tiles, wanted)
+    return bands[kept], tiles[kept]
+
+
+def _bands(fit: Edges, side: int, rows: int) -> np.ndarray:
+    """Every way to lay so many whole rows: int[ways, rows * side], in reading order."""
+    # Column by column, as two neighbours rule out more than one.
+    order = [row * side + column for column in range(side) for row in range(rows)]
+    count = len(fit.right)
+    laid, free = np.zeros((1, rows * side), np.int64), np.ones((1, count), bool)
+    for place in order:
+        fitting = free
+        if place % side:
+            fitting = fitting & fit.right[laid[:, place - 1]]
+        if place >= side:
+            fitting = fitting & fit.below[laid[:, place - side]]
+        way, tile = fitting.nonzero()
+        laid, free = laid[way], free[way]
+        laid[:, place] = tile
+        free[np.arange(len(tile)), tile] = False
+    return laid
+
+
+def tried(fit: Edges, side: int) -> int:
+    """How many tiles a depth-first search over the places in reading order lays until it has the second order or has
+    been through all, with the times that it finds none to lay."""
+    count = side * side
+    right, below = ((one @ (1 << np.arange(count))).tolist() for one in fit)
     laid: list[int] = []
-    tried = 0
+    found = tries = 0
 
     def lay(free: int) -> None:
-        nonlocal tried
+        nonlocal found, tries
         place = len(laid)
         if place == count:
-            found.append(tuple(tile + 1 for tile in laid))
+            found += 1
             return
         fitting = free
         if place % side:
             fitting &= right[laid[-1]]
         if place >= side:
             fitting &= below[laid[-side]]
-        tried += fitting.bit_count() or 1
-        while fitting and len(found) < most:
+        tries += fitting.bit_count() or 1
+        while fitting and found < 2:
             lowest = fitting & -fitting
             laid.append(lowest.bit_length() - 1)
             lay(free ^ lowest)
@@ -167,7 +237,7 @@ def arrangements(tiles: np.ndarray, side: int, step: int, most: int = 2) -> tupl
             fitting ^= lowest
 
     lay((1 << count) - 1)
-    return found, tried
+    return tries
 
 
 def _column(rows: list[str], place: int) -> str:

@@ -23,6 +23,8 @@ _RULES = {
     "smooth": "Digits side by side or one above the other differ by at most 1",
 }
 _FILLERS = re.compile(r"patch(?:es)?|holes?|and|[\s,;:=()\[\]|/.-]+")
+# A negative number, or one with a decimal point, names no patch.
+_NO_PATCH = re.compile(r"(?<![a-z0-9])-[0-9]|[0-9]\.[0-9]")
 _LABELLED = re.compile(r"([a-z]) ?([0-9]{1,2})")
 
 
@@ -273,6 +275,8 @@ def _compared(picture: list[list[int]], rule: str, y: int, x: int, patch: list[l
 
 def _read(answer: str, holes: int, patches: int) -> list[int] | None:
     """A number for each hole, or None where the answer does not give that."""
+    if _NO_PATCH.search(answer.lower()):
+        return None
     words = _FILLERS.sub(" ", answer.lower()).split()
     text = " ".join(words)
     labelled = _LABELLED.findall(text)

@@ -12,7 +12,8 @@ from palaestra.envs.code import code_optimisation
 from palaestra.envs.code.code_optimisation import Check, CodeOptimisation, Optimisation
 from palaestra.envs.code.counting.program import Program
 from palaestra.envs.code.program_question import EXAMPLE
-from palaestra.envs.code.slow_programs import TECHNIQUES, SlowProgram
+from palaestra.envs.code.slow_programs import TECHNIQUES, Part, SlowProgram
+from palaestra.envs.code.slow_programs_with_lists import CONTAINER_KINDS
 from palaestra.envs.question import Task
 from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
@@ -46,8 +47,9 @@ def made() -> Task:
     tests = [Check([numbers], slow.call("pairs", [numbers], 10**6)[0], 20_000) for numbers in inputs]
     steps = slow.call("pairs", [LARGE], 10**6)[1]
     tests[-1] = tests[-1]._replace(most=steps)
-    program = SlowProgram("pairs", (), SLOW, FAST)
-    return Task("", FAST, solution=fenced(FAST), data=Optimisation(program, tuple(tests), steps, steps_of(FAST), 900))
+    part = Part(CONTAINER_KINDS[0], "numbers", "", SLOW, FAST, "", "")
+    program, fast = SlowProgram("pairs", (part,), SLOW, FAST), steps_of(FAST)
+    return Task("", FAST, solution=fenced(FAST), data=Optimisation(program, tuple(tests), steps, fast, 900, 30))
 
 
 def steps_of(program: str) -> int:
@@ -111,9 +113,38 @@ def test_what_is_half_way_earns_its_share_where_it_is_graded():
     share = math.log(TASK.data.slow / steps) / math.log(TASK.data.slow / 900)
     verdict, graded = FAMILY.verify(TASK, program), GRADED.verify(TASK, program)
     assert (verdict.success, verdict.reward, graded.success) == (False, 0.0, False)
-    assert verdict.score == graded.score == graded.reward == pytest.approx(share)
+    # On four times as many numbers it takes more than any program may that is to earn something there.
+    assert verdict.score == graded.score == graded.reward == pytest.approx(share / 2)
     assert 0.1 < share < 0.9
-    assert verdict.feedback == f"It takes {steps:,} operations; the target is 900."
+    assert verdict.feedback.startswith(f"It takes {steps:,} operations; the target is 900. With arguments 4 times as ")
+
+
+@needs_sandbox
+def test_a_program_that_is_still_quadratic_is_refused_though_it_reaches_the_target():
+    program = "def pairs(numbers):\n    return sum(numbers[i:].count(10 - v) for i, v in enumerate(numbers, 1))"
+    steps = steps_of(program)
+    task = Task("", None, data=TASK.data._replace(target=steps + 20))
+    for family in (FAMILY, GRADED):
+        verdict = family.verify(task, program)
+        assert (verdict.success, verdict.score < 1.0) == (False, True)
+        assert (
+            f"It takes {steps:,} operations; the target is {steps + 20:,}. With arguments 4 times" in verdict.feedback
+        )
+        assert family.verify(task, FAST).success
+    assert 0.5 <= GRADED.verify(task, program).reward < 0.9
+
+
+def test_the_larger_arguments_are_the_same_for_everybody_and_leave_room_for_the_fast_program():
+    for technique in TECHNIQUES:
+        for task in tasks(12, technique=technique, parts=1):
+            larger, target = code_optimisation._larger(task.data)
+            assert (larger, target) == code_optimisation._larger(task.data)
+            value, few = Program(task.data.program.fast).call(task.data.program.name, larger.arguments, 10**6)
+            assert value == larger.value
+            assert target == int(1.25 * few * task.data.target / task.data.fast) > few
+            for one, other in zip(larger.arguments, task.data.tests[-1].arguments):
+                if isinstance(one, list):
+                    assert len(one) == 4 * len(other)
 
 
 @needs_sandbox
@@ -130,20 +161,20 @@ def test_the_target_itself_is_enough():
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        (FAST.replace("found = 0", "found = 1"), "0 of 6 tests passed. pairs([]) returned 1; expected 0."),
-        ("def pairs(numbers):\n    return 0", "2 of 6 tests passed. pairs([5, 5, 5]) returned 0; expected 3."),
+        (FAST.replace("found = 0", "found = 1"), "0 of 7 tests passed. pairs([]) returned 1; expected 0."),
+        ("def pairs(numbers):\n    return 0", "2 of 7 tests passed. pairs([5, 5, 5]) returned 0; expected 3."),
         (
             "def pairs(numbers):\n    return len(numbers) and 3",
-            "3 of 6 tests passed. pairs([5]) returned 3; expected 0.",
+            "3 of 7 tests passed. pairs([5]) returned 3; expected 0.",
         ),
         (
             "def pairs(numbers):\n    return {0: 0, 1: 0, 3: 3}[len(numbers)]",
-            "3 of 6 tests passed. A test that is not shown failed.",
+            "3 of 7 tests passed. A test that is not shown failed.",
         ),
-        (FAST + "\nnumbers[0]", "0 of 6 tests passed. pairs([]) failed: NameError: name 'numbers' is not defined;"),
-        ("def pairs():\n    return 0", "0 of 6 tests passed. pairs([]) failed: TypeError: "),
-        ("def pairs(numbers:\n    return 0", "0 of 6 tests passed. pairs([]) failed: SyntaxError: "),
-        ("def pairs(numbers):\n    return pairs", "0 of 6 tests passed. pairs([]) failed: "),
+        (FAST + "\nnumbers[0]", "0 of 7 tests passed. pairs([]) failed: NameError: name 'numbers' is not defined;"),
+        ("def pairs():\n    return 0", "0 of 7 tests passed. pairs([]) failed: TypeError: "),
+        ("def pairs(numbers:\n    return 0", "0 of 7 tests passed. pairs([]) failed: SyntaxError: "),
+        ("def pairs(numbers):\n    return pairs", "0 of 7 tests passed. pairs([]) failed: "),
         ("class Pairs: pass\npairs = Pairs()", "cannot be counted: class is not counted here: use functions"),
         ("import sys\ndef pairs(numbers):\n    return 0", "cannot be counted: the module sys is not counted here"),
         ("def pairs(numbers):\n    return eval('0')", "cannot be counted: eval is not counted here"),
@@ -165,7 +196,7 @@ def test_a_wrong_program_that_is_fast_on_large_arguments_earns_nothing():
         "    seen = {}", "    if 13 in numbers and len(numbers) < 9:\n        return 7\n    seen = {}"
     )
     verdict = GRADED.verify(TASK, program)
-    assert (verdict.reward, verdict.feedback) == (0.0, "5 of 6 tests passed. A test that is not shown failed.")
+    assert (verdict.reward, verdict.feedback) == (0.0, "6 of 7 tests passed. A test that is not shown failed.")
 
 
 @pytest.mark.parametrize("answer", ["42", "", "def pair(numbers): pass", EXAMPLE, "```python\n```", "(" * 4096])
@@ -297,8 +328,9 @@ def test_one_prompt_to_the_letter():
         "is evaluated, and as many more as there are items where sum, sorted, in, a slice, a copy, + and the "
         "like go over a list or text. With hidden arguments, values of length 20, the function takes 2,191 "
         "operations. Write compute so that it takes at most 635 there, and returns the same for all "
-        "arguments. Functions may be used, and the modules math, collections, functools, itertools, bisect, "
-        "heapq, operator and string; classes may not.\n"
+        "arguments. With arguments 4 times as large it may take more, in proportion to what a plain fast program "
+        "takes there, and a quarter on top. Functions may be used, and the modules math, collections, functools, "
+        "itertools, bisect, heapq, operator and string; classes may not.\n"
         "Answer with the whole function in a block of Python code, such as\n```python\ndef twice(n):\n"
         "    return 2 * n\n```"
     )

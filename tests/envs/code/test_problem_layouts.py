@@ -155,7 +155,7 @@ def test_tests_are_read_however_they_are_packed(protocol: str, tmp_path: Path):
         *[(CALLED, [0, []], False)] * 2,
     ]
     assert (item.function, item.rung, item.answer) == ("add", 3, "")
-    assert item.length == len(item.question)
+    assert item.effort == len(item.question)
     assert LCB["starter_code"].strip() in env.here().prompt
     right = "class Solution:\n    def add(self, a: int, numbers: List[int]) -> int:\n        return a + sum(numbers)"
     assert judged(env, right)[0] == 1.0

@@ -68,6 +68,19 @@ def test_a_program_is_run_without_what_is_expected_of_it():
             assert "assert" not in item.before + item.after
 
 
+def test_a_longer_program_makes_a_problem_harder_and_longer_names_in_it_do_not(tmp_path: Path):
+    plain = MBPP["code"]
+    renamed = plain.replace("text", "the_text_in_which_the_pattern_may_occur_several_times_or_not_at_all")
+    longer = plain.replace("return", "text = text.lower()\n    while ' ' in text:\n        text = text[1:]\n    return")
+    easy, same, hard = (problem(read("MBPP", tmp_path, {**MBPP, "code": code})) for code in (plain, renamed, longer))
+    assert len(renamed) > len(longer)
+    assert same.effort - len(same.question) == easy.effort - len(easy.question) < hard.effort - len(hard.question)
+    # Of two problems alike but for the program, the harder one is in the harder half.
+    records = [{**MBPP, "text": f"Text {place}", "code": code} for place, code in enumerate((longer, plain))]
+    env = read("MBPP", tmp_path, *records)
+    assert [env.reset(options={"params": {"length": length}})[0][:6] for length in (0.0, 1.0)] == ["Text 1", "Text 0"]
+
+
 # Which tests are run.
 
 

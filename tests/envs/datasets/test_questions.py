@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import os
 import pickle
 import re
@@ -234,6 +235,41 @@ def test_a_source_without_a_question_of_the_split_is_refused(tmp_path: Path):
     make("GSM8K", path)
     with pytest.raises(InputError, match=r"3 questions and none of them is in split 'test'; use split='all'"):
         make("GSM8K", path, split="test")
+
+
+def told(caplog: pytest.LogCaptureFixture, env: Any, **options: Any) -> list[str]:
+    """What resets of ``env`` log."""
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "palaestra"):
+        for seed in range(3):
+            env.reset(seed=seed, options=options or None)
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_a_split_with_fewer_than_thirty_questions_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    path = write(tmp_path / "a.jsonl", in_split("train", 30) + in_split("test", 29))
+    assert told(caplog, make("GSM8K", path)) == []
+    (message,) = told(caplog, make("GSM8K", path, split="test"))
+    assert message.startswith("GSM8K, split 'test', has only 29 different questions with steps=2 in ")
+    assert "source=" in message
+    assert "\n" not in message
+    assert told(caplog, make("GSM8K", path, split="test")) == []
+
+
+def test_the_questions_that_are_counted_are_those_that_can_be_drawn(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    def source() -> Path:
+        records = in_split("train", 40, steps=2)[:25] + in_split("train", 40, steps=5)[25:]
+        return write(tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl", records)
+
+    assert told(caplog, make("GSM8K", source())) == []
+    assert "only 15 different questions with steps=5" in told(caplog, make("GSM8K", source(), difficulty=1.0))[0]
+    assert "only 15 different" in told(caplog, make("GSM8K", source()), difficulty=1.0)[0]
+    assert "only 25 different" in told(caplog, make("GSM8K", source()), params={"steps": 2})[0]
+    assert "only 25 different" in told(caplog, make("GSM8K", source(), axes={"steps": [2, 3]}))[0]
+    leveled = [problem(number, 1) for number in range(50)]
+    maths = write(tmp_path / "maths.jsonl", leveled)
+    assert told(caplog, make("MATH", maths, split="all")) == []
+    assert "only 25 different" in told(caplog, make("MATH", maths, split="all", length=0.5))[0]
 
 
 # GSM8K.

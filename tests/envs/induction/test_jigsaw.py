@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.jigsaw import Jigsaw, Tiles, arrangements
+from palaestra.envs.induction.images import smooth
+from palaestra.envs.induction.jigsaw import Jigsaw, Tiles, arrangements, edges, tried, two_can_change_places
 from palaestra.envs.question import Task
 
 FAMILY = Jigsaw()
@@ -43,16 +43,20 @@ def even(picture: list[str], step: int) -> bool:
     return all(abs(int(one) - int(other)) <= step for one, other in pairs)
 
 
-def orders(tiles: list[list[str]], side: int, step: int, begun: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+def orders(tiles: list[list[str]], side: int, step: int) -> list[tuple[int, ...]]:
     """All orders that keep to the rule, one tile after the other."""
-    if len(begun) == len(tiles):
-        yield tuple(tile + 1 for tile in begun)
-        return
-    for tile in set(range(len(tiles))) - set(begun):
-        place = len(begun)
-        left = place % side == 0 or even(joined([tiles[begun[-1]], tiles[tile]], 2), step)
-        if left and (place < side or even([*tiles[begun[-side]], *tiles[tile]], step)):
-            yield from orders(tiles, side, step, (*begun, tile))
+    pairs = list(itertools.permutations(range(len(tiles)), 2))
+    right = {(a, b) for a, b in pairs if even(joined([tiles[a], tiles[b]], 2), step)}
+    below = {(a, b) for a, b in pairs if even([*tiles[a], *tiles[b]], step)}
+    begun: list[tuple[int, ...]] = [()]
+    for place in range(len(tiles)):
+        begun = [
+            (*laid, tile)
+            for laid in begun
+            for tile in set(range(len(tiles))) - set(laid)
+            if (place % side == 0 or (laid[-1], tile) in right) and (place < side or (laid[-side], tile) in below)
+        ]
+    return [tuple(tile + 1 for tile in laid) for laid in begun]
 
 
 @pytest.mark.parametrize(("side", "count"), [(2, 40), (3, 12)])
@@ -74,18 +78,36 @@ def test_the_search_finds_all_orders_that_there_are():
         tiles = rng.integers(0, 3, (4, 1, 1)) + rng.integers(0, 2, (4, 2, 2))
         texts = [["".join(map(str, row)) for row in tile] for tile in tiles.tolist()]
         every = [order for order in itertools.permutations(range(4)) if even(joined([texts[i] for i in order], 2), 1)]
-        found, _ = arrangements(tiles, 2, 1, most=24)
+        fit = edges(tiles, 1)
+        found = arrangements(fit, 2, most=24)
         assert sorted(found) == [tuple(tile + 1 for tile in order) for order in every]
-        assert len(arrangements(tiles, 2, 1)[0]) == min(2, len(every))
+        assert len(arrangements(fit, 2)) == min(2, len(every))
         counts.add(len(every))
+        if (0, 1, 2, 3) in every:
+            assert two_can_change_places(fit, 2) is bool({(3, 1, 2, 0), (0, 2, 1, 3)} & set(every))
     assert {0, 1, 2} < counts
+
+
+@pytest.mark.parametrize(("side", "cells", "count"), [(3, 2, 8), (4, 4, 2)])
+def test_halves_are_joined_to_all_orders_that_there_are(side: int, cells: int, count: int):
+    rng = np.random.default_rng(side)
+    counts = []
+    for _ in range(count):
+        picture = smooth(rng, side * cells, side * cells, 1)
+        tiles = picture.reshape(side, cells, side, cells).swapaxes(1, 2).reshape(-1, cells, cells)
+        texts = [["".join(map(str, row)) for row in tile] for tile in tiles.tolist()]
+        every = sorted(orders(texts, side, 1))
+        assert sorted(arrangements(edges(tiles, 1), side, most=10**6)) == every
+        counts.append(len(every))
+    assert max(counts) > 1
 
 
 def test_the_work_is_one_for_each_tile_laid_and_for_each_dead_end():
     # Four tiles of one digit each. Each is tried in the first place. Beside 0 stands 1, and none is left below 0: 2.
     # Beside 1 stand 0 or 2, then the other one below 1, and none is left for the last place: 6. Beside 2 stands 1,
     # and none is left below 2: 2. Beside 9 stands none: 1.
-    assert arrangements(np.array([[[0]], [[1]], [[2]], [[9]]]), 2, 1) == ([], 4 + 2 + 6 + 2 + 1)
+    fit = edges(np.array([[[0]], [[1]], [[2]], [[9]]]), 1)
+    assert (arrangements(fit, 2), tried(fit, 2)) == ([], 4 + 2 + 6 + 2 + 1)
 
 
 @pytest.mark.parametrize(

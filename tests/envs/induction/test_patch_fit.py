@@ -160,7 +160,7 @@ def test_wrong_patches_are_also_turned_ones_and_pieces_from_one_off():
 @pytest.mark.parametrize(
     "answer",
     ["2 4", "2, 4", "2; 4", "[2, 4]", "A 2, B 4", "A2 B4", "a: 2, b: 4", "B = 4, A = 2", "Hole A: patch 2, hole B: 4",
-     "patch 2 and patch 4", "02 04", "A-2, B-4"],
+     "patch 2 and patch 4", "02 04", "A-2, B-4", "- A: 2\n- B: 4"],
 )  # fmt: skip
 def test_patches_are_right_in_any_spelling(answer: str):
     verdict = FAMILY.verify(TWO, answer)
@@ -189,7 +189,8 @@ def test_a_wrong_patch_earns_nothing_and_is_named(answer: str, why: str):
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "2", "2 4 1", "0 4", "2 6", "24", "x", "2 x", "A 2", "A 2, C 4", "A 2, A 4", "A 1, A 2, B 4", "A 2, B 4, C 1",
+    ["", "2", "-2 4", "2 -4", "-2 -4", "A -2, B 4", "2.4", "2 4.0",
+     "2 4 1", "0 4", "2 6", "24", "x", "2 x", "A 2", "A 2, C 4", "A 2, A 4", "A 1, A 2, B 4", "A 2, B 4, C 1",
      "A 2, 4", "2 B 4", "\u0662 4", "2 \u00b2", "1" * 4096, "2 " * 2048, "A 2, " * 819, "patch" * 819, "hole" * 1024],
 )  # fmt: skip
 def test_what_does_not_name_a_patch_for_each_hole_is_malformed(answer: str):
