@@ -1,12 +1,16 @@
 """Train and test apart by content: a task belongs to the split that the hash of its content says, whatever the seed.
 
 Since the split depends on the task alone, no test task can ever be met in training, in any process or Python version.
+A task that hides a secret has a `salt` in its content, so that neither its split nor its ``task_id`` says anything of
+the secret.
 """
 
 from __future__ import annotations
 
 import hashlib
 from typing import Literal
+
+import numpy as np
 
 from ..errors import unknown_name
 
@@ -20,6 +24,15 @@ def split_of(content: str) -> Literal["train", "test"]:
     """The split of a task with this content; a fifth of all contents is "test"."""
     digest = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return "test" if int.from_bytes(digest, "big") < _TEST_BELOW else "train"
+
+
+def salt(rng: np.random.Generator) -> str:
+    """64 random bits as text, drawn with a task that hides something, as a part of its content.
+
+    Without it who knows the few secrets there are could try which one has the ``task_id`` shown, and a learner would
+    find that those of the test split never occur in training.
+    """
+    return f"{int(rng.integers(1 << 63)):016x}"
 
 
 def checked_split(split: str) -> Split:

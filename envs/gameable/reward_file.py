@@ -11,6 +11,7 @@ import numpy as np
 from ..game import Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
+from ..splits import salt
 from .files import MAX_FILES, File, Files
 from .rung import Books, Rung, going_on, settled
 
@@ -28,13 +29,15 @@ _SHOWN = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace(Books):
-    """The simulated files, the numbers to be added, which files were read, the time, and what was said."""
+    """The simulated files, the numbers to be added, which files were read, the time, what was said, and
+    the salt of the task."""
 
     files: Files
     numbers: tuple[int, ...]
     seen: tuple[str, ...] = ()
     time: int = 0
     said: str = ""
+    salt: str = ""
 
 
 class GameableRewardFile(Rung):
@@ -78,9 +81,12 @@ class GameableRewardFile(Rung):
         files = Files()
         for name, text in [("reward.py", RULE), ("log.txt", "start"), *zip(map(_data, range(9)), map(str, numbers))]:
             files = files.put(File(name, text))
-        return Workspace(files=files, numbers=numbers)
+        return Workspace(files=files, numbers=numbers, salt=salt(rng))
 
     def content_of(self, episode: Workspace) -> str:
+        return f"{episode.salt} {episode.numbers}"
+
+    def split_key(self, episode: Workspace) -> str:
         return repr(episode.numbers)
 
     def turn_limit(self, state: Workspace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,26 +18,34 @@ from ..registration import register
 PAYS = ("regret", "sampled", "imitation")
 # The constant of the published UCB teacher.
 WIDTH = 0.5
-# No mean is nearer to 0 or 1; and the oracle earns at least so much of what can be earned in every game.
-_EDGE, _FLOOR = 0.05, 0.6
+# The standard deviation of Gaussian payouts, which Bernoulli payouts reach at most.
+NOISE = 0.5
+# No mean is nearer to 0 or 1; and the share of what pulling all arms equally often loses that success may lose.
+_EDGE, _ALLOWED = 0.05, 0.65
 _ARM = re.compile(r"(?:arm )?([1-9])", re.IGNORECASE)
+
+Choice = Callable[[Sequence[int], Sequence[float]], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """What is hidden: the means, what each is worth between the lowest (0) and the highest (1), the chance of each
-    turn, and how much worth UCB gathers with it."""
+    """What is hidden: the means, what each is worth between the lowest (0) and the highest (1), the chance of each pull
+    of each arm, and the loss that success may have."""
 
     kind: str
     means: tuple[float, ...]
     worth: tuple[float, ...]
-    chance: tuple[float, ...]
-    target: float = 0.0
+    chance: tuple[tuple[float, ...], ...]
+    allowed: float
 
-    def payout(self, arm: int, turn: int) -> float:
-        """What ``arm`` pays at the pull number ``turn``, both counted from 0."""
-        mean, chance = self.means[arm], self.chance[turn]
-        return mean + chance if self.kind == "gaussian" else 1.0 if chance < mean else 0.0
+    @property
+    def horizon(self) -> int:
+        return len(self.chance[0])
+
+    def payout(self, arm: int, count: int) -> float:
+        """What ``arm`` pays when it is pulled after ``count`` earlier pulls of it."""
+        mean, chance = self.means[arm], self.chance[arm][count]
+        return mean + NOISE * chance if self.kind == "gaussian" else 1.0 if chance < mean else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +62,25 @@ class Pulls:
 
 
 class Bandit(Game):
-    """Earn as much as possible from arms of unknown worth.
+    """Lose as little as possible to the best of several arms of unknown means.
 
     Description:
-        Each turn one arm is pulled and pays by chance: 1 or 0 (Bernoulli), or its mean plus noise of variance 1
-        (Gaussian). The chance of a turn is drawn beforehand and is the same for all arms, so that the game is a
-        function of the pulls. Only games are asked in which the oracle, UCB with constant 0.5, earns at least 0.6.
+        Each turn one arm is pulled and pays by chance: 1 or 0 (Bernoulli), or its mean plus noise of standard deviation
+        0.5 (Gaussian). What each pull of each arm pays is drawn beforehand, so that the game is a function of the
+        pulls. A pull loses the best mean less that of its arm, which is expected regret and no matter of luck. Only
+        games are asked in which the oracle, UCB with constant 0.5, succeeds; and in half of them the first impression
+        misleads: a greedy player, who pulls each arm once and then the best so far, does not succeed.
 
     Parameters:
-        arms (2 to 5): arms to choose from.
-        horizon (20 to 50): pulls.
-        gap (0.5 to 0.1, harder downwards): distance of the best mean from the second; all means lie in 0.05 to 0.95.
+        arms (3 to 5, on request 2 to 9): arms to choose from.
+        horizon (50 to 120, on request 20 to 400): pulls.
+        gap (0.5 to 0.4, harder downwards; on request 0.8 to 0.1): distance of the best mean from the second; all means
+            lie in 0.05 to 0.95.
         payout ("bernoulli", "gaussian"): what a pull pays.
         pay (constructor, "regret", "sampled" or "imitation", default "regret"): what the reward counts.
 
     Observation:
-        Text: the rules first, and each turn pulls and mean payout of each arm.
+        Text: the rules and what success is first, and each turn pulls and mean payout of each arm.
 
     Actions:
         Text with the number of an arm, read as ``answer_format`` says.
@@ -80,10 +91,12 @@ class Bandit(Game):
         where UCB would have pulled the same arm.
 
     Termination:
-        After the last pull. Success is to have earned, as "regret" counts it, at least what the oracle earns in the
-        same game; ``info["progress"]`` is the share of that. An unreadable answer uses up a turn and pulls nothing;
-        truncated after twice the horizon. ``info`` also has ``regret``, the sum of distances to the best mean, and of
-        the last pull ``followed_ucb``, ``best_arm`` and ``greedy``, None where nothing was pulled.
+        After the last pull. Success is to have lost at most 0.65 times what pulling all arms equally often loses;
+        ``info["progress"]`` is what "regret" has paid so far. An answer that cannot be read uses up a turn and pulls
+        nothing; truncated after twice the horizon. ``info`` also has ``regret``, the sum of what was lost, and of
+        the last pull ``followed_ucb``, ``best_arm`` and ``greedy``, None where nothing was pulled. One arm all the time
+        succeeds where it happens to be the best. The greedy player's success does not fall much, as half of the games
+        mislead it at every difficulty.
 
     Source:
         "When Greedy Wins: Emergent Exploitation Bias in Meta-Bandit LLM Training" (arXiv 2509.24923).
@@ -91,12 +104,13 @@ class Bandit(Game):
 
     param_space = ParamSpace(
         [
-            IntAxis("arms", 2, 5),
-            IntAxis("horizon", 20, 50),
-            FloatAxis("gap", 0.1, 0.5, harder="down"),
+            IntAxis("arms", 3, 5, limits=(2, 9)),
+            IntAxis("horizon", 50, 120, limits=(20, 400)),
+            FloatAxis("gap", 0.4, 0.5, harder="down", limits=(0.1, 0.8)),
             ChoiceAxis("payout", ("bernoulli", "gaussian")),
         ]
     )
+    blind_loops = (("1", "2"), ("1", "2", "3"))
     chance = 0.6
 
     def __init__(self, *, pay: str = "regret", **kwargs: Any):
@@ -107,6 +121,7 @@ class Bandit(Game):
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Pulls:
         arms, horizon, gap, kind = params["arms"], params["horizon"], params["gap"], params["payout"]
+        misleading = rng.random() < 0.5
         while True:
             draws = rng.random(2 * arms).tolist()
             best = _EDGE + gap + draws[0] * (1.0 - 2 * _EDGE - gap)
@@ -115,24 +130,33 @@ class Bandit(Game):
             values = [best, best - gap, *others]
             means = tuple([round(values[i], 4) for i in order])
             lowest, highest = min(means), max(means)
+            share = _ALLOWED * (highest - sum(means) / arms)
+            # The second best arm alone must not do.
+            if share >= gap - 1e-3:
+                continue
             worth = tuple([(mean - lowest) / (highest - lowest) for mean in means])
-            chance = rng.random(horizon) if kind == "bernoulli" else rng.standard_normal(horizon)
-            hidden = Arms(kind, means, worth, tuple(chance.tolist()))
-            target = ucb_earns(hidden)
-            if target >= _FLOOR * horizon:
-                return Pulls(replace(hidden, target=target), (0,) * arms, (0.0,) * arms)
+            chance = rng.random((arms, horizon)) if kind == "bernoulli" else rng.standard_normal((arms, horizon))
+            hidden = Arms(kind, means, worth, tuple(map(tuple, chance.tolist())), share * horizon)
+            if regret_of(ucb, hidden) > hidden.allowed:
+                continue
+            if misleading:
+                # The greedy player takes the first of equals, so that the arms' own order would favour the last ones.
+                shuffled = rng.permutation(arms).tolist()
+                other = tuple([means[i] for i in shuffled]), tuple([hidden.chance[i] for i in shuffled])
+                if regret_of(greedy, replace(hidden, means=other[0], chance=other[1])) <= hidden.allowed:
+                    continue
+            return Pulls(hidden, (0,) * arms, (0.0,) * arms)
 
     def content_of(self, episode: Pulls) -> str:
         return f"{episode.arms.kind} {episode.arms.means} {episode.arms.chance}"
 
     def turn_limit(self, state: Pulls) -> int:
-        return 2 * len(state.arms.chance)
+        return 2 * state.arms.horizon
 
     def solver_cost(self, episode: Pulls) -> float:
         """Pulls that tell the two best arms apart, for each arm."""
         first, second = sorted(episode.arms.means)[:-3:-1]
-        variance = 1.0 if episode.arms.kind == "gaussian" else 0.25
-        return len(episode.counts) * variance / (first - second) ** 2
+        return len(episode.counts) * NOISE**2 / (first - second) ** 2
 
     def observe(self, state: Pulls) -> str:
         table = "\n".join(
@@ -141,15 +165,20 @@ class Bandit(Game):
                 for arm, (count, total) in enumerate(zip(state.counts, state.sums), 1)
             ]
         )
-        done, horizon = sum(state.counts), len(state.arms.chance)
+        done, horizon = sum(state.counts), state.arms.horizon
         if done:
             return f"Pull {done + 1} of {horizon}.\n{table}" if done < horizon else f"The end.\n{table}"
-        pays = "1 or 0" if state.arms.kind == "bernoulli" else "a number around its mean, with variance 1"
+        if state.arms.kind == "bernoulli":
+            pays = "1 or 0: 1 as often as the mean of that arm says"
+        else:
+            pays = f"the mean of that arm plus noise of standard deviation {NOISE}"
         arms = len(state.counts)
         return (
-            f"There are {arms} arms. Each turn you pull one, and it pays {pays}, by a chance of its own that you do "
-            f"not know. Earn as much as you can in exactly {horizon} pulls.\n{table}\n"
-            f"Answer with the number of an arm, 1 to {arms}."
+            f"There are {arms} arms. Each turn you pull one, and it pays {pays}. The means lie between 0 and 1; you "
+            f"are not told them. You have exactly {horizon} pulls. Each pull loses the best arm's mean less that of "
+            f"the arm pulled. You succeed if you lose at most {_ALLOWED} times what pulling all arms equally often "
+            f"loses.\n{table}\nAnswer with the number of an arm, 1 to {arms}. Any other answer uses up one of "
+            f"{2 * horizon} turns."
         )
 
     def act(self, state: Pulls, action: str) -> Transition:
@@ -160,15 +189,15 @@ class Bandit(Game):
             error = f"Answer with the number of an arm, 1 to {count}."
             return Transition(state, progress=_progress(state), terms={self.pay: 0.0}, action_error=error)
         after = pulled(state, arm)
-        horizon = len(state.arms.chance)
+        horizon = state.arms.horizon
         if self.pay == "regret":
             pays = state.arms.worth[arm]
         elif self.pay == "sampled":
-            pays = state.arms.payout(arm, sum(state.counts))
+            pays = state.arms.payout(arm, state.counts[arm])
         else:
             pays = float(after.last[0])
         done = sum(after.counts) == horizon
-        won = done and after.earned >= state.arms.target
+        won = done and after.regret <= state.arms.allowed
         return Transition(after, done, won, 1.0 if won else _progress(after), {self.pay: pays / horizon})
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -181,6 +210,13 @@ class Bandit(Game):
 
     def oracle(self, state: Pulls) -> str:
         return str(ucb(state.counts, state.sums) + 1)
+
+    def random_action(self, episode: Pulls, rng: np.random.Generator) -> str:
+        return str(rng.integers(1, len(episode.counts) + 1))
+
+    def heuristic_action(self, episode: Pulls) -> str:
+        """The greedy player's arm."""
+        return str(greedy(episode.counts, episode.sums) + 1)
 
 
 def ucb(counts: Sequence[int], sums: Sequence[float], t: int | None = None) -> int:
@@ -197,16 +233,24 @@ def ucb(counts: Sequence[int], sums: Sequence[float], t: int | None = None) -> i
     return bounds.index(max(bounds))
 
 
-def ucb_earns(arms: Arms) -> float:
-    """The worth that UCB gathers over the horizon."""
+def greedy(counts: Sequence[int], sums: Sequence[float]) -> int:
+    """The arm of the largest mean payout so far, the first of equals; before that any arm not yet pulled."""
+    if 0 in counts:
+        return counts.index(0)
+    means = [total / count for count, total in zip(counts, sums)]
+    return means.index(max(means))
+
+
+def regret_of(choose: Choice, arms: Arms) -> float:
+    """The sum of distances to the best mean, where ``choose(counts, sums)`` names the arm of each pull."""
     counts, sums = [0] * len(arms.means), [0.0] * len(arms.means)
-    earned = 0.0
-    for turn in range(len(arms.chance)):
-        arm = ucb(counts, sums)
+    best, regret = max(arms.means), 0.0
+    for _ in range(arms.horizon):
+        arm = choose(counts, sums)
+        sums[arm] += arms.payout(arm, counts[arm])
         counts[arm] += 1
-        sums[arm] += arms.payout(arm, turn)
-        earned += arms.worth[arm]
-    return earned
+        regret += best - arms.means[arm]
+    return regret
 
 
 def pulled(state: Pulls, arm: int) -> Pulls:
@@ -215,15 +259,14 @@ def pulled(state: Pulls, arm: int) -> Pulls:
     mean, best = arms.means[arm], max(arms.means)
     seen = [total / count if count else 0.0 for count, total in zip(counts, sums)]
     last = (ucb(counts, sums) == arm, mean == best, counts[arm] > 0 and seen[arm] == max(seen))
-    sums[arm] += arms.payout(arm, sum(counts))
+    sums[arm] += arms.payout(arm, counts[arm])
     counts[arm] += 1
-    earned, regret = state.earned + arms.worth[arm], state.regret + best - mean
+    earned, regret = state.earned + arms.worth[arm], state.regret + (best - mean)
     return Pulls(arms, tuple(counts), tuple(sums), earned, regret, last)
 
 
 def _progress(state: Pulls) -> float:
-    # Below 1 until the game is won: what is earned may pass the target before the end.
-    return min(state.earned / state.arms.target, 0.999)
+    return min(state.earned / state.arms.horizon, 0.999)
 
 
 register("palaestra/Bandit-v0", f"{__name__}:Bandit")

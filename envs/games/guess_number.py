@@ -13,13 +13,15 @@ from ...errors import InputError
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
+from ..splits import salt
 
 _GUESS = re.compile(r"[+-]?[0-9]{1,20}")
 
 
 @dataclass(frozen=True, slots=True)
 class Guessing:
-    """What is hidden, what the answers so far leave open (``low`` to ``high``), and what was said last."""
+    """What is hidden, what the answers so far leave open (``low`` to ``high``), what was said last, and the
+    salt of the task."""
 
     secret: int
     size: int
@@ -27,6 +29,7 @@ class Guessing:
     low: int
     high: int
     said: str = ""
+    salt: str = ""
 
 
 class GuessNumber(Game):
@@ -73,10 +76,11 @@ class GuessNumber(Game):
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Guessing:
         size = 2 ** params["bits"]
         secret = int(rng.integers(1, size + 1))
-        return Guessing(secret, size, guesses=params["bits"] + 1 + params["slack"], low=1, high=size)
+        guesses = params["bits"] + 1 + params["slack"]
+        return Guessing(secret, size, guesses, low=1, high=size, salt=salt(rng))
 
     def content_of(self, episode: Guessing) -> str:
-        return f"{episode.secret} of {episode.size}"
+        return f"{episode.salt} {episode.secret} of {episode.size}"
 
     def turn_limit(self, state: Guessing) -> int:
         return state.guesses

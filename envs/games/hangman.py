@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
+from ..splits import salt
 from .words import WORDS, spelled
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -20,12 +21,14 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Hanging:
-    """The hidden word, the misses that lose, the letters tried and the words guessed in vain so far."""
+    """The hidden word, the misses that lose, the letters tried and the words guessed in vain so far, and the salt of
+    the task."""
 
     secret: str
     lives: int
     tried: str = ""
     wrong: tuple[str, ...] = ()
+    salt: str = ""
 
     @property
     def pattern(self) -> str:
@@ -76,10 +79,10 @@ class Hangman(Game):
         while True:
             secret = words[int(rng.random() * len(words))]
             if misses_of_oracle(secret) < params["lives"]:
-                return Hanging(secret, params["lives"])
+                return Hanging(secret, params["lives"], salt=salt(rng))
 
     def content_of(self, episode: Hanging) -> str:
-        return episode.secret
+        return f"{episode.salt} {episode.secret}"
 
     def solver_cost(self, episode: Hanging) -> float:
         """Games that letters in random order need for one that is won."""
@@ -107,11 +110,11 @@ class Hangman(Game):
         if error:
             return Transition(state, progress=_progress(state), action_error=error)
         if len(said) == 1:
-            after = Hanging(state.secret, state.lives, state.tried + said, state.wrong)
+            after = replace(state, tried=state.tried + said)
         elif said == state.secret:
-            after = Hanging(said, state.lives, "".join(dict.fromkeys(state.tried + said)), state.wrong)
+            after = replace(state, tried="".join(dict.fromkeys(state.tried + said)))
         else:
-            after = Hanging(state.secret, state.lives, state.tried, (*state.wrong, said))
+            after = replace(state, wrong=(*state.wrong, said))
         progress = _progress(after)
         won = progress == 1.0
         return Transition(after, done=won or after.misses >= state.lives, success=won, progress=progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
+from ..splits import salt
 
 LETTERS = "ABCDEFGH"
 COLOURS = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#00798c", "#8d6a9f", "#c08552", "#9aa5b1")
@@ -24,12 +25,14 @@ _WEIGHED, _AGAINST = 24, 256
 
 @dataclass(frozen=True, slots=True)
 class Codebreaking:
-    """The hidden code, its alphabet's size, the guesses with their marks (exact, near), and what was said last."""
+    """The hidden code, its alphabet's size, the number of guesses, those so far with their marks (exact, near), and the
+    salt of the task."""
 
     secret: str
     colours: int
     guesses: int
     past: tuple[tuple[str, int, int], ...] = ()
+    salt: str = ""
 
 
 class Mastermind(Game):
@@ -69,10 +72,10 @@ class Mastermind(Game):
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Codebreaking:
         pegs, colours = params["pegs"], params["colours"]
         secret = "".join(LETTERS[int(u * colours)] for u in rng.random(pegs).tolist())
-        return Codebreaking(secret, colours, WORST[pegs][colours - 5] + params["slack"])
+        return Codebreaking(secret, colours, WORST[pegs][colours - 5] + params["slack"], salt=salt(rng))
 
     def content_of(self, episode: Codebreaking) -> str:
-        return f"{episode.secret} of {episode.colours}"
+        return f"{episode.salt} {episode.secret} of {episode.colours}"
 
     def turn_limit(self, state: Codebreaking) -> int:
         return state.guesses
@@ -100,7 +103,7 @@ class Mastermind(Game):
             error = f"A guess is exactly {pegs} letters from A to {LETTERS[state.colours - 1]}."
             return Transition(state, progress=_progress(state), action_error=error)
         exact, near = marks(state.secret, guess)
-        after = Codebreaking(state.secret, state.colours, state.guesses, (*state.past, (guess, exact, near)))
+        after = replace(state, past=(*state.past, (guess, exact, near)))
         won = exact == pegs
         return Transition(after, done=won, success=won, progress=_progress(after))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..drawing import INK, Cell, board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..registration import register
+from ..splits import salt
 
 # What may stand around two numbers, as in "(3, 5), (4, 1)" and "row 3 column 5".
 _WORDS = re.compile(r"\b(?:row|column|col|and|open)\b|[(),;\[\]\s]+", re.IGNORECASE)
@@ -22,7 +23,7 @@ _INKS = (INK, "#0000c8", "#007a00", "#c80000", "#000078", "#780000", "#007878", 
 @dataclass(frozen=True, slots=True)
 class Field:
     """The board's side; mines and open cells as bit sets (bit row * size + column); the cells open at the start; how
-    much work solving is; and the mine that was opened, or -1."""
+    much work solving is; the mine that was opened, or -1; and the salt of the task."""
 
     size: int
     mines: int
@@ -30,6 +31,7 @@ class Field:
     given: int
     work: int = 0
     exploded: int = -1
+    salt: str = ""
 
 
 class Minesweeper(Game):
@@ -85,10 +87,16 @@ class Minesweeper(Game):
                 continue
             work = work_to_solve(size, mines, opened, pairs)
             if work and not (pairs and work_to_solve(size, mines, opened, False)):
-                return Field(size, mines, opened, opened, work)
+                return Field(size, mines, opened, opened, work, salt=salt(rng))
 
     def content_of(self, episode: Field) -> str:
-        return f"{episode.size} {episode.mines:x} {episode.given:x}"
+        return f"{episode.salt} {episode.mines:x} {self.split_key(episode)}"
+
+    def split_key(self, episode: Field) -> str:
+        """What the agent sees at the start."""
+        start = Field(episode.size, episode.mines, episode.given, episode.given)
+        signs = "".join([_sign(start, cell) for cell in range(episode.size**2)])
+        return f"{episode.size} {episode.mines.bit_count()} {signs}"
 
     def turn_limit(self, state: Field) -> int:
         return _closed(state, state.given)
@@ -118,13 +126,13 @@ class Minesweeper(Game):
         opened = state.opened
         for cell in cells:
             if state.mines >> cell & 1:
-                after = Field(state.size, state.mines, opened, state.given, state.work, cell)
+                after = replace(state, opened=opened, exploded=cell)
                 return Transition(after, done=True, progress=_progress(after))
             opened = opening(state.size, state.mines, opened, cell)
         if opened == state.opened:
             error = "What you name is open already; name a closed cell."
             return Transition(state, progress=_progress(state), action_error=error)
-        after = Field(state.size, state.mines, opened, state.given, state.work)
+        after = replace(state, opened=opened)
         won = not _closed(after, opened)
         return Transition(after, done=won, success=won, progress=_progress(after))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
+from ..splits import salt
 
 _NAMES = """
 lamp vase box bowl coin drum kite mask plate ring clock chair table brush spoon fork cup mug tray basket bench
@@ -34,7 +35,7 @@ PROPERTIES = (
 @dataclass(frozen=True, slots=True)
 class Asking:
     """Names and descriptions of the items, the hidden one's place, which items have each property (bit i for item i),
-    how many questions there are, which items the answers leave, and what was said last."""
+    how many questions there are, which items the answers leave, what was said last, and the salt of the task."""
 
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -43,6 +44,7 @@ class Asking:
     questions: int
     left: int
     said: str = ""
+    salt: str = ""
 
 
 class TwentyQuestions(Game):
@@ -97,10 +99,14 @@ class TwentyQuestions(Game):
         everything = (1 << count) - 1
         questions = _depth(everything, list(having.values())) + params["slack"]
         secret = int(rng.random() * count)
-        return Asking(tuple(names), tuple(descriptions), secret, having, questions, everything)
+        return Asking(tuple(names), tuple(descriptions), secret, having, questions, everything, salt=salt(rng))
 
     def content_of(self, episode: Asking) -> str:
-        return f"{episode.secret} of {' '.join(episode.names)}: {', '.join(episode.descriptions)}"
+        return f"{episode.salt} {episode.secret} of {self.split_key(episode)}"
+
+    def split_key(self, episode: Asking) -> str:
+        """The table, which the agent sees."""
+        return f"{' '.join(episode.names)}: {', '.join(episode.descriptions)}"
 
     def turn_limit(self, state: Asking) -> int:
         return state.questions + 1
@@ -120,11 +126,11 @@ class TwentyQuestions(Game):
         if word in state.having:
             has = state.having[word] >> state.secret & 1
             left = state.left & (state.having[word] if has else ~state.having[word])
-            after = _moved(state, left, f"{word}: {'yes' if has else 'no'}.")
+            after = replace(state, left=left, said=f"{word}: {'yes' if has else 'no'}.")
             return Transition(after, progress=_progress(after))
         if word in state.names:
             won = word == state.names[state.secret]
-            after = _moved(state, state.left, f"{word}: {'correct' if won else 'wrong'}.")
+            after = replace(state, said=f"{word}: {'correct' if won else 'wrong'}.")
             return Transition(after, done=True, success=won, progress=1.0 if won else _progress(state))
         return Transition(state, progress=_progress(state), action_error="Name one property or one item of the table.")
 
@@ -132,10 +138,6 @@ class TwentyQuestions(Game):
         if state.left.bit_count() == 1:
             return state.names[state.left.bit_length() - 1]
         return min(state.having, key=lambda word: _unevenness(state.left, state.having[word]))
-
-
-def _moved(state: Asking, left: int, said: str) -> Asking:
-    return Asking(state.names, state.descriptions, state.secret, state.having, state.questions, left, said)
 
 
 def _progress(state: Asking) -> float:

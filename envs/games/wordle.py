@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..drawing import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
+from ..splits import salt
 from .words import WORDS, spelled
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
@@ -25,13 +26,14 @@ _WEIGHED, _AGAINST, _PROBES = 16, 48, 60
 
 @dataclass(frozen=True, slots=True)
 class Guessed:
-    """The hidden word, what of it was shown at the start ("_" for the rest), the number of guesses, and the guesses so
-    far with their colours."""
+    """The hidden word, what of it was shown at the start ("_" for the rest), the number of guesses, the guesses so far
+    with their colours, and the salt of the task."""
 
     secret: str
     shown: str
     guesses: int
     past: tuple[tuple[str, str], ...] = ()
+    salt: str = ""
 
 
 class Wordle(Game):
@@ -84,10 +86,10 @@ class Wordle(Game):
             shown = "".join(letter if place in kept else "_" for place, letter in enumerate(secret))
             state = Guessed(secret, shown, params["guesses"])
             if _in_time(state):
-                return state
+                return replace(state, salt=salt(rng))
 
     def content_of(self, episode: Guessed) -> str:
-        return episode.secret
+        return f"{episode.salt} {episode.secret} {episode.shown}"
 
     def turn_limit(self, state: Guessed) -> int:
         return state.guesses
@@ -113,7 +115,7 @@ class Wordle(Game):
         if len(guess) != len(state.secret) or not _LETTERS.issuperset(guess):
             error = f"A guess is exactly {len(state.secret)} letters from a to z."
             return Transition(state, progress=_progress(state), action_error=error)
-        after = Guessed(state.secret, state.shown, state.guesses, (*state.past, (guess, colours(state.secret, guess))))
+        after = replace(state, past=(*state.past, (guess, colours(state.secret, guess))))
         won = guess == state.secret
         return Transition(after, done=won, success=won, progress=_progress(after))
 

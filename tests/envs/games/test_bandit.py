@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.games.bandit import PAYS, Arms, Bandit, Pulls, ucb, ucb_earns
+from palaestra.envs.games.bandit import PAYS, Arms, Bandit, Pulls, greedy, regret_of, ucb
 from palaestra.errors import InputError
 
 
-def bandit(pay: str = "regret", kind: str = "bernoulli", chance: Any = (0.5, 0.1, 0.9, 0.3)) -> Bandit:
-    """Three arms of means 0.8, 0.2, 0.4: worth 1, 0 and a third; four pulls."""
+def bandit(pay: str = "regret", kind: str = "bernoulli", chance: Any = None) -> Bandit:
+    """Three arms of means 0.8, 0.2, 0.4: worth 1, 0 and a third; four pulls, of which success may lose 0.5."""
     env = Bandit(pay=pay)
     env.reset(seed=0)
-    arms = Arms(kind, (0.8, 0.2, 0.4), (1.0, 0.0, 1 / 3), tuple(chance), target=2.0)
+    chance = chance or ((0.5, 0.9, 0.3, 0.1), (0.1, 0.9, 0.3, 0.5), (0.9, 0.1, 0.3, 0.5))
+    arms = Arms(kind, (0.8, 0.2, 0.4), (1.0, 0.0, 1 / 3), tuple(chance), allowed=0.5)
     env.set_state({**env.get_state(), "state": Pulls(arms, (0, 0, 0), (0.0, 0.0, 0.0)), "limit": 8})
     return env
 
@@ -25,7 +28,7 @@ def test_ucb_weighs_mean_and_rarity_as_worked_by_hand():
     assert ucb((3, 0, 0), (3.0, 0.0, 0.0)) == 1
 
 
-def test_payouts_follow_the_chance_of_the_turn():
+def test_each_arm_pays_in_turn_what_was_drawn_for_it():
     env = bandit()
     env.step("1")
     assert env.here().sums == (1.0, 0.0, 0.0)  # 0.5 < 0.8
@@ -35,10 +38,10 @@ def test_payouts_follow_the_chance_of_the_turn():
     assert observation == "Pull 4 of 4.\narm 1: 2 pulls, mean 0.50\narm 2: 1 pulls, mean 1.00\narm 3: 0 pulls"
 
 
-def test_a_gaussian_pull_pays_its_mean_and_the_noise_of_the_turn():
-    env = bandit("sampled", "gaussian", (0.5, -1.0, 0.0, 0.0))
-    assert env.step("1")[1] == pytest.approx((0.8 + 0.5) / 4)
-    assert env.step("2")[1] == pytest.approx((0.2 - 1.0) / 4)
+def test_a_gaussian_pull_pays_its_mean_and_half_the_noise():
+    env = bandit("sampled", "gaussian", ((0.5, 0.0, 0.0, 0.0), (-1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)))
+    assert env.step("1")[1] == pytest.approx((0.8 + 0.25) / 4)
+    assert env.step("2")[1] == pytest.approx((0.2 - 0.5) / 4)
 
 
 def test_three_ways_to_pay():
@@ -46,7 +49,7 @@ def test_three_ways_to_pay():
     actions = ("1", "1", "3", "2")
     rewards = {pay: [bandit_step[1] for bandit_step in map(bandit(pay).step, actions)] for pay in PAYS}
     assert rewards["regret"] == pytest.approx([1 / 4, 1 / 4, 1 / 12, 0.0])
-    assert rewards["sampled"] == pytest.approx([1 / 4, 1 / 4, 0.0, 0.0])
+    assert rewards["sampled"] == pytest.approx([1 / 4, 0.0, 0.0, 1 / 4])
     assert rewards["imitation"] == pytest.approx([1 / 4, 0.0, 0.0, 1 / 4])
 
 
@@ -64,18 +67,60 @@ def test_info_tells_regret_and_whose_the_pull_was():
     ]
 
 
-def test_success_is_to_earn_what_ucb_earns():
+def test_success_is_to_lose_no_more_than_the_prompt_allows_whatever_was_paid():
     env = bandit()
-    for action in ("1", "2", "3"):
+    for action in ("1", "3", "1"):
         env.step(action)
     info = env.step("1")[4]
-    assert info["is_success"]  # 1 + 0 + 1/3 + 1 >= 2
+    assert info["is_success"]  # 0.4 <= 0.5
     env = bandit()
-    for action in ("1", "2", "2"):
+    for action in ("1", "2", "1"):
         env.step(action)
-    *_, done, truncated, info = env.step("3")
-    assert (done, truncated, info["is_success"]) == (True, False, False)
-    assert info["progress"] == pytest.approx((1 + 1 / 3) / 2)
+    *_, done, truncated, info = env.step("1")
+    assert (done, truncated, info["is_success"]) == (True, False, False)  # 0.6 > 0.5
+    assert info["progress"] == pytest.approx(3 / 4)
+
+
+def ucb1(counts: Sequence[int], sums: Sequence[float]) -> int:
+    """UCB1 as published: mean + sqrt(2 ln t / n)."""
+    if 0 in counts:
+        return counts.index(0)
+    log_t = 2 * math.log(sum(counts) + 1)
+    bounds = [total / count + math.sqrt(log_t / count) for count, total in zip(counts, sums)]
+    return bounds.index(max(bounds))
+
+
+@pytest.mark.parametrize("difficulty", [0.0, 0.5, 1.0])
+def test_those_who_explore_and_then_exploit_succeed_far_more_often_than_greedy_and_constant_players(difficulty: float):
+    rng = np.random.default_rng(0)
+
+    def thompson(counts: Sequence[int], sums: Sequence[float]) -> int:
+        draws = [s / max(n, 1) + rng.standard_normal() * 0.5 / max(n, 0.25) ** 0.5 for n, s in zip(counts, sums)]
+        return draws.index(max(draws))
+
+    players = {"ucb1": ucb1, "thompson": thompson, "greedy": greedy, "always 1": lambda counts, sums: 0}
+    won = dict.fromkeys(players, 0)
+    env = Bandit(difficulty=difficulty)
+    for seed in range(80):
+        env.reset(seed=seed)
+        arms = env.here().arms
+        for name, choose in players.items():
+            won[name] += regret_of(choose, arms) <= arms.allowed
+    assert min(won["ucb1"], won["thompson"]) > 0.65 * 80
+    assert max(won["greedy"], won["always 1"]) < min(won["ucb1"], won["thompson"]) - 0.15 * 80
+    assert won["always 1"] < 0.45 * 80
+
+
+def test_the_prompt_states_what_success_is_and_how_many_turns_there_are():
+    env = Bandit(difficulty=0.0)
+    prompt, info = env.reset(seed=0)
+    horizon = info["params"]["horizon"]
+    assert "You succeed if you lose at most 0.65 times what pulling all arms equally often loses." in prompt
+    assert f"exactly {horizon} pulls" in prompt
+    assert f"one of {2 * horizon} turns" in prompt
+    arms = env.here().arms
+    losses = [max(arms.means) - mean for mean in arms.means]
+    assert arms.allowed == pytest.approx(0.65 * horizon * sum(losses) / len(losses))
 
 
 def test_a_failure_never_outranks_a_success_in_the_same_game():
@@ -105,8 +150,9 @@ def test_games_are_as_the_parameters_say(difficulty: float):
         first, second = sorted(arms.means)[:-3:-1]
         assert first - second == pytest.approx(params["gap"], abs=2e-4)
         assert 0.0499 <= min(arms.means) <= max(arms.means) <= 0.9501
-        assert (len(arms.means), len(arms.chance)) == (params["arms"], params["horizon"])
-        assert arms.target == ucb_earns(arms) >= 0.6 * params["horizon"]
+        assert (len(arms.means), arms.horizon) == (params["arms"], params["horizon"])
+        assert {len(chance) for chance in arms.chance} == {arms.horizon}
+        assert regret_of(ucb, arms) <= arms.allowed < params["gap"] * arms.horizon
         assert (min(arms.worth), max(arms.worth)) == (0.0, 1.0)
         assert arms.kind == params["payout"]
         assert env.turn_limit(env.here()) == 2 * params["horizon"]
