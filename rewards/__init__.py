@@ -10,6 +10,7 @@ from .episode import Episode, Step
 from .reward import REWARDS, BatchReward, GroupReward, PooledReward, Reward, StepReward, build, make, register
 from .verdict import Verdict
 from .verifiers import VERIFIERS, verify
+from .verifiers.references import References, check_references, unreadable
 from .wrapper import RewardWrapper
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = [
     "Episode",
     "GroupReward",
     "PooledReward",
+    "References",
     "Reward",
     "RewardWrapper",
     "Step",
@@ -30,11 +32,13 @@ __all__ = [
     "algebra",
     "audit",
     "build",
+    "check_references",
     "judges",
     "make",
     "models",
     "register",
     "terms",
+    "unreadable",
     "verifiers",
     "verify",
 ]

@@ -14,6 +14,11 @@ examples:
   palaestra bench verifiers --kinds math --no-peers --right-pairs 20000 --wrong-pairs 100000 --seed 0
   palaestra bench verifiers --json verifiers.json
   palaestra bench verifiers --peer-python /path/to/venv/bin/python --peer-seconds 3
+  palaestra bench verifiers --references FOLDER
+  palaestra bench verifiers --labelled answers.jsonl --failures
+
+With --references or --labelled the sheet is left aside: how many references of public data sets, in files of JSON or
+CSV below a folder, the verifier "math" can use under each policy, and what it says of answers that others labelled.
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ from ..errors import InputError, unknown_name
 from ..rewards import VERIFIERS, verify
 from ..rewards.audit import FuzzResult, measure_fuzz, sheet
 from ..rewards.audit.restating import restated
-from . import bench_peers
+from . import bench_peers, bench_references
 
 # The sheet that peers are asked about: other kinds fix a grammar, and a peer that is lenient there is not wrong.
 SHARED = "math"
@@ -71,6 +76,12 @@ class Config:
     """How long each throughput is measured."""
     failures: bool = False
     """List every row without the right verdict."""
+    references: Path | None = None
+    """A folder of data sets (.jsonl, .json, .csv): count the references that can be used, print some that cannot."""
+    field: str | None = None
+    """Where a record of --references has its answer; by default the usual names are tried."""
+    labelled: tuple[Path, ...] = ()
+    """Files of records with "answer", "reference" and "label", judged under each policy."""
     json: Path | None = None
     """Write the figures and the failures here as JSON."""
 
@@ -182,6 +193,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("right_pairs", "wrong_pairs", "seed"):
         if getattr(config, name) < 0:
             raise InputError(f"--{name.replace('_', '-')} must be 0 or more, not {getattr(config, name)!r}.")
+    if config.references is not None or config.labelled:
+        data = bench_references.report(config.references, config.labelled, config.field, config.failures)
+        if config.json is not None:
+            write_atomically(config.json, json.dumps(data, indent=2) + "\n")
+        return 0
     known = [kind for kind in sheet.kinds() if kind in VERIFIERS]
     for kind in config.kinds:
         if kind not in known:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ...rewards import verify
+from ...rewards import unreadable
 from ..splits import SPLITS, split_of
 from .layouts import MATH, Fields, Item, Layout, LeftOut
 from .sources import is_hub_name, read_source
@@ -34,12 +34,14 @@ class Source:
         name: a file or folder by its full path, or a hub id.
         part: of a folder or hub data set.
         config: of a hub data set.
+        policy: of the verifier "math", under which answers are judged; what it cannot read is left out.
     """
 
     layout: Layout
     name: str
     part: str | None = None
     config: str | None = None
+    policy: str = "strict"
 
 
 class Collection:
@@ -141,7 +143,7 @@ def _read(source: Source) -> list[Item]:
     layout, items, out = source.layout, [], []
     for index, (place, record) in enumerate(read_source(source.name, source.part, source.config, layout.columns)):
         try:
-            items.append(_checked(layout, layout.read(Fields(record, place, layout.asks), index)))
+            items.append(_checked(source, layout.read(Fields(record, place, layout.asks), index)))
         except LeftOut as reason:
             out.append(f"{place}: {reason}")
     if out:
@@ -156,14 +158,9 @@ def _read(source: Source) -> list[Item]:
     return items
 
 
-def _checked(layout: Layout, item: Item) -> Item:
+def _checked(source: Source, item: Item) -> Item:
     if len(item.question) + sum(map(len, item.options)) > MAX_QUESTION:
         raise LeftOut(f"the question has more than {MAX_QUESTION} characters")
-    if layout is MATH:
-        try:
-            readable = verify("math", item.answer, item.answer).success
-        except InputError:
-            readable = False
-        if not readable:
-            raise LeftOut(f"the answer {item.answer[:60]!r} cannot be read as mathematics")
+    if source.layout is MATH and unreadable("math", item.answer, policy=source.policy) is not None:
+        raise LeftOut(f"the answer {item.answer[:60]!r} cannot be read as mathematics")
     return item

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MissingExtra
+from ...errors import MissingExtra, unknown_name
 from ...rewards import Verdict, verify
 from ...rewards.answers import Form
 from ...rewards.verifiers.registry import CORRECT
@@ -25,6 +25,8 @@ from .questions import DatasetQuestion
 # Questions whose several answers come in a stated order.
 _ORDERED = re.compile(r"\bin [a-z ]{0,30}\border\b|\b(?:a|de)scending\b|\brespectively\b", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:or|and)\b|\\pm")
+# Of the verifier "math", which is loaded when it is first used.
+POLICIES = ("dataset", "strict")
 _EXAMPLES = ("\\frac{7}{9}", "7/9"), ("\\sqrt{23}", "sqrt(23)")
 
 
@@ -49,7 +51,8 @@ class MATH(DatasetQuestion):
     Actions:
         Text with one value or expression, in LaTeX or plain, read as ``answer_format`` says and compared as what it is
         by the verifier "math": ``\frac12``, ``1/2`` and ``0.5`` are the same. The order of several answers does not
-        count unless the problem asks for one; a unit may be left out but must not be another one.
+        count unless the problem asks for one; a unit may be left out but must not be another one. What else is forgiven
+        ``policy`` says.
 
     Reward:
         1 for an answer equal to the record's, 0 otherwise.
@@ -60,16 +63,25 @@ class MATH(DatasetQuestion):
     Source:
         The layout: Hendrycks et al., Measuring Mathematical Problem Solving With the MATH Dataset (arXiv 2103.03874),
         on the hub EleutherAI/hendrycks_math and HuggingFaceH4/MATH-500. The problems that come with the package are its
-        own. Arguments ``source``, ``part`` and ``config``: see `DatasetQuestion`. Needs the extra [math].
+        own. Arguments ``source``, ``part`` and ``config``: see `DatasetQuestion`. Needs the extra
+        [math].
+
+    Args:
+        policy: how forgiving the verifier "math" is: "dataset", as references and answers of data sets are written, or
+            "strict"; `palaestra.rewards.verifiers.mathematics.verifier.verify_math` says what each accepts.
+        **kwargs: as for `DatasetQuestion`.
     """
 
     layout = LAYOUT
     built_in = "math.jsonl"
     rung_axis = "level"
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, *, policy: str = "dataset", **kwargs: Any):
         if importlib.util.find_spec("sympy") is None:
             raise MissingExtra("palaestra/MATH-v0", "math")
+        if policy not in POLICIES:
+            raise unknown_name("policy", str(policy), POLICIES)
+        self.policy = policy
         super().__init__(**kwargs)
 
     def axes_of(self, collection: Collection) -> list[Axis]:
@@ -93,14 +105,15 @@ class MATH(DatasetQuestion):
             return "line"
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        from ...rewards.verifiers.mathematics.grammar import read
+        from ...rewards.verifiers.mathematics import policies
         from ...rewards.verifiers.mathematics.tree import Quantity
 
         question, reference = task.data.question, task.reference
         ordered = bool(_ORDERED.search(question))
         # The unit of a reference may be left out; one that the reference lacks is wrong unless it is asked for.
-        units = "optional" if isinstance(read(reference), Quantity) else "required"
-        verdict = verify("math", answer, reference, ordered=ordered, units=units)
+        value = policies.read_under(reference, policies.POLICIES[self.policy], is_reference=True)
+        units = "optional" if isinstance(value, Quantity) else "required"
+        verdict = verify("math", answer, reference, ordered=ordered, units=units, policy=self.policy)
         if verdict.success:
             return verdict
         asked = asked_units(question)
@@ -108,7 +121,7 @@ class MATH(DatasetQuestion):
         if amounts == (None, None):
             return verdict
         given, gold = (text if amount is None else str(amount) for text, amount in zip((answer, reference), amounts))
-        return CORRECT if verify("math", given, gold).success else verdict
+        return CORRECT if verify("math", given, gold, policy=self.policy).success else verdict
 
 
 register("palaestra/MATH-v0", f"{__name__}:MATH")

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...rewards.answers import extract
+from ...rewards.verifiers.choice import named
 from ...rewards.verifiers.number import parse_number
 from .worked import sentences, without_notes
 
@@ -195,7 +196,7 @@ def read_choice(fields: Fields, index: int) -> Item:
         raise LeftOut("no option is said to be the right one")
     right = _index(key, options, labels)
     if right is None:
-        raise fields.fault(f"the field 'answer' must be the index, letter or text of an option, not {_brief(key)}")
+        raise LeftOut(f"the field 'answer' must be the index, letter or text of an option, not {_brief(key)}")
     return Item(question.strip(), str(right), (), 0, tuple(options))
 
 
@@ -235,6 +236,10 @@ def _index(key: Any, options: list[str], labels: list[str]) -> int | None:
             return names.index(text.upper())
     if text in options:
         return options.index(text)
+    letters = named(text)
+    if letters and len(letters) == 1 and min(letters) in LETTERS[: len(options)]:
+        # As "(C)" or "C.".
+        return LETTERS.index(min(letters))
     return int(text) if re.fullmatch(r"[0-9]{1,2}", text) and int(text) < len(options) else None
 
 

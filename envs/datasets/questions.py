@@ -56,6 +56,8 @@ class DatasetQuestion(Question):
     built_in: ClassVar[str]
     # The axis that chooses among the rungs of the collection, where one does.
     rung_axis: ClassVar[str] = ""
+    # Of the verifier "math", where it judges the answers.
+    policy: str = "strict"
     max_observation = 16_384
 
     def __init__(self, *, source: str | None = None, part: str | None = None, config: str | None = None, **kwargs: Any):
@@ -132,7 +134,7 @@ class DatasetQuestion(Question):
 
     def _source(self) -> Source:
         name = str(BUILT_IN / self.built_in) if self.source is None else self.source
-        return Source(self.layout, name, self.part, self.config)
+        return Source(self.layout, name, self.part, self.config, self.policy)
 
 
 def _few(family: str, split: str, source: str | None, count: int, spans: dict[str, tuple[Any, Any]]) -> str:

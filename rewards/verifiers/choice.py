@@ -1,4 +1,7 @@
-r"""The verifier "choice": one letter of a multiple-choice question, or the text of the option that it stands for."""
+r"""The verifier "choice": the letter of a multiple-choice question, or the text of the option that it stands for.
+
+Where several options are right, it is all of their letters.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from .text import normalise
 MAX_LENGTH = 1_000
 MAX_WRAPPERS = 8
 _LETTER = re.compile(r"[A-Za-z]")
+# Several letters, each set off: "A, C", "(A) and (C)", "A; C".
+_LETTERS = re.compile(r"\(?[A-Za-z]\)?(?:(?: ?[,;&] ?(?:and )?| and )\(?[A-Za-z]\)?){1,25}")
+_RUN = re.compile(r"[A-Z]{2,26}")
 _LABEL = re.compile(r"(?:final[ ]|correct[ ])?(?:answer|option|choice)[ ]?(?::[ ]*|[ ])", re.IGNORECASE)
 # A letter set off by a closing parenthesis, a full stop or a colon, then the option's text.
 _LETTER_AND_TEXT = re.compile(r"\(?([A-Za-z])(?:[).:]|\)[.:])[ \t]+(.+)", re.DOTALL)
@@ -34,22 +40,31 @@ def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | S
     word, letters of other scripts, and "B) text" without options to compare the text with. An answer that is one
     letter is that choice, even where another option's text is this letter.
 
+    Where the reference has several letters ("A, C"), an answer is right that names the same ones, in any order ("C and
+    A", "AC"), and one that names fewer or others is wrong.
+
     Args:
         answer: what was chosen.
-        reference: the letter, A to Z.
+        reference: the letter, A to Z, alone or as "(C)", "C." and whatever else an answer may be; or several: "A, C",
+            "(A) and (C)", "AC" in the order of the alphabet.
         options: text of each choice by letter, or in order from A.
 
     Raises:
-        InputError: a reference that is no letter or is not among the options, or options that are not text.
+        InputError: a reference that names no letter or one that is not among the options, or options that are no text.
     """
-    texts = _checked(reference, options)
+    right, texts = _checked(reference, options)
     longest = max(map(len, texts.values()), default=0)
     if len(answer) > longest + MAX_LENGTH:
         return rejected("The answer is far longer than a choice.")
     chosen = _chosen(answer, texts)
+    if chosen is None and len(right) > 1:
+        several = _several(_unlabelled(answer))
+        if several is None:
+            return rejected("The answer must be letters, such as A, C.")
+        return CORRECT if several == right else WRONG
     if chosen is None:
         return rejected("The answer must be one letter, such as B.")
-    return CORRECT if chosen == reference.strip().upper() else WRONG
+    return CORRECT if {chosen} == right else WRONG
 
 
 def _chosen(answer: str, texts: Mapping[str, str]) -> str | None:
@@ -66,6 +81,22 @@ def _chosen(answer: str, texts: Mapping[str, str]) -> str | None:
         if match and normalise(texts.get(match[1].upper(), "")) == normalise(match[2]):
             return match[1].upper()
     return None
+
+
+def _several(text: str) -> set[str] | None:
+    """The letters of "A, C" or "AC", in upper case; None for all else, such as a letter that stands twice."""
+    bare = " ".join(_unwrapped(text).split())
+    if not _LETTERS.fullmatch(bare) and not _RUN.fullmatch(bare):
+        # What was unwrapped may have been the brackets of two letters: "(A) and (C)".
+        bare = " ".join(text.split())
+    if _LETTERS.fullmatch(bare):
+        letters = _LETTER.findall(re.sub(r"\band\b", " ", bare))
+    elif _RUN.fullmatch(bare) and "".join(sorted(bare)) == bare:
+        letters = list(bare)
+    else:
+        return None
+    found = {letter.upper() for letter in letters}
+    return found if len(found) == len(letters) else None
 
 
 def _unlabelled(text: str) -> str:
@@ -92,12 +123,26 @@ def _unwrapped(text: str) -> str:
     return text
 
 
-def _checked(reference: str, options: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
-    """The options' texts by letter in upper case."""
-    if not isinstance(reference, str) or not _LETTER.fullmatch(reference.strip()):
-        raise InputError(f"the choice verifier needs one letter from A to Z as reference, not {reference!r}.")
+def named(reference: str) -> set[str] | None:
+    """The letters that a reference names, in upper case: "C" and "(C)" one, "A, C" two; None for all else."""
+    if _LETTER.fullmatch(reference.strip()):
+        return {reference.strip().upper()}
+    if len(reference) > MAX_LENGTH:
+        return None
+    single = _chosen(reference, {})
+    return {single} if single else _several(_unlabelled(reference))
+
+
+def _checked(reference: str, options: Mapping[str, str] | Sequence[str] | None) -> tuple[set[str], dict[str, str]]:
+    """The letters of the reference, and the options' texts by letter, all in upper case."""
+    right = named(reference) if isinstance(reference, str) else None
+    if right is None:
+        raise InputError(
+            'the choice verifier needs a letter from A to Z as reference, or several such as "A, C", '
+            f"not {reference!r:.200}."
+        )
     if options is None:
-        return {}
+        return right, {}
     if not isinstance(options, Mapping):
         if isinstance(options, str) or not isinstance(options, Sequence) or len(options) > 26:
             raise InputError(f"the options of a choice must be at most 26 texts, not {options!r}.")
@@ -105,6 +150,6 @@ def _checked(reference: str, options: Mapping[str, str] | Sequence[str] | None) 
     texts = {str(letter).upper(): text for letter, text in options.items()}
     if not all(isinstance(text, str) and _LETTER.fullmatch(letter) for letter, text in texts.items()):
         raise InputError(f"the options of a choice must be texts by letter, not {options!r}.")
-    if reference.strip().upper() not in texts:
+    if not right <= texts.keys():
         raise InputError(f"the reference {reference!r} is not among the options {sorted(texts)!r}.")
-    return texts
+    return right, texts

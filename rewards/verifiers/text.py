@@ -1,4 +1,4 @@
-"""The verifier "text": equality after a normalisation that is stated and nothing more."""
+r"""The verifier "text": equality after a normalisation that is stated and nothing more."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ from ..verdict import Verdict
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 10_000
+MAX_WRAPPERS = 4
+_WRAPPERS = (
+    *(("$", "$"), ("**", "**")),
+    *((f"\\{name}{{", "}") for name in ("text", "textbf", "textit", "textrm", "mathrm", "mbox", "boxed")),
+)
 
 
 @VERIFIERS.register("text")
 def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Verdict:
-    """Whether ``answer`` and ``reference`` are the same text.
+    r"""Whether ``answer`` and ``reference`` are the same text.
 
     Both are brought to Unicode normal form C, runs of white space become one space, the ends are stripped, and case is
-    folded unless ``ignore_case`` is False. Nothing else is forgiven: punctuation counts. An answer that is empty, or
-    far longer than the reference could be (10,000 characters beyond four times its length), is malformed.
+    folded unless ``ignore_case`` is False. ``\text{}`` and its like, ``\boxed{}``, ``$ $`` or ``** **`` around all of
+    it and one full stop behind it do not count. Nothing else is forgiven: other punctuation counts. An answer that is
+    empty, or far longer than the reference could be (10,000 characters beyond four times its length), is malformed.
 
     Raises:
         InputError: the reference is not text, or is blank.
@@ -29,7 +35,23 @@ def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Ver
     given = normalise(answer, ignore_case)
     if not given:
         return rejected("The answer is empty.")
-    return CORRECT if given == normalise(reference, ignore_case) else WRONG
+    gold = normalise(reference, ignore_case)
+    return CORRECT if given == gold or _bare(given) == _bare(gold) else WRONG
+
+
+def _bare(text: str) -> str:
+    """``text`` without what may stand around all of it, unless nothing would be left."""
+    for _ in range(MAX_WRAPPERS):
+        inner = text[:-1].rstrip() if text.endswith(".") and not text.endswith("..") else text
+        for left, right in _WRAPPERS:
+            within = inner[len(left) : -len(right)]
+            if within and inner.startswith(left) and inner.endswith(right) and not (left in within or right in within):
+                inner = within.strip()
+                break
+        if inner in ("", text):
+            return text
+        text = inner
+    return text
 
 
 def normalise(text: str, ignore_case: bool = True) -> str:

@@ -106,6 +106,8 @@ def test_failures_are_listed_in_plain_characters(
         (["verifiers", "--deadline", "0"], "--deadline must be positive"),
         (["verifiers", "--right-pairs", "-1"], "--right-pairs must be 0 or more"),
         (["verifiers", "--kinds", "math", "--peer-python", "/no/such/python"], "--peer-python"),
+        (["verifiers", "--references", "/no/such/folder"], "--references must name a folder"),
+        (["verifiers", "--labelled", __file__], "jsonl"),
     ],
 )
 def test_what_the_user_can_mend_is_one_sentence(argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]):
@@ -113,6 +115,59 @@ def test_what_the_user_can_mend_is_one_sentence(argv: list[str], sentence: str, 
     error = capsys.readouterr().err
     assert sentence in error
     assert error.count("\n") == 1
+
+
+def test_references_of_a_folder_are_counted_by_policy_and_the_unreadable_ones_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "sub").mkdir()
+    records = [{"answer": "Steps.\n#### 1/2"}, {"answer": "9 (apples)"}, {"answer": ""}, {"answer": "Who knows?"}]
+    (tmp_path / "sub" / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (tmp_path / "b.json").write_text(json.dumps([{"solution": "So \\boxed{x^2}."}, {"final_answer": ["$1$", "2"]}]))
+    (tmp_path / "none.jsonl").write_text(json.dumps({"question": "?"}) + "\n")
+    figures = tmp_path / "figures" / "out.json"
+    figures.parent.mkdir()
+    assert main(["bench", "verifiers", "--references", str(tmp_path), "--json", str(figures)]) == 0
+    measured = {line["file"]: line for line in json.loads(figures.read_text())["references"]}
+    assert measured.keys() == {"b.json", "sub/a.jsonl"}
+    assert [measured[name]["references"] for name in ("b.json", "sub/a.jsonl")] == [2, 3]
+    assert measured["b.json"]["unreadable"] == {"strict": [], "dataset": []}
+    unreadable = measured["sub/a.jsonl"]["unreadable"]
+    assert [reference for reference, _ in unreadable["strict"]] == ["9 (apples)", "Who knows?"]
+    assert [reference for reference, _ in unreadable["dataset"]] == ["Who knows?"]
+    out = capsys.readouterr().out
+    assert "66.67%" in out
+    assert "Who knows?" in out
+
+
+def test_a_field_says_where_the_references_are(tmp_path: Path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"answer": "A", "value": "1 + "}) + "\n")
+    figures = tmp_path / "out.txt"
+    arguments = ["--references", str(tmp_path), "--field", "value", "--json", str(figures)]
+    assert main(["bench", "verifiers", *arguments]) == 0
+    assert json.loads(figures.read_text())["references"][0]["unreadable"]["strict"][0][0] == "1 +"
+
+
+def test_labelled_answers_are_judged_under_each_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    rows = [
+        ("1/2", "0.5", True),
+        ("1/3", "0.5", False),
+        ("9 apples", "9", True),
+        ("50%", "50", False),
+        ("1", "?", True),
+    ]
+    records = [{"answer": a, "reference": r, "label": label} for a, r, label in rows]
+    path = tmp_path / "labelled.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    figures = tmp_path / "out.json"
+    assert main(["bench", "verifiers", "--labelled", str(path), "--failures", "--json", str(figures)]) == 0
+    strict, dataset = json.loads(figures.read_text())["labelled"]
+    assert strict["counts"]["right"] == {"accepted": 1, "refused": 1, "undecided": 0, "unreadable": 1}
+    assert strict["counts"]["wrong"] == {"accepted": 0, "refused": 2, "undecided": 0, "unreadable": 0}
+    assert dataset["counts"]["right"]["accepted"] == 2
+    assert dataset["counts"]["wrong"]["accepted"] == 1
+    assert ["50%", "50", False] in dataset["disagreements"]
+    assert "'50%' for '50', labelled wrong" in capsys.readouterr().out
 
 
 def test_help_names_the_benchmarks(capsys: pytest.CaptureFixture[str]):

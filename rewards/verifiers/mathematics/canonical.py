@@ -38,6 +38,15 @@ def canonical(value: Value) -> Value:
     return value
 
 
+def unbraced(a: Value, b: Value) -> tuple[Value, Value]:
+    """``{17}`` in plain text: beside a set the set, beside anything else the 17 in braces."""
+    if isinstance(a, Group) and a.kind == "{":
+        a = Group("{}", a.items) if _kind(b) in ("{}", "{") else a.items[0]
+    if isinstance(b, Group) and b.kind == "{":
+        b = Group("{}", b.items) if _kind(a) in ("{}", "{") else b.items[0]
+    return a, b
+
+
 def _kind(value: Value) -> str:
     return value.kind if isinstance(value, Group) else type(value).__name__
 

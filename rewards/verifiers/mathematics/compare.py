@@ -13,8 +13,10 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, TypeAlias
 
-from .canonical import canonical, family, infinity, without_name
+from .canonical import canonical, family, infinity, unbraced, without_name
+from .containers import Listing, listing, side_by_side
 from .normal import Budget, Ring, TooBig
+from .nouns import same_noun, says_nothing
 from .readings import as_units, as_variables
 from .solutions import Link, Solutions, is_region, links, may_be_a_point, region, solutions, spread
 from .tree import (
@@ -23,6 +25,7 @@ from .tree import (
     Matrix,
     Num,
     Quantity,
+    Relation,
     Scalar,
     Unit,
     Value,
@@ -61,6 +64,8 @@ class Options:
     absolute_tolerance: Fraction | None = None
     decimals: int | None = None
     log_base: Fraction | str | None = None
+    containers: bool = False
+    words: bool = False
 
     @property
     def inexact(self) -> bool:
@@ -82,6 +87,7 @@ class Comparison:
     questions: dict[str, list[Any]] = field(default_factory=dict)
     decided: dict[_Key, _Decision] = field(default_factory=dict)
     reason: str = ""
+    _relations: bool = False
 
     def same(self, answer: Value, reference: Value) -> Truth:
         """Whether an answer is the reference: with letters that may be a unit as variables on both sides, or else as
@@ -99,9 +105,10 @@ class Comparison:
         return True if measured else None if None in (truth, measured) else False
 
     def _same(self, answer: Value, reference: Value) -> Truth:
-        answer, reference = canonical(answer), canonical(reference)
+        answer, reference = unbraced(canonical(answer), canonical(reference))
         if self.options.assignment:
             answer, reference = without_name(answer, reference)
+        self._relations = isinstance(reference, Relation)
         if family(answer) != family(reference):
             self.reason = "form"
         return self.equal(answer, reference)
@@ -110,6 +117,13 @@ class Comparison:
         """Whether two values are equal."""
         if is_scalar(a) and is_scalar(b):
             return self._scalars(a, b)  # type: ignore[arg-type]
+        truth = self._structures(a, b)
+        if truth is False and self.options.containers:
+            beside = side_by_side(listing(a), listing(b), a, b)
+            return False if beside is None else self._listings(*beside)
+        return truth
+
+    def _structures(self, a: Value, b: Value) -> Truth:
         if isinstance(a, Quantity) or isinstance(b, Quantity):
             return self._quantities(a, b)
         if isinstance(a, Words) or isinstance(b, Words):
@@ -165,6 +179,8 @@ class Comparison:
     def _groups(self, a: Group, b: Group) -> Truth:
         if {":"} <= {a.kind, b.kind} <= {":", "clock"}:
             return self._ratios(a.items, b.items)
+        if {a.kind, b.kind} == {"time", "clock"}:
+            return _minutes(a) == _minutes(b)
         if a.kind != b.kind:
             return False
         if a.kind == "{}":
@@ -172,6 +188,14 @@ class Comparison:
         if a.kind in UNORDERED or (a.kind == "," and not self.options.ordered):
             return self._matched(a.items, b.items, self.equal)
         return self._all([*zip(a.items, b.items)]) if len(a.items) == len(b.items) else False
+
+    def _listings(self, a: Listing, b: Listing) -> Truth:
+        """Values that are listed in different ways, in the reference's order where it has one."""
+        if b.kind == "{}":
+            return self._covered(a.values, b.values)
+        if b.unordered or (b.kind == "," and not self.options.ordered):
+            return self._matched(a.values, b.values, self.equal)
+        return self._all([*zip(a.values, b.values)]) if len(a.values) == len(b.values) else False
 
     def _ratios(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
         """Ratios may be scaled: a1 b2 = a2 b1 for all pairs of neighbours."""
@@ -255,6 +279,8 @@ class Comparison:
     def _quantities(self, a: Value, b: Value) -> Truth:
         if isinstance(a, Quantity) and isinstance(b, Quantity):
             if a.unit.dimensions != b.unit.dimensions:
+                if self.options.words and same_noun(a.unit, b.unit):
+                    return self._scalars(a.value, b.value)
                 self.reason = self.reason or "unit"
                 return False
             if (a.unit.factor, a.unit.pi) == (b.unit.factor, b.unit.pi):
@@ -263,7 +289,10 @@ class Comparison:
         quantity, other = (a, b) if isinstance(a, Quantity) else (b, a)
         if not isinstance(quantity, Quantity) or not is_scalar(other):
             return False
-        if quantity.unit.sign or (self.options.units == "optional" and ignorable(quantity.unit)):
+        # In "y = 4m" the letter is rather a variable.
+        variable = quantity.plain is not None and self._relations
+        forgiven = self.options.words and not variable and (quantity is b or says_nothing(quantity.unit))
+        if quantity.unit.sign or ((forgiven or self.options.units == "optional") and ignorable(quantity.unit)):
             return self._scalars(quantity.value, other)  # type: ignore[arg-type]
         self.reason = self.reason if self.reason == "unit" else "unit"
         return False
@@ -339,6 +368,16 @@ def rounded(value: Fraction, places: int) -> set[int]:
     """``value`` in units of the last place, rounded to the nearest; both neighbours where it lies halfway."""
     scaled = value * 10**places
     return {floor(scaled + Fraction(1, 2)), ceil(scaled - Fraction(1, 2))}
+
+
+def _minutes(time: Group) -> Fraction | None:
+    """Minutes after midnight of "3:30 pm", or of "15:30"; None for what has seconds or is no number."""
+    if time.kind == "clock" and len(time.items) != 2:
+        return None
+    values = [item.value for item in time.items if isinstance(item, Num)]
+    if len(values) < len(time.items):
+        return None
+    return values[0] * 60 + values[1] if time.kind == "clock" else values[0]
 
 
 def _scalable(term: Value) -> bool:

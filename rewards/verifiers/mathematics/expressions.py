@@ -31,7 +31,9 @@ from .tree import (
 from .vocabulary import HYPERBOLIC_AND_CIRCULAR
 
 _INVERSES = {name: "arc" + name for name in HYPERBOLIC_AND_CIRCULAR}
-_BEGINS_FACTOR = frozenset(("sym", "const", "func", "letters", "word", "(", "{", "[", "√", "∛", "∜", "⌊", "⌈", "cmd"))
+BEGINS_FACTOR = frozenset(
+    ("sym", "const", "func", "letters", "word", "(", "{", "[", "√", "∛", "∜", "⌊", "⌈", "cmd", "accent")
+)
 # Functions that need brackets: without them it is unclear where the argument ends.
 _BRACKETED = frozenset(("abs", "floor", "ceil", "factorial", "binomial", "cbrt"))
 _SIMPLE = {"√": 2, "∛": 3, "∜": 4}
@@ -144,15 +146,16 @@ class Expressions(Names):
 
     def _begins_factor(self, last: Value) -> bool:
         kind = self._token.kind
-        # As in n2^n, where 2 can be no subscript.
-        if kind == "num" and isinstance(last, Sym) and self._peek().kind == "^":
+        # As in n2^n, where 2 can be no subscript, and in (n-2)2^n and \frac{1}{3} 2^n.
+        closed = self._tokens[self._at - 1].kind in (")", "}")
+        if kind == "num" and (closed or isinstance(last, Sym)) and self._peek().kind == "^":
             braced = self._peek(2).kind == "{"
             exponent = self._tokens[self._at + (3 if braced else 2) :]
             inside = list(takewhile(lambda token: token.kind != "}", exponent)) if braced else exponent[:1]
             return any(token.kind in ("letters", "sym") for token in inside)
         # After a factorial even a number can only be a factor: 3!7!.
         after_factorial = kind == "num" and self._tokens[self._at - 1].kind == "!"
-        return kind in _BEGINS_FACTOR or (kind == "|" and not self._bars) or after_factorial
+        return kind in BEGINS_FACTOR or (kind == "|" and not self._bars) or after_factorial
 
     def _tight_fraction(self, slash: int) -> bool:
         """Whether a fraction of plain numbers ends here and a space follows, as in ``1/2 x``."""
@@ -240,6 +243,8 @@ class Expressions(Names):
             value = Num(token.value or Fraction(0))
         elif kind in ("letters", "word", "sym"):
             value = self._name()
+        elif kind == "accent":
+            value = self._accented()
         elif kind == "const":
             self._at += 1
             value = Apply(token.text)
@@ -282,9 +287,10 @@ class Expressions(Names):
         value = Num(token.value or Fraction(0))
         following = self._token
         whole = token.text.isdigit()
-        if whole and self._take("_"):
+        if self._token.kind == "_" and token.text.replace(".", "").isdigit() and self._take("_"):
             # Digits in a stated base are a name of their own: they equal what has the same digits and base.
-            return Sym(f"\\base {token.text.lstrip('0')}_{self._subscript()}")
+            digits = token.text.rstrip("0").rstrip(".") if "." in token.text else token.text
+            return Sym(f"\\base {digits.lstrip('0')}_{self._subscript()}")
         if whole and following.kind == "vulgar":
             self._at += 1
             return Num(value.value + (following.value or 0))

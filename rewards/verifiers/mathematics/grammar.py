@@ -1,7 +1,7 @@
 r"""The grammar of values: lists, tuples, sets, intervals, matrices, relations, quantities, words.
 
     value    = relation (("," | ";" | "or" | "and") relation)*
-    relation = union (("=" | "≠" | "<" | "≤" | ">" | "≥" | "∈") union)*
+    relation = ["≈"] union (("=" | "≈" | "≠" | "<" | "≤" | ">" | "≥" | "∈") union)*
     union    = quantity (("∪" | "∩" | "∖") quantity)*
     quantity = sum [unit] | currency product
 
@@ -19,8 +19,11 @@ from . import units
 from .build import is_arithmetic, operand, radians, scalar
 from .expressions import Expressions
 from .lexer import Token, tokens, unwrap
+from .linear import Linear
 from .measures import END, Measure
+from .notation import in_other_notation
 from .readings import consistent
+from .solutions import region, solutions
 from .tree import (
     ZERO,
     Apply,
@@ -32,20 +35,25 @@ from .tree import (
     Quantity,
     Relation,
     Scalar,
+    Sym,
     Value,
     Words,
     negate,
     occurrences,
     symbols,
 )
-from .vocabulary import CONNECTIVES, CONSTANTS, FUNCTIONS, GLUED, SHORT_WORDS, SPELLED_GREEK
+from .vocabulary import CONNECTIVES, CONSTANTS, FUNCTIONS, GLUED, SHORT_WORDS, SPELLED_GREEK, is_product
 
 MAX_ITEMS = 200
+MAX_MISREAD = 4
 MAX_REMEMBERED = 300  # characters
-_RELATIONS = frozenset("=≠<≤>≥∈")
+_RELATIONS = frozenset("=≈≠<≤>≥∈")
+_REALS = Sym("\\mathbb{R}")
 _SET_OPERATIONS = frozenset("∪∩∖")
 _CLOSING = {"(": (")", "]"), "[": ("]", ")"), "\\{": ("\\}",), "⟨": ("⟩",), "{": ("}",), "]": ("[",)}
 _MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "smallmatrix", "array"))
+# Where one of these stands, braces group.
+_TEX = re.compile(r"\\|[\^_] ?\{")
 # Letters of any script in words joined by spaces, hyphens and apostrophes.
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '’-]{1,3}[^\W\d_]+)*")
 
@@ -69,8 +77,21 @@ def _read(text: str) -> Value:
     core, in_text = unwrap(text)
     if words := _words(core, in_text):
         return words
-    grammar = Grammar(tokens(core), braces_group="\\" in core)
-    return grammar.value()
+    try:
+        return _parsed(core)
+    except Malformed:
+        if (value := in_other_notation(core, _parsed)) is None:
+            raise
+        return value
+
+
+def _parsed(core: str) -> Value:
+    kind = LinearGrammar if "\\begin" in core else Grammar
+    value = kind(tokens(core), braces_group=bool(_TEX.search(core))).value()
+    if core[0] == "{" and isinstance(value, Group) and value.kind == "{}" and len(value.items) == 1:
+        # A set, or braces as in TeX: the other side says which.
+        return Group("{", value.items)
+    return value
 
 
 def _words(text: str, in_text: bool) -> Words | None:
@@ -86,8 +107,8 @@ def _words(text: str, in_text: bool) -> Words | None:
 
 def _wordy(part: str) -> bool:
     if not part.isascii():
-        return len(part) > 1 and not all("\u0391" <= character <= "\u03ff" for character in part)
-    if GLUED.fullmatch(part) or part in CONSTANTS or part in FUNCTIONS or part in SPELLED_GREEK:
+        return len(part) > 1 and part.isalpha() and not all("\u0391" <= character <= "\u03ff" for character in part)
+    if GLUED.fullmatch(part) or part in CONSTANTS or part in FUNCTIONS or part in SPELLED_GREEK or is_product(part):
         return False
     return len(part) > 3 or part.lower() in SHORT_WORDS
 
@@ -99,6 +120,7 @@ class Grammar(Expressions):
         super().__init__(tokens)
         self._braces_group = braces_group
         self._either = False  # whether some letters may be a unit or variables
+        self._misread = 0  # sets that turned out to be none of `_builder`
 
     def value(self) -> Value:
         value = self._list()
@@ -136,7 +158,8 @@ class Grammar(Expressions):
 
     def _item(self) -> Value:
         self._deeper()
-        sides, operators = [self._union()], []
+        # "≈ 5" says of nothing in particular that it is about 5.
+        sides, operators = [Sym("") if self._token.kind == "≈" else self._union()], []
         while True:
             kind = "∈" if self._token.text == "in" else self._token.kind
             if kind not in _RELATIONS:
@@ -228,6 +251,8 @@ class Grammar(Expressions):
         self._at += 1
         if opening == "∅":
             return Group("{}", ())
+        if opening in ("{", "\\{") and (builder := self._builder(opening)) is not None:
+            return builder
         environment = self._token.kind == "begin"
         bars, self._bars = self._bars, 0
         items, closing = self._inside(opening)
@@ -252,6 +277,33 @@ class Grammar(Expressions):
         if kind == "()" and not items:
             raise Malformed("There is nothing in the brackets.")
         return _matrix_or(Group(kind, items))
+
+    def _builder(self, opening: str) -> Value | None:
+        r"""The inside of ``\{x \mid x > 0\}``: the interval, union or list of values that the conditions give, or else
+        the name, its domain and the conditions as they are. None, and nothing read, for what is no such set."""
+        name = self._token
+        if name.kind not in ("letters", "sym") or self._peek().kind not in ("|", "mid", ":", "∈"):
+            return None
+        if self._misread >= MAX_MISREAD:
+            return None
+        start, depth, bars = self._at, self._depth, self._bars
+        self._at, self._bars = start + 1, 1
+        try:
+            domain = self._union() if self._take("∈") else _REALS
+            if not (len(name.text) > 1 and name.kind == "letters") and any(map(self._take, ("|", "mid", ":"))):
+                self._bars = 0
+                conditions = self._list()
+                if self._token.kind in _CLOSING[opening] and _holds_relation(conditions):
+                    self._at += 1
+                    return _set_of(Sym(name.text), domain, conditions)
+        except Malformed:
+            pass
+        finally:
+            self._bars = bars
+        # Reading twice what nests would take twice as long at each level.
+        self._misread += 1
+        self._at, self._depth = start, depth
+        return None
 
     def _inside(self, opening: str) -> tuple[tuple[Value, ...], str]:
         closers = _CLOSING[opening]
@@ -290,6 +342,33 @@ class Grammar(Expressions):
         if len({len(row) for row in rows}) != 1 or len(rows) * len(rows[0]) > MAX_ITEMS:
             raise Malformed("The rows of a matrix must have the same length.")
         return Matrix(tuple(rows))
+
+
+class LinearGrammar(Linear, Grammar):
+    """A text with matrices, which can be added and multiplied."""
+
+
+def _holds_relation(value: Value) -> bool:
+    if isinstance(value, Group):
+        return any(map(_holds_relation, value.items))
+    return isinstance(value, Relation)
+
+
+def _set_of(name: Sym, domain: Value, conditions: Value) -> Group:
+    """The set of all values of a variable that meet conditions."""
+    if domain == _REALS:
+        place = region(conditions)
+        if place is not None and place[0] == name.name and isinstance(place[1], Group):
+            return place[1]
+        equations = Group("or", (conditions,)) if isinstance(conditions, Relation) else conditions
+        listed = solutions(equations) if isinstance(equations, Group) and equations.kind == "or" else None
+        if listed is not None and listed.name == name.name and not any(map(_has_name, listed.values)):
+            return Group("{}", listed.values)
+    return Group("{|}", (name, domain, conditions))
+
+
+def _has_name(value: Value) -> bool:
+    return not operand(value) or bool(symbols(scalar(value)))
 
 
 def _matrix_or(group: Group) -> Value:

@@ -2,7 +2,7 @@ r"""From text to tokens: a subset of LaTeX and plain mathematics, in one linear 
 
 `unwrap` takes off what may stand around a whole answer (``\boxed{}``, ``$...$``, ``**...**``, ``\text{}``, a full
 stop); `tokens` cuts the rest. What is not in the tables below is refused: there is no guessing at unknown commands or
-characters, and digits are the ten ASCII ones.
+characters, and digits are the ten ASCII ones and their full-width forms.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from .tree import Malformed
 from .vocabulary import (
+    ACCENTS,
     COMMANDS,
     CONNECTIVES,
     CONSTANTS,
@@ -25,6 +26,7 @@ from .vocabulary import (
     PUNCTUATION,
     SPELLED_GREEK,
     STYLE,
+    SUBSCRIPT_WORDS,
     SUBSCRIPTS,
     SUPERSCRIPTS,
     TEXT,
@@ -66,13 +68,17 @@ _MICRO = re.compile("[\u00b5\u03bc](?=m(?![A-Za-z]))")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _COMMAND = re.compile(r"\\([A-Za-z]+)|\\(.)")
 _ENVIRONMENT = re.compile(r"\{([A-Za-z]+\*?)\}(?:\{[lcr| ]{1,20}\})?")
+_CIRCLED = re.compile(r" ?\{ ?([0-9]{1,2}) ?\}")
 _LOG_DIGITS = re.compile(r"([0-9]+)(?= ?\()")
 # "$5$ cm": a formula, and its unit behind it.
 _AMOUNT = re.compile(r"\$([^$\s](?:[^$]*[^$\s\\])?)\$ ?([A-Za-z][A-Za-z/^0-9 ]{0,60})")
 # "]1,2]" and "[1,2[": open ends as brackets that are turned outwards.
 _OUTWARD = re.compile(r"([\[\]])([^\[\],;]{1,80}[,;][^\[\],;]{1,80})([\[\]])")
 _UNION = re.compile(r" *(?:\\cup(?![A-Za-z])|∪|U) *")
-_CHARACTERS = frozenset("+-*/^_()[]{}|,;:=<>≤≥≠!%°±∓∪∩∖∈∅⟨⟩⌊⌋⌈⌉&√∛∜$€£¥₹¢")
+# TeX's infix fractions and binomials, which take all of the group that they stand in.
+_INFIX = re.compile(r"\\(over|choose)(?![A-Za-z])")
+_INFIX_AS = {"over": "\\frac", "choose": "\\binom"}
+_CHARACTERS = frozenset("+-*/^_()[]{}|,;:=<>≤≥≠≈!%°±∓∪∩∖∈∅⟨⟩⌊⌋⌈⌉&√∛∜$€£¥₹¢'")
 
 
 def unwrap(text: str) -> tuple[str, bool]:
@@ -115,7 +121,7 @@ def _unwrapped_command(text: str) -> tuple[str, bool]:
     match = _COMMAND.match(text)
     name = match[1] if match else None
     if name in ("boxed", "fbox") or name in TEXT or name in STYLE:
-        start = match.end()  # type: ignore[union-attr]
+        start = _past_spaces(text, match.end())  # type: ignore[union-attr]
         if text[start : start + 1] == "{" and text.endswith("}") and closing_brace(text, start) == len(text) - 1:
             return text[start + 1 : -1], name in TEXT
     return text, False
@@ -148,8 +154,50 @@ def tokens(text: str) -> list[Token]:
     out: list[Token] = []
     text = _turned(text)
     text = _MICRO.sub("u", text)
+    if "\\over" in text or "\\choose" in text:
+        text = _prefixed(text)
     _cut(text.translate(UNICODE), out, in_text=False, nesting=0)
     return out
+
+
+def _prefixed(text: str) -> str:
+    r"""``{a \over b}`` as ``{\frac{a}{b}}``, and ``\choose`` likewise.
+
+    Raises:
+        Malformed: two of them in one group, as TeX refuses, too.
+    """
+    # Of each open group, where it begins and the first infix in it.
+    groups: list[tuple[int, re.Match[str] | None]] = [(0, None)]
+    changes: list[tuple[int, int, str]] = []
+    position = 0
+    while position <= len(text):
+        character = text[position : position + 1]
+        if character in ("}", "") and groups:
+            start, infix = groups.pop()
+            if infix is not None:
+                changes += [
+                    (start, start, _INFIX_AS[infix[1]] + "{"),
+                    (infix.start(), infix.end(), "}{"),
+                    (position, position, "}"),
+                ]
+        elif character == "{":
+            groups.append((position + 1, None))
+        elif character == "\\" and (match := _INFIX.match(text, position)) and groups:
+            start, infix = groups[-1]
+            if infix is not None:
+                raise Malformed(f"There are two \\{match[1]} in one group; write braces.")
+            groups[-1] = (start, match)
+            position = match.end()
+            continue
+        elif character == "\\":
+            position += 1
+        position += 1
+    parts, last = [], 0
+    # At one place what closes a group comes before what opens one, as the changes were found.
+    for start, end, new in sorted(changes, key=lambda change: change[:2]):
+        parts += (text[last:start], new)
+        last = end
+    return "".join((*parts, text[last:]))
 
 
 def _turned(text: str) -> str:
@@ -275,6 +323,13 @@ def _command(text: str, position: int, space: bool, out: list[Token], listing: l
         kind = PUNCTUATION[name]
         _track(kind, listing, is_set=True)
         out.append(Token(kind, kind, space))
+    elif name in ACCENTS or (name == "overline" and not (out and out[-1].kind == "num")):
+        out.append(Token("accent", name, space))
+    elif name == "textcircled" and (circled := _CIRCLED.match(text, end)):
+        out.append(Token("sym", f"circled {circled[1]}", space))
+        return circled.end()
+    elif name in SUBSCRIPT_WORDS and _in_subscript(out):
+        out.append(Token("word", name, space))
     elif name in COMMANDS:
         out.append(Token("cmd", COMMANDS[name], space))
     elif name in CONSTANTS:
@@ -296,7 +351,19 @@ def _command(text: str, position: int, space: bool, out: list[Token], listing: l
     return end
 
 
+def _in_subscript(out: list[Token]) -> bool:
+    """Whether what follows is the beginning of a subscript."""
+    return [token.kind for token in out[-2:]] == ["_", "{"] or (bool(out) and out[-1].kind == "_")
+
+
+def _past_spaces(text: str, position: int) -> int:
+    while text[position : position + 1] == " ":
+        position += 1
+    return position
+
+
 def _styled(text: str, start: int, is_text: bool, space: bool, out: list[Token], nesting: int) -> int:
+    start = _past_spaces(text, start)
     end = closing_brace(text, start) if text[start : start + 1] == "{" else -1
     if end < 0 or nesting > 3:
         raise Malformed("A command for text or style needs braces around its content.")

@@ -11,13 +11,15 @@ from . import units
 from .build import has_symbol
 from .lexer import Token
 from .tree import Malformed, Scalar, Unit, Value
-from .vocabulary import ARITHMETIC, SHORT_WORDS
+from .vocabulary import ARITHMETIC, SHORT_WORDS, is_product
 
 MAX_DEPTH = 75  # three for each pair of brackets
 MAX_UNITS = 6
 END = Token("end")
 _SCALES = {"C": "°C", "Celsius": "°C", "celsius": "°C", "F": "°F", "Fahrenheit": "°F", "fahrenheit": "°F"}
-_CLOSERS = frozenset(("end", ",", ";", ")", "]", "}", "\\}", "⟩", "|", "=", "≠", "<", "≤", ">", "≥", "or", "and", "&"))
+_CLOSERS = frozenset(
+    ("end", ",", ";", ")", "]", "}", "\\}", "⟩", "|", "=", "≈", "≠", "<", "≤", ">", "≥", "or", "and", "&")
+)
 
 
 class Measure(NamedTuple):
@@ -141,7 +143,7 @@ class Measures:
         unit = units.unit_named(name, in_text)
         if unit is None:
             noun = numeric and alone and name.isalpha() and (len(name) > 3 or (in_text and len(name) > 1))
-            if not noun or name.lower() in SHORT_WORDS | ARITHMETIC:
+            if not noun or is_product(name) or name.lower() in SHORT_WORDS | ARITHMETIC:
                 return None
             unit = units.named_anew(name)
         elif not in_text and not numeric and lettered and (len(name) == 1 or (alone and not token.space)):

@@ -10,7 +10,7 @@ from itertools import takewhile
 from .lexer import Token
 from .measures import Measures
 from .tree import Apply, Malformed, Scalar, Sym
-from .vocabulary import SHORT_WORDS
+from .vocabulary import SHORT_WORDS, is_product
 
 # Names of functions, whose value at a place is one thing and never a product: f(2) is not 2f.
 _APPLIED = frozenset("fghFGH")
@@ -18,6 +18,8 @@ _APPLIED_TO_ONE = frozenset("PQpqT")
 _NUMERIC = frozenset(("num", "const", "vulgar", "/", "cmd", "{", "}"))
 _MAX_APPLIED = 40  # tokens
 _MAX_ITERATED = 6  # tokens
+_MAX_PRIMES = 4
+_MAX_ACRONYM = 8
 
 
 class Names(Measures):
@@ -33,14 +35,19 @@ class Names(Measures):
     def _name(self) -> Scalar:
         token = self._token
         if token.kind == "letters" and len(token.text) > 1:
-            if len(token.text) > 3 or token.text.lower() in SHORT_WORDS:
+            if 3 < len(token.text) <= _MAX_ACRONYM and token.text.isupper():
+                # One name, as in MR = SRMC.
+                self._at += 1
+                return Sym(token.text)
+            if not is_product(token.text) and (len(token.text) > 3 or token.text.lower() in SHORT_WORDS):
                 raise Malformed(f"The word {token.text[:30]!r} does not belong to a mathematical value.")
             self._split_letters()
             token = self._token
         if token.kind == "word" and len(token.text) > 1:
             raise Malformed(f"The word {token.text[:30]!r} does not belong to a mathematical value.")
         self._at += 1
-        name = f"{token.text}_{self._subscript()}" if self._take("_") else token.text
+        name = token.text + self._primes()
+        name = f"{name}_{self._subscript()}{self._primes()}" if self._take("_") else name
         if place := self._place(token):
             return Sym(name + place)
         if name != token.text:
@@ -48,6 +55,45 @@ class Names(Measures):
         if token.text in ("e", "i") and token.kind != "sym":
             return Apply(token.text)
         return Sym(token.text)
+
+    def _primes(self) -> str:
+        r"""The primes behind a name, as ``y''``, ``y^\prime`` or ``y^{\prime}``; "" where there are none."""
+        start = self._at
+        if self._take("^"):
+            braces = self._take("{")
+            count = self._prime_marks()
+            if not count or (braces and not self._take("}")):
+                self._at = start
+                return ""
+        else:
+            count = self._prime_marks()
+        return "'" * count
+
+    def _prime_marks(self) -> int:
+        start = self._at
+        while self._at - start < _MAX_PRIMES and self._take("'"):
+            pass
+        return self._at - start
+
+    def _accented(self) -> Scalar:
+        r"""A name below a mark, as ``\vec{a}`` or ``\overline{AB}``, which is a name of its own."""
+        mark = self._token.text
+        self._at += 1
+        braces = self._take("{")
+        if self._token.kind == "letters" and not braces:
+            self._split_letters()
+        parts = []
+        while self._token.kind in ("letters", "sym") and (braces or not parts):
+            parts.append(self._token.text)
+            self._at += 1
+            if braces and self._take("_"):
+                parts.append(f"_{self._subscript()}")
+        if braces:
+            self._expect("}")
+        if not parts:
+            raise Malformed(f"The command \\{mark} needs a name in braces.")
+        name = f"{mark} {''.join(parts)}" + self._primes()
+        return Sym(f"{name}_{self._subscript()}" if self._take("_") else name)
 
     def _place(self, name: Token) -> str:
         """What stands in brackets behind the name of a function, as it is written; "" where the name is a variable.
@@ -83,8 +129,14 @@ class Names(Measures):
             token.kind in _NUMERIC or (token.kind == "-" and not position) for position, token in enumerate(inside)
         )
         to_one = one and name.kind == "letters" and name.text in _APPLIED_TO_ONE and closing == ")"
+        # A product with a tuple is none: this is a function of several places.
+        several = len(inside) % 2 == 1 < len(inside) and all(
+            token.kind == "," if position % 2 else token.kind in ("letters", "sym") and len(token.text) == 1
+            for position, token in enumerate(inside)
+        )
         constant = name.kind == "letters" and name.text in ("e", "i")
-        if not (known or to_one or (amount and not exponent and not constant and name.kind != "word")):
+        plain = amount and name.kind != "word"
+        if not (known or to_one or ((several or plain) and not exponent and not constant)):
             return ""
         self._at = start + len(written)
         return exponent + "(" + " ".join(token.text or token.kind for token in inside) + ")"

@@ -65,14 +65,14 @@ def solutions(value: Value) -> Solutions | None:
     if isinstance(value, Choice):
         return Solutions("", (value.plus, value.minus), "±")
     if isinstance(value, Relation):
-        name, content = _equated(value)
+        name, content = equated(value)
         return Solutions(name, (content.plus, content.minus), "±") if isinstance(content, Choice) else None
     if not isinstance(value, Group) or value.kind not in (",", "or", "and", "{}"):
         return None
     name, values = "", []
     for position, item in enumerate(value.items):
         if isinstance(item, Relation):
-            own, content = _equated(item)
+            own, content = equated(item)
             if content is None or (position and own != name):
                 return None
             name = own
@@ -82,7 +82,7 @@ def solutions(value: Value) -> Solutions | None:
     return Solutions(name, tuple(spread(values)), value.kind)
 
 
-def _equated(value: Relation) -> tuple[str, Value | None]:
+def equated(value: Relation) -> tuple[str, Value | None]:
     """The variable on one side of an equation and what is on the other; None where it is not of this form."""
     if value.operators == ("=",):
         for name, content in (value.sides, value.sides[::-1]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -17,10 +18,12 @@ from ....errors import InputError, MissingExtra
 from ...verdict import Verdict
 from ..registry import CORRECT, WRONG, rejected
 from ..workers import WorkerFailure, WorkerPool
+from .approximate import is_approximate, stated
 from .canonical import giant
 from .compare import Comparison, Options
-from .grammar import plain_number, read
+from .grammar import plain_number
 from .normal import WHOLE_BUDGET, Budget
+from .policies import STRICT, Policy, chosen, pairs, read_under
 from .tree import Apply, Malformed, Num, Quantity, Scalar, Value, Words, is_scalar, number, with_leaves
 
 POOL = WorkerPool(f"{__package__}.symbolic:answer")
@@ -52,6 +55,13 @@ def verify_math(
     log_base: int | str | None = None,
     deadline: float = 2.0,
     wait: float = 60.0,
+    policy: str = "strict",
+    functions: bool | None = None,
+    chains: bool | None = None,
+    containers: bool | None = None,
+    percent: bool | None = None,
+    words: bool | None = None,
+    prose: bool | None = None,
 ) -> Verdict:
     r"""Whether ``answer`` is mathematically the same as ``reference``.
 
@@ -86,10 +96,35 @@ def verify_math(
     but the same normal form; an answer that has no value where the reference has one; ``x=2, x=1``
     beside the list ``1, 2``, in which order counts.
 
-    Not read, as answers malformed and as references an error: primes (``f'(x)``), ``\gcd``, ``\max``, ``\min``,
-    ``\vec``, ``\hat``, ``\overline{AB}``, ``\angle ABC``, ``\triangle``, set builders (``\{x \mid x > 0\}``),
-    congruences, dots for what goes on, sums, integrals, limits, several units in one value (``5 ft 6 in``), words with
-    digits (dates, ``6^{th}``), and TeX's infix ``\over`` and ``\choose``.
+    Notations of whole answers are read, too: several formulas (``$2$ or $-2$``), times of day (``3:30 pm`` is 15:30 and
+    not 3:30), a number and a counted noun of several words (``65\text{ children tickets}``), ``{1 \over 3}``, set
+    builders (``\{x \mid x > 0\}`` is an interval; conditions that give neither an interval nor a list are compared as
+    they are), sums and products of matrices and numbers. ``{17}`` is 17, or the set beside a set; a name with a prime,
+    an arrow, a bar or dots is another name; four or more neighbours of the alphabet (``wxyz``) are a product.
+    ``\approx`` leaves what is exact before it, and what is only said to be about a number is no answer, unless the
+    reference says so, too.
+
+    A policy forgives more. ``policy="dataset"`` sets all of the following, "strict" none; each can be set on its own.
+
+    * functions: ``f(x) = E`` and ``y = E`` count as E beside a reference that is no equation, and E beside one that is.
+      Refused: another name beside a name, an E that holds the name.
+    * chains: ``x = 5+6 = 11`` and ``5+6 = 11`` count as 11, and behind ≈ what is said last. Refused: links that
+      contradict each other, equations to be solved (``2x = 6``), ``5 = 5``, a bare ``≈ 11``.
+    * containers: tuples, sets, lists, angle brackets, rows and columns, a single value in brackets, and ``x=1, y=2``
+      are compared by their values, in the reference's order where it has one; so ``2, 3`` is right beside the interval
+      ``(2, 3)``. Refused: ``[1, 2]`` and ``[1, 2)`` beside anything else, and what has infinity for an end.
+    * percent: beside 50% also 50, and beside 50 also 50%. Refused: 0.5% beside 0.5, and two percentages that differ.
+    * words: words behind a number, in brackets or not (``9 (apples)``): a unit of the reference may be left out, and a
+      counted noun, a sign of currency or a degree sign added; of two nouns one may say more. Refused: other nouns,
+      units that the reference lacks, words that change a number (``9 dozen``) or doubt it.
+    * prose: the last formula in prose, several that commas or "and" join as a list; without a formula what stands
+      behind the last "is" or colon; and the "yes" or "no" that begins it. Refused: prose that denies, doubts,
+      quantifies or makes conditions, numbers behind the formula, a lone name, and references with several formulas or
+      with one behind a "yes".
+
+    Not read, as answers malformed and as references an error: ``\gcd``, ``\max``, ``\min``, ``\angle ABC``,
+    ``\triangle``, congruences, dots for what goes on, sums, integrals, limits, several units in one value
+    (``5 ft 6 in``), and words with digits (dates, ``6^{th}``).
 
     Args:
         answer: at most 10,000 characters.
@@ -104,12 +139,23 @@ def verify_math(
         deadline: seconds that symbolic work may take, waiting for a free worker not counted; up to 600.
         wait: seconds to wait for a free worker, of which there is one for each core (or as many as the environment
             variable PALAESTRA_WORKERS says); then the answer is not judged. Up to 3600.
+        policy: "strict" or "dataset", see above.
+        functions: see above, as the next five; None for what the policy says.
+        chains: see above.
+        containers: see above.
+        percent: see above.
+        words: see above.
+        prose: see above.
 
     Raises:
         InputError: an option out of range, or a reference outside the grammar.
         MissingExtra: sympy is needed and not installed.
     """
-    options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base)
+    settings = (functions, chains, containers, percent, words, prose)
+    forgiven = STRICT
+    if policy != "strict" or settings != (None,) * 6:
+        forgiven = chosen(policy, dict(zip(Policy.__dataclass_fields__, settings)))
+    options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base, forgiven)
     if not _is_number(deadline) or not 0.0 < deadline <= 600.0:
         raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
     if not _is_number(wait) or not 0.0 < wait <= 3600.0:
@@ -119,21 +165,44 @@ def verify_math(
         given, gold = plain_number(answer), plain_number(reference)
         if given is not None and gold is not None:
             return CORRECT if given == gold else WRONG
-    gold_value, gold_is_giant = _reference(reference, options)
+    gold_written, gold_value, gold_is_giant = _reference(reference, options, forgiven)
+    allowed = gold_written is not gold_value and is_approximate(gold_written)
     until = time.monotonic() + deadline
     try:
-        value = read(answer)
+        written = read_under(answer, forgiven)
+        value = stated(written, allowed or options.inexact) if "≈" in answer or "approx" in answer else written
         if isinstance(value, Words) and not isinstance(gold_value, Words):
             return rejected("The answer must be a mathematical value, not words.")
         value = with_log_base(value, options.log_base)
         comparison = Comparison(options, budget=Budget(int(min(TERMS_PER_SECOND * deadline, WHOLE_BUDGET))))
         if giant(value, comparison.budget) and not gold_is_giant:
             return rejected("The answer holds a number that is too large to be computed.")
-        return _compared(comparison, value, gold_value, until, wait)
+        verdict = _compared(comparison, value, gold_value, until, wait)
+        if verdict.success or forgiven is STRICT:
+            return verdict
+        further = pairs((answer, written, value), (reference, gold_written, gold_value), forgiven)
+        return _forgiven(verdict, further, options, until, wait)
     except Malformed as error:
         return rejected(str(error))
     except RecursionError:
         return rejected("The expression is nested too deeply.")
+
+
+def _forgiven(
+    verdict: Verdict, further: Iterable[tuple[Value, Value]], options: Options, until: float, wait: float
+) -> Verdict:
+    """``verdict``, or that on the first of further pairs that are equal."""
+    budget = Budget(WHOLE_BUDGET)
+    for a, b in further:
+        pair = with_log_base(a, options.log_base), with_log_base(b, options.log_base)
+        try:
+            other = _compared(Comparison(options, budget=budget), *pair, until, wait)
+        except Malformed:
+            continue
+        if other.success:
+            return other
+        verdict = verdict if other.valid else other
+    return verdict
 
 
 def _compared(comparison: Comparison, value: Value, gold: Value, until: float, wait: float) -> Verdict:
@@ -159,15 +228,17 @@ def _ask(questions: list[list[Any]], deadline: float, wait: float) -> list[Any]:
     return POOL.run(questions, deadline, wait=wait)
 
 
-def _reference(reference: Any, options: Options) -> tuple[Value, bool]:
-    """The reference as a value, and whether it holds a number too large to be computed."""
+def _reference(reference: Any, options: Options, policy: Policy) -> tuple[Value, Value, bool]:
+    """The reference as it is written and as it is compared, and whether it holds a number too large to be computed."""
     if isinstance(reference, (int, Fraction)) and not isinstance(reference, bool):
-        return number(reference), False
+        return number(reference), number(reference), False
     if not isinstance(reference, str):
         raise InputError(f"the math verifier needs text, an int or a Fraction as reference, not {reference!r}.")
     try:
-        value = with_log_base(read(reference), options.log_base)
-        return value, giant(value, Budget())
+        written = read_under(reference, policy, is_reference=True)
+        value = stated(written, allowed=True) if "≈" in reference or "approx" in reference else written
+        value = with_log_base(value, options.log_base)
+        return written, value, giant(value, Budget())
     except (Malformed, RecursionError) as error:
         raise InputError(
             f"the math verifier cannot read the reference {reference[:100]!r} ({error}); write it in closed form."
@@ -182,6 +253,7 @@ def _options(
     absolute_tolerance: float | Fraction | None,
     decimals: int | None,
     log_base: int | str | None,
+    policy: Policy,
 ) -> Options:
     if units not in ("required", "optional"):
         raise InputError(f'units must be "required" or "optional", not {units!r}.')
@@ -200,6 +272,8 @@ def _options(
         absolute_tolerance=None if absolute_tolerance is None else Fraction(absolute_tolerance),
         decimals=decimals,
         log_base=Fraction(log_base) if isinstance(log_base, int) else log_base,
+        containers=policy.containers,
+        words=policy.words,
     )
 
 

@@ -23,6 +23,10 @@ FUNCTIONS = {
     **{"acosh": "arccosh", "atanh": "arctanh", "lg": "lg", "abs": "abs", "floor": "floor", "ceil": "ceil"},
     **{"ceiling": "ceil", "cbrt": "cbrt", "factorial": "factorial", "binomial": "binomial", "binom": "binomial"},
 }
+# Marks over a name, which make another name of it.
+ACCENTS = frozenset(_names("vec hat bar dot ddot tilde overrightarrow widehat widetilde"))
+# Commands that name something where they begin a subscript.
+SUBSCRIPT_WORDS = frozenset(_names("max min odot oplus inf sup"))
 # "sinx": a function and the variable behind it.
 GLUED = re.compile("(sin|cos|tan|cot|csc|ln)([xyz])")
 CONSTANTS = {"pi": "pi", "infinity": "oo", "Infinity": "oo", "inf": "oo", "oo": "oo", "infty": "oo"}
@@ -37,6 +41,18 @@ GREEK = frozenset(
 # Spelled out without a backslash, only those that are neither products of variables nor words of a language.
 SPELLED_GREEK = frozenset(_names("alpha beta gamma delta epsilon theta sigma omega phi"))
 CONNECTIVES = frozenset(("or", "and"))
+
+
+def is_product(run: str) -> bool:
+    """Whether four or more letters can only be a product of variables: neighbours of the alphabet, each once, as xyzw.
+
+    Words of a language are no such runs, where i, o and u are left out.
+    """
+    letters = sorted(run)
+    neighbours = ord(letters[-1]) - ord(letters[0]) == len(letters) - 1 == len(set(letters)) - 1
+    return neighbours and run.isascii() and run.islower() and not set("iou") & set(letters)
+
+
 # Words of up to three letters, which would otherwise read as products of variables.
 SHORT_WORDS = frozenset(
     _names(
@@ -65,6 +81,17 @@ ARITHMETIC = frozenset(
         """
     )
 ) | frozenset(MAGNITUDES)
+# Words that deny or doubt what stands beside them, or make it depend on something.
+DOUBTS = frozenset(
+    _names(
+        """
+        not never neither nor none wrong incorrect false untrue isn doesn cannot can't isn't doesn't aren't wasn't maybe
+        perhaps possibly probably might could would should either unless except without instead guess estimate estimated
+        roughly almost nearly approximately about around likely unlikely unclear unknown impossible if when whenever
+        where provided otherwise whether suppose assume assuming contradiction
+        """
+    )
+)
 # Nouns that change the number before them: they are compared as units and never ignored.
 PORTIONS = frozenset(
     _names(
@@ -89,6 +116,7 @@ PUNCTUATION = {
     **{"cap": "∩", "setminus": "∖", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "langle": "⟨"},
     **{"rangle": "⟩", "vert": "|", "lvert": "|", "rvert": "|", "lbrace": "\\{", "rbrace": "\\}", "lbrack": "["},
     **{"rbrack": "]", "lparen": "(", "rparen": ")", "colon": ":", "degree": "°", "emptyset": "∅", "varnothing": "∅"},
+    **{"approx": "≈", "mid": "mid", "prime": "'", "bigcup": "∪"},
     **{"land": "and", "wedge": "and", "lor": "or", "vee": "or", "percent": "%", "pounds": "£", "euro": "€"},
 }
 COMMANDS = {
@@ -107,6 +135,9 @@ UNICODE = str.maketrans(
         **dict.fromkeys("\u00f7\u2215\u2044", "/"),
         **dict.fromkeys("\u00a0\u2003\u2002\u2005\n\t\r", " "),
         **dict.fromkeys("\u2009\u202f", "\\,"),
+        # Full-width digits and signs; full-width letters look like others and stay refused.
+        **{chr(0xFEE0 + ord(sign)): sign for sign in "0123456789!%()*+,-./:;<=>[]^{|}"},
+        **{"\u3000": " ", "\u3001": ","},
         **dict.fromkeys("\u2264\u2a7d", "≤"),
         **dict.fromkeys("\u2265\u2a7e", "≥"),
         **{
@@ -117,7 +148,8 @@ UNICODE = str.maketrans(
         **{chr(0x3C0): "\\pi ", chr(0x3C1): "\\rho ", chr(0x3C3): "\\sigma ", chr(0x3C4): "\\tau "},
         **{chr(0x3C5 + k): f"\\{name} " for k, name in enumerate(_names("upsilon phi chi psi omega"))},
         **{"Δ": "\\Delta ", "Γ": "\\Gamma ", "Θ": "\\Theta ", "Φ": "\\Phi ", "Ω": "\\Omega ", "Ψ": "\\Psi "},
-        **{"∞": "\\infty ", "ℝ": "\\mathbb{R}", "ℚ": "\\mathbb{Q}", "ℤ": "\\mathbb{Z}", "ℕ": "\\mathbb{N}"},
+        **{chr(0x2460 + k): f"\\textcircled{{{k + 1}}}" for k in range(20)},
+        **{"∞": "\\infty ", "′": "'", "ℝ": "\\mathbb{R}", "ℚ": "\\mathbb{Q}", "ℤ": "\\mathbb{Z}", "ℕ": "\\mathbb{N}"},
         **{"ℂ": "\\mathbb{C}", "∧": "\\land ", "∨": "\\lor ", "µ": "\\mu ", "℃": "°C", "℉": "°F"},
     }
 )

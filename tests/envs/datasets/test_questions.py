@@ -342,13 +342,43 @@ def test_golden_word_problem():
         ("How many minutes does it take?", r"\frac{15}{2}", "7.5 hours", 0.0),
         ("What percent is it?", "28", r"28\%", 1.0),
         ("What percent is it?", r"28\%", "28", 1.0),
-        ("What is it?", r"28\%", "28", 0.0),
         ("Which?", r"\text{even}", "even", 1.0),
     ],
 )
 def test_answers_in_closed_form(question: str, reference: str, answer: str, reward: float, tmp_path: Path):
     record = {"problem": question, "level": 3, "answer": reference}
     assert asked(tmp_path, "MATH", record, answer.replace("\\n", "\n"))[0] == reward
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "wrong"),
+    [
+        (r"28\%", "28", "2.8"),
+        ("9 (apples)", "9", "8"),
+        ("2x+1", "f(x)=2x+1", "f(x)=2x"),
+        (r"\{1,2\}", "(1, 2)", "(1, 3)"),
+        ("11", "x=5+6=11", "x=5+6=12"),
+    ],
+)
+def test_the_policy_of_a_family_is_that_of_data_sets_unless_it_is_strict(
+    reference: str, answer: str, wrong: str, tmp_path: Path
+):
+    record = {"problem": "p", "level": 3, "answer": reference}
+    assert asked(tmp_path, "MATH", record, answer)[0] == 1.0
+    assert asked(tmp_path, "MATH", record, wrong)[0] == 0.0
+    strict = {"policy": "strict", "split": "all"}
+    if reference == "9 (apples)":
+        with pytest.raises(InputError, match="holds no MATH question"), pytest.warns(UserWarning, match="9 .apples"):
+            make("MATH", write(tmp_path / "one.jsonl", [record]), **strict)
+        return
+    env = make("MATH", write(tmp_path / "one.jsonl", [record]), **strict)
+    env.reset(seed=0)
+    assert env.step(answer)[1] == 0.0
+
+
+def test_an_unknown_policy_is_refused():
+    with pytest.raises(InputError, match="did you mean 'dataset'"):
+        make("MATH", policy="datasets")
 
 
 def test_an_answer_that_is_no_mathematics_is_malformed(tmp_path: Path):

@@ -85,3 +85,20 @@ def test_options_in_order_are_lettered_from_a():
 def test_a_reference_that_cannot_be_used_is_refused(reference: Any, options: Any):
     with pytest.raises(InputError, match=r"choice|reference"):
         verify("choice", "B", reference, options=options)
+
+
+@pytest.mark.parametrize("reference", ["(B)", "B.", "b)", r"\text{(B)}", "$B$"])
+def test_a_reference_may_be_written_as_an_answer_may(reference: str):
+    assert verify("choice", "B", reference, options=OPTIONS).success
+    assert not verify("choice", "A", reference, options=OPTIONS).success
+
+
+def test_where_several_are_right_an_answer_names_all_of_them():
+    for reference in ("A, C", "(A) and (C)", "AC", "C; A"):
+        for answer in ("A, C", "C and A", "AC", "(A), (C)", r"\boxed{A, C}", "Answer: A, C"):
+            assert verify("choice", answer, reference).success, (answer, reference)
+        for answer in ("A", "C", "A, B", "A, B, C", "ABC"):
+            verdict = verify("choice", answer, reference)
+            assert (verdict.score, verdict.malformed) == (0.0, False), (answer, reference)
+        for answer in ("A or C", "CA", "A, A", "not A, C", "A, C" + ", A" * 40_000):
+            assert verify("choice", answer, reference).malformed, answer[:20]

@@ -1,0 +1,79 @@
+r"""Tuples, sets, lists and vectors as values in a row, for those who ask that containers be compared loosely.
+
+An interval is no container: ``[1, 2]`` and ``[1, 2)`` equal only themselves, and so does what has infinity for an end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .solutions import equated, solutions, spread
+from .tree import Apply, Group, Matrix, Relation, Value, is_scalar, occurrences
+
+_KINDS = frozenset(("()", "[]", "{}", "{", "<>", ",", "or", "and"))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Values in a row; ``kind`` is that of the group that held them, "matrix" or "names", ``name`` that of the variable
+    whose values they are, or ""."""
+
+    values: tuple[Value, ...]
+    kind: str
+    name: str = ""
+
+    @property
+    def unordered(self) -> bool:
+        return self.kind in ("{}", "or", "and", "±")
+
+
+def listing(value: Value) -> Listing | None:
+    """The values that a container holds; None for what is none."""
+    if isinstance(value, Matrix):
+        if len(value.rows) > 1 and len(value.rows[0]) > 1:
+            return None
+        return Listing(tuple(item for row in value.rows for item in row), "matrix")
+    if named := _named_in_order(value):
+        return named
+    if found := solutions(value):
+        return Listing(found.values, found.kind, found.name)
+    if not isinstance(value, Group) or value.kind not in _KINDS or any(map(_infinite, value.items)):
+        return None
+    if value.kind == "[]" and len(value.items) == 2:
+        return None
+    return Listing(tuple(spread(value.items)), value.kind)
+
+
+def side_by_side(a: Listing | None, b: Listing | None, first: Value, second: Value) -> tuple[Listing, Listing] | None:
+    """Two listings that are compared loosely; None where the strict comparison is the one to make.
+
+    Args:
+        a: of the answer.
+        b: of the reference.
+        first: the answer.
+        second: the reference.
+    """
+    if a is None and b is not None and len(b.values) == 1 and is_scalar(first):
+        return Listing((first,), b.kind), b
+    if b is None and a is not None and len(a.values) == 1 and is_scalar(second):
+        return a, Listing((second,), a.kind)
+    if a is None or b is None or a.kind == b.kind or (a.name and b.name and a.name != b.name):
+        return None
+    return a, b
+
+
+def _named_in_order(value: Value) -> Listing | None:
+    """``x = 1, y = 2``: as the values of a tuple, where the names are in the order of the alphabet."""
+    if not isinstance(value, Group) or value.kind not in (",", "and", "()", "[]") or len(value.items) < 2:
+        return None
+    found = [equated(item) for item in value.items if isinstance(item, Relation)]
+    if len(found) < len(value.items) or any(content is None for _, content in found):
+        return None
+    if not all(first < second for (first, _), (second, _) in pairwise(found)):
+        return None
+    return Listing(tuple(content for _, content in found if content is not None), "names")
+
+
+def _infinite(value: Value) -> bool:
+    return is_scalar(value) and isinstance(value, Apply) and bool(occurrences(value, "oo"))

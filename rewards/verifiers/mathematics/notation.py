@@ -1,0 +1,123 @@
+r"""Notations of whole answers that the grammar of values does not have, as text: what `grammar.read` tries second.
+
+``$69$, $84$`` is a list in several formulas, ``65\text{ children tickets}`` a number and a counted noun of several
+words, ``3:30 pm`` a time of day, ``x > 2: (2, \infty)`` one set written twice, ``1, 2; 3`` a list of lists. Every
+function takes an unwrapped text, is linear in its length, and returns None for what is not of its notation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from . import units
+from .build import operand, scalar
+from .lexer import closing_brace
+from .solutions import is_region, region
+from .tree import Group, Quantity, Unit, Value, number, symbols
+from .vocabulary import ARITHMETIC, CONNECTIVES, DOUBTS, MAGNITUDES, PORTIONS, SHORT_WORDS, TEXT
+
+MAX_WORDS = 6
+MAX_LISTS = 20
+_DOLLAR = re.compile(r"(?<!\\)\$\$?|\\[()\[\]]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_TIME = re.compile(
+    r"(?P<hour>[0-9]{1,2}) ?(?:: ?(?P<minute>[0-9]{2}))?(?: |~|\\[,; ]){0,3}"
+    r"(?:\\(?:text|mathrm|textrm|mbox|textbf) ?\{ ?(?=[^{}]{1,6}\}))?"
+    r"(?P<half>[aApP])\.? ?[mM]\.?(?: ?\})?"
+)
+_IN_WORDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -"
+
+
+def in_other_notation(core: str, parse: Callable[[str], Value]) -> Value | None:
+    """The value of an unwrapped text in one of these notations, None for all else.
+
+    Args:
+        core: the text.
+        parse: reads a text by the grammar of values, or raises Malformed; so does this function.
+    """
+    minutes = time_of_day(core)
+    if minutes is not None:
+        return Group("time", (number(minutes),))
+    if (joined := in_one_formula(core)) is not None:
+        return _several(joined, parse) or parse(joined)
+    if (value := _several(core, parse)) is not None:
+        return value
+    found = counted(core)
+    if found is None:
+        return None
+    head, words = found
+    if len(words) == 1:
+        # One word may be a unit.
+        return parse(f"{head}\\text{{ {words[0]}}}")
+    value = parse(head)
+    if not operand(value) or symbols(scalar(value)):
+        return None
+    noun = units.named_anew(words[-1]).dimensions[0][0].removeprefix("of ")
+    return Quantity(scalar(value), Unit(((" ".join(("of", *words[:-1], noun)).lower(), 1),)))
+
+
+def _several(core: str, parse: Callable[[str], Value]) -> Value | None:
+    """Lists parted by semicolons, or an inequality and its interval parted by a colon."""
+    parts = [part for part in core.split(";") if part.strip()]
+    if 1 < len(parts) <= MAX_LISTS and "," in core:
+        return Group(",", tuple(map(parse, parts)))
+    left, colon, right = core.partition(":")
+    if not colon or ":" in right or not any(sign in left for sign in "<>≤≥\\"):
+        return None
+    place, interval = region(parse(left)), parse(right)
+    return interval if place is not None and is_region(interval) and place[1] == interval else None
+
+
+def in_one_formula(text: str) -> str | None:
+    """Several formulas, and separators and numbers between them, as one: ``$2$ or $-2$`` as ``2 or -2``."""
+    parts = _DOLLAR.split(text)
+    # Marks come in pairs; formulas stand at the odd places.
+    if len(parts) < 3 or len(parts) % 2 == 0:
+        return None
+    if any(word not in CONNECTIVES for part in parts[::2] for word in _LETTERS.findall(part)):
+        return None
+    # The space keeps "$8$,$400$" two numbers.
+    return " ".join(part.strip() for part in parts).strip()
+
+
+def time_of_day(text: str) -> int | None:
+    """Minutes after midnight of a time with "am" or "pm"."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        return None
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    if not 1 <= hour <= 12 or minute > 59:
+        return None
+    return (hour % 12 + (12 if match["half"] in "pP" else 0)) * 60 + minute
+
+
+def counted(text: str) -> tuple[str, list[str]] | None:
+    r"""A number and the words behind it, as plain text or in ``\text{}``: what is before, and the words."""
+    text = text.strip()
+    head, tail = _text_at_end(text) if text.endswith("}") else (text, "")
+    if not tail:
+        head = text.rstrip(_IN_WORDS)
+        tail = text[len(head) :]
+    words = tail.strip(" .").replace("-", " ").split()
+    while words and words[0] in MAGNITUDES:
+        head = f"{head} {words.pop(0)}"
+    if not 1 <= len(words) <= MAX_WORDS or not head or not all(map(_countable, words)):
+        return None
+    return head, words
+
+
+def _text_at_end(text: str) -> tuple[str, str]:
+    r"""What stands before a ``\text{...}`` at the end, and what it holds; ("", "") where there is none."""
+    start = max(text.rfind(f"\\{name}") for name in TEXT)
+    brace = text.find("{", start)
+    if start < 0 or brace < 0 or closing_brace(text, brace) != len(text) - 1:
+        return "", ""
+    return text[:start], text[brace + 1 : -1]
+
+
+def _countable(word: str) -> bool:
+    """Whether a word may belong to a noun: it neither changes the number before it nor doubts it."""
+    lower = word.lower()
+    changes = lower in SHORT_WORDS or lower in ARITHMETIC or lower.removesuffix("s") in PORTIONS or lower in DOUBTS
+    return len(word) > 2 and word.isascii() and word.isalpha() and not changes

@@ -1,0 +1,34 @@
+"""Counted nouns as units, for those who ask that words behind a number be forgiven."""
+
+from __future__ import annotations
+
+from .tree import Unit
+from .vocabulary import DOUBTS
+
+MAX_WORD = 30  # letters
+_MONEY = frozenset(("dollar", "euro", "sterling", "yen", "rupee"))
+
+
+def words_of(unit: Unit) -> frozenset[str]:
+    """The words of a counted noun; empty for a measure."""
+    if len(unit.dimensions) != 1 or unit.dimensions[0][1] != 1:
+        return frozenset()
+    name = unit.dimensions[0][0]
+    return frozenset(name.removeprefix("of ").split()) if name.startswith("of ") else frozenset()
+
+
+def same_noun(a: Unit, b: Unit) -> bool:
+    """Whether the words of one counted noun are among those of the other: tickets, and children tickets."""
+    first, second = words_of(a), words_of(b)
+    return bool(first and second) and (first <= second or second <= first)
+
+
+def says_nothing(unit: Unit) -> bool:
+    """Whether a unit that only the answer has leaves no doubt about its number: a counted noun, whole units of money,
+    or degrees."""
+    words = words_of(unit)
+    if words:
+        return max(map(len, words)) <= MAX_WORD and words.isdisjoint(DOUBTS)
+    if unit.factor == 1 and unit.dimensions and unit.dimensions[0][0] in _MONEY | {"unit"}:
+        return len(unit.dimensions) == 1
+    return unit.dimensions == (("angle", 1),) and bool(unit.pi)

@@ -1,0 +1,284 @@
+r"""Policies of the verifier "math": named bundles of what it forgives, each part an option of its own.
+
+A policy adds readings of a text and ways to compare two values; what is right under "strict" is right under each. The
+docstring of `verifier.verify_math` says what each part accepts and what stays refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....errors import InputError, unknown_name
+from .approximate import near, roughly
+from .canonical import free
+from .grammar import read
+from .lexer import unwrap
+from .normal import Budget, Ring, TooBig
+from .readings import as_variables
+from .tree import Group, Malformed, Quantity, Relation, Scalar, Sym, Value, Words, is_scalar, symbols
+from .units import UNITS
+from .vocabulary import ARITHMETIC, DOUBTS, MAGNITUDES, PORTIONS
+
+# Two sides of = that are further apart are no chain.
+EQUAL = 1e-9
+CHAIN_BUDGET = 5_000
+MAX_PROSE = 4_000  # characters
+MAX_PROSE_WORDS = 400
+_MARKS = re.compile(r"(?<!\\)\$\$?|\\[()\[\]]")
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_BETWEEN = re.compile(r"[,;]? ?(?:and|or)?|[,;]")
+# Prose that quantifies, or answers yes or no, states no value.
+_NO_VALUE = DOUBTS | frozenset(
+    ("all", "any", "every", "each", "some", "no", "yes", "true", "such", "both", "undefined")
+)
+# Said of a measure behind it: "12 (years old)".
+_ADJECTIVES = frozenset(("old", "long", "tall", "wide", "deep", "high", "each", "left", "total", "away", "heavy"))
+_YES_OR_NO = re.compile(r"\s{0,9}(?:yes|no)(?:[.,;:!]|\s{0,9}$)", re.IGNORECASE)
+# Where the parameter of a family of values lies: "for any integer $k$".
+_RANGE = re.compile(
+    r",? ?(?:for )?(?:any|all|every|each|some) (?:real |whole |positive |natural )?(?:number|integer|value)s?"
+    r" ?(?:\$\\?[A-Za-z]{1,8}\$)?(?=\.?\s{0,9}$)"
+)
+_INTRODUCED = re.compile(r"(?:[a-z]{3} ?: ?| is:? | are:? | equals )")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is forgiven; every part is explained in `verifier.verify_math`."""
+
+    functions: bool = False
+    chains: bool = False
+    containers: bool = False
+    percent: bool = False
+    words: bool = False
+    prose: bool = False
+
+
+STRICT = Policy()
+POLICIES: Mapping[str, Policy] = {"strict": STRICT, "dataset": Policy(True, True, True, True, True, True)}
+
+
+def chosen(name: str, settings: Mapping[str, Any]) -> Policy:
+    """The policy of a name, with the settings that are not None in place of its own.
+
+    Raises:
+        InputError: an unknown name, or a setting that is neither a bool nor None.
+    """
+    if not isinstance(name, str) or name not in POLICIES:
+        raise unknown_name("policy", str(name), POLICIES)
+    own = {}
+    for setting, value in settings.items():
+        if value is not None and not isinstance(value, bool):
+            raise InputError(f"{setting} must be True or False, or None for what the policy says, not {value!r}.")
+        if value is not None:
+            own[setting] = value
+    return replace(POLICIES[name], **own) if own else POLICIES[name]
+
+
+def read_under(text: str, policy: Policy, *, is_reference: bool = False) -> Value:
+    """The value of a text, which `grammar.read` takes or one of the further readings of a policy.
+
+    Raises:
+        Malformed: nobody reads it.
+    """
+    try:
+        return read(text)
+    except Malformed:
+        other = _with_words(text) if policy.words else None
+        if other is None and policy.prose:
+            other = _in_prose(text, is_reference)
+        if other is None:
+            raise
+        return other
+
+
+def pairs(
+    answer: tuple[str, Value, Value], reference: tuple[Any, Value, Value], policy: Policy
+) -> Iterator[tuple[Value, Value]]:
+    """Further values to compare, an answer's and a reference's: the answer is right if one of these pairs is equal.
+
+    Args:
+        answer: its text, the value as it is written, and that which was compared.
+        reference: likewise.
+        policy: what is forgiven.
+    """
+    left, right = _readings(*answer[1:], policy), _readings(*reference[1:], policy)
+    for a in left:
+        for b in right:
+            if a is not answer[2] or b is not reference[2]:
+                yield a, b
+            if policy.functions and isinstance(a, Relation) != isinstance(b, Relation):
+                content = _content(a if isinstance(a, Relation) else b)
+                if content is not None:
+                    yield (content, b) if isinstance(a, Relation) else (a, content)
+    if policy.percent and isinstance(reference[0], str):
+        given, expected = _without_percent(answer[0]), _without_percent(reference[0])
+        # Half a percent is not a half.
+        if given is not None and expected is None and is_scalar(reference[2]) and abs(roughly(given) or 0) > 1:
+            yield given, reference[2]
+        elif expected is not None and given is None and is_scalar(answer[2]):
+            yield answer[2], expected
+
+
+# Chains and functions.
+
+
+def _readings(written: Value, value: Value, policy: Policy) -> list[Value]:
+    last = _last_link(written) if policy.chains and isinstance(written, Relation) else None
+    return [value] if last is None else [value, last]
+
+
+def _last_link(value: Relation) -> Value | None:
+    """``11`` of ``5+6=11``, ``x = 11`` of ``x = 5+6 = 11``; None for an equation, or where the links contradict."""
+    if any(operator not in "=≈" for operator in value.operators):
+        return None
+    first, *others = value.sides
+    named = isinstance(first, Sym) and not any(_has(side, first.name) for side in others)
+    sides = others if named else list(value.sides)
+    if len(sides) < 2 or not (named or all(map(_single, sides))):
+        return None
+    # "5 = 5" says nothing, and neither does "0x = 0".
+    if not named and (sides[-1] == sides[-2] or (free(sides[0]) and not free(sides[-1]))):
+        return None
+    operators = value.operators[1:] if named else value.operators
+    if not all(_linked(*link) for link in zip(operators, sides, sides[1:])):
+        return None
+    return Relation(("=",), (first, sides[-1])) if named else sides[-1]
+
+
+def _single(value: Value) -> bool:
+    return is_scalar(value) or isinstance(value, Quantity)
+
+
+def _has(value: Value, name: str) -> bool:
+    return name in symbols(value) if is_scalar(value) else free(value) and not isinstance(value, Group)  # type: ignore[arg-type]
+
+
+def _linked(operator: str, a: Value, b: Value) -> bool:
+    """Whether two sides may be equal: numbers that are, expressions that are shown to be, or measures."""
+    if isinstance(a, Quantity) and isinstance(b, Quantity):
+        return True
+    if not (is_scalar(a) and is_scalar(b)):
+        return isinstance(a, Group) and isinstance(b, Group)
+    if operator == "≈":
+        return near(a, b)
+    if not free(a) and not free(b):
+        return near(a, b, EQUAL)
+    return _identical(a, b)  # type: ignore[arg-type]
+
+
+def _identical(a: Scalar, b: Scalar) -> bool:
+    ring = Ring(Budget(CHAIN_BUDGET))
+    try:
+        return ring.equal(ring.form(a), ring.form(b))
+    except (TooBig, Malformed):
+        return False
+
+
+def _content(value: Value) -> Value | None:
+    """``E`` of ``f(x) = E``, where the name does not occur in it."""
+    if not isinstance(value, Relation) or value.operators != ("=",):
+        return None
+    for name, content in (value.sides, value.sides[::-1]):
+        content = as_variables(content)
+        if isinstance(name, Sym) and free(name) and is_scalar(content) and not _has(content, name.name):
+            return content
+    return None
+
+
+# Percent and words.
+
+
+def _without_percent(text: str) -> Value | None:
+    """The number before a percent sign that ends a text; None where there is none."""
+    try:
+        core, _ = unwrap(text)
+    except Malformed:
+        return None
+    for sign in ("\\%", "%", "percent"):
+        if core.endswith(sign):
+            try:
+                value = read(core[: -len(sign)])
+            except Malformed:
+                return None
+            return value if is_scalar(value) and not free(value) else None
+    return None
+
+
+def _with_words(text: str) -> Value | None:
+    """A number and words in brackets: ``9 (apples)``, ``12 (years old)``."""
+    text = text.strip().removesuffix(".")
+    head, bracket, tail = text.removesuffix(")").rpartition("(")
+    # Pieces of candy are pieces.
+    words = tail.replace("-", " ").partition(" of ")[0].split()
+    if not bracket or not text.endswith(")") or not words or not all(word.isalpha() for word in words):
+        return None
+    while len(words) > 1 and words[-1].lower() in _ADJECTIVES:
+        words.pop()
+    try:
+        return _measure(head, words)
+    except Malformed:
+        return None
+
+
+def _measure(head: str, words: list[str]) -> Value | None:
+    value = read(f"{head}\\text{{ {' '.join(words)}}}")
+    return value if isinstance(value, Quantity) else None
+
+
+# Prose.
+
+
+def _in_prose(text: str, is_reference: bool) -> Value | None:
+    """The last formula of prose, or of several that only separators part; without one what ends "... is 5", or the yes
+    or no that begins it."""
+    if len(text) > MAX_PROSE:
+        return None
+    whole, text = text, _RANGE.sub("", text)
+    parts = _MARKS.split(text)
+    if len(parts) % 2 == 0:
+        return None
+    words = [word.lower() for part in parts[::2] for word in _LETTERS.findall(part)]
+    if words[:1] in (["yes"], ["no"]) and _YES_OR_NO.match(text) and len({"yes", "no"} & set(words)) == 1:
+        # A reference that says more than that, in a formula, is not judged by its yes.
+        return None if is_reference and len(parts) > 1 else Words(words[0])
+    if not words and text != whole:
+        return _sensible(text.strip(" .,"), "")
+    if not words or len(words) > MAX_PROSE_WORDS or not _NO_VALUE.isdisjoint(words):
+        return None
+    if len(parts) == 1:
+        return _introduced(text)
+    last = first = len(parts) - 2
+    while first > 1 and _BETWEEN.fullmatch(" ".join(parts[first - 1].split())):
+        first -= 2
+    # A reference of several parts is not judged by its last.
+    if (is_reference and first > 1) or any(character.isdigit() for character in parts[-1]):
+        return None
+    return _sensible(" ".join(part.strip() for part in parts[first : last + 1]), parts[-1])
+
+
+def _introduced(text: str) -> Value | None:
+    text = text.strip().removesuffix(".")
+    text = " ".join(text.split())
+    ends = [found.end() for found in _INTRODUCED.finditer(text)]
+    return _sensible(text[ends[-1] :], "") if ends else None
+
+
+def _sensible(formula: str, behind: str) -> Value | None:
+    """The value of a formula and of a unit behind it; None for a lone name or plain words."""
+    words = _LETTERS.findall(behind)
+    # A full stop ends the sentence that the formula stands in.
+    following = words[0].lower() if words and not behind.lstrip().startswith((".", ",", ";", ":")) else ""
+    if following in ARITHMETIC - MAGNITUDES.keys() or following.removesuffix("s") in PORTIONS or "%" in behind:
+        return None
+    try:
+        if following in UNITS or following in MAGNITUDES or following in ("percent", "square", "cubic", "per"):
+            value = read(f"{formula}\\text{{ {behind.strip(' .')}}}")
+        else:
+            value = read(formula)
+    except Malformed:
+        return None
+    return None if isinstance(value, (Words, Sym)) else value

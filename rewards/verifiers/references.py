@@ -1,0 +1,90 @@
+"""References that a verifier cannot use, found when data are loaded instead of in the middle of a run.
+
+kept = [row for row in rows if unreadable("math", row["answer"], policy="dataset") is None]
+report = check_references("math", answers, policy="dataset")      # and one warning that counts them
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import InputError
+from .registry import VERIFIERS, verify
+
+MAX_SHOWN = 80  # characters of a reference in a message
+
+
+def unreadable(kind: str, reference: Any, **options: Any) -> str | None:
+    """Why the verifier ``kind`` cannot use a reference, in one sentence; None where it can.
+
+    A reference that is text must also be right as an answer: one that is not decided to equal itself judges nothing.
+
+    Raises:
+        InputError: an unknown kind.
+    """
+    VERIFIERS[kind]
+    answer = reference if isinstance(reference, str) else str(reference)
+    try:
+        verdict = verify(kind, answer, reference, **options)
+    except InputError as error:
+        return str(error)
+    if isinstance(reference, str) and not verdict.success:
+        return f"it is not right as an answer to itself ({verdict.feedback})"
+    return None
+
+
+@dataclass(frozen=True)
+class References:
+    """What `check_references` found.
+
+    Args:
+        kind: the verifier.
+        total: how many references there were.
+        unreadable: position (from 0), reference and reason of each that the verifier cannot use.
+    """
+
+    kind: str
+    total: int
+    unreadable: tuple[tuple[int, Any, str], ...]
+
+    @property
+    def readable_share(self) -> float:
+        """Readable references over all; 1 where there are none."""
+        return 1.0 - len(self.unreadable) / self.total if self.total else 1.0
+
+    def __str__(self) -> str:
+        if not self.unreadable:
+            return f"The verifier {self.kind!r} can read all of {self.total} references."
+        position, reference, reason = self.unreadable[0]
+        shown = repr(reference)
+        shown = shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 3] + "..."
+        return (
+            f"The verifier {self.kind!r} cannot read {len(self.unreadable)} of {self.total} references, which should "
+            f"be left out; the first is number {position + 1}, {shown}: {reason}"
+        )
+
+
+def check_references(kind: str, references: Iterable[Any], *, warn: bool = True, **options: Any) -> References:
+    """Which references the verifier ``kind`` cannot use under these options; one warning counts them and shows one.
+
+    Args:
+        kind: the verifier.
+        references: as `palaestra.rewards.verify` takes them.
+        warn: whether to warn where there are any.
+        **options: of the verifier; where it refuses them, that is the reason of every reference.
+
+    Raises:
+        InputError: an unknown kind.
+    """
+    total, out = 0, []
+    for position, reference in enumerate(references):
+        total += 1
+        if (reason := unreadable(kind, reference, **options)) is not None:
+            out.append((position, reference, reason))
+    found = References(kind, total, tuple(out))
+    if out and warn:
+        warnings.warn(str(found), stacklevel=2)
+    return found
