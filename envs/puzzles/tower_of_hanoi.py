@@ -57,6 +57,7 @@ class TowerOfHanoi(Question):
     """
 
     answer_form = "lines"
+    max_answer = 8192
     param_space = ParamSpace(
         [IntAxis("disks", 3, 8, limits=(3, 11)), IntAxis("slack", 0, 8, harder="down", limits=(0, 20))]
     )
