@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import string
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,8 +40,8 @@ class Blocksworld(Question):
         has at least blocks / 2 moves. Any legal plan within the moves allowed is right.
 
     Parameters:
-        blocks (4 to 10): how many blocks there are.
-        slack (4 to 0, harder downwards): moves allowed beyond the fewest that do.
+        blocks (4 to 10; open from 2 to 20): how many blocks there are.
+        slack (4 to 0, harder downwards; open from 0 to 20): moves allowed beyond the fewest that do.
 
     Observation:
         Text: the stacks now and in the goal, the rules, and how many moves are allowed.
@@ -51,7 +51,8 @@ class Blocksworld(Question):
         added), read as ``answer_format`` says.
 
     Reward:
-        1 for a legal plan to the goal within the moves allowed, 0 otherwise.
+        1 for a legal plan to the goal within the moves allowed, 0 otherwise. To put all blocks that do not stand right
+        onto the table, and then each onto its place, is enough where some moves are to spare, and seldom where none is.
 
     Termination:
         After the first answer.
@@ -62,7 +63,10 @@ class Blocksworld(Question):
     """
 
     answer_form = "lines"
-    param_space = ParamSpace([IntAxis("blocks", 4, 10), IntAxis("slack", 0, 4, harder="down")])
+    param_space = ParamSpace(
+        [IntAxis("blocks", 4, 10, limits=(2, 20)), IntAxis("slack", 0, 4, harder="down", limits=(0, 20))]
+    )
+    baselines: ClassVar = {"heuristic": (1.0, 1.0, 0.98, 0.57, 0.12)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count = params["blocks"]
@@ -110,6 +114,20 @@ class Blocksworld(Question):
             lines.append(f"Take {block} from {home} and put it on {place}.")
             below[block] = target
         return [*lines, self.oracle(task)]
+
+    def heuristic_action(self, episode: Task) -> str:
+        """All blocks onto the table that do not stand as in the goal, from the top down, then each onto its place."""
+        start, goal = episode.data.start, episode.data.goal
+        wanted, lines = _below(goal), []
+        below = _below(start)
+        for stack in start:
+            right = 0
+            while right < len(stack) and below[stack[right]] == wanted[stack[right]]:
+                right += 1
+            lines += [f"{block} {TABLE}" for block in reversed(stack[right:]) if below[block] != TABLE]
+            below |= dict.fromkeys(stack[right:], TABLE)
+        lines += [f"{block} {wanted[block]}" for stack in goal for block in stack if below[block] != wanted[block]]
+        return ", ".join(lines) or f"{start[0][-1]} {TABLE}"
 
     def solver_cost(self, episode: Task) -> float:
         """Moves of the shortest plan."""

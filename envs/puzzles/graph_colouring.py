@@ -50,8 +50,9 @@ class GraphColouring(Question):
 
     Reward:
         1 for a colouring without an edge between equal colours, 0 otherwise. A colouring that has each colour about
-        equally often fits the graphs of 6 vertices in 0.12 (three colours) to 0.16 (four) of cases by chance. The greedy player
-        wins every easy task, and none where the graphs that it colours are drawn again often enough.
+        equally often fits the graphs of 6 vertices in 0.12 (three colours) to 0.16 (four) of cases by chance. The
+        greedy player above wins every easy task, and none where the graphs that it colours are drawn again often
+        enough.
 
     Termination:
         After the first answer.
@@ -162,9 +163,11 @@ def _graph(n: int, k: int, density: float, rng: np.random.Generator) -> tuple[li
 
 
 def greedy(n: int, k: int, edges: list[tuple[int, int]], last: bool = False) -> list[int | None]:
-    """A colouring by DSATUR (Brelaz, "New methods to color the vertices of a graph", 1979): next comes the vertex beside
-    the most colours, of these the one with the most neighbours, of these the first one (or the ``last`` one); it gets
-    the first free colour, or None."""
+    """A colouring by DSATUR (Brelaz, "New methods to color the vertices of a graph", 1979).
+
+    Next comes the vertex beside the most colours, of these the one with the most neighbours, of these the first one
+    (or the ``last`` one); it gets the first free colour, or None.
+    """
     beside: list[list[int]] = [[] for _ in range(n)]
     for a, b in edges:
         beside[a].append(b)

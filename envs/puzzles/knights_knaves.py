@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,9 +36,10 @@ class KnightsKnaves(Question):
         fits what is said, and it has at least one knight.
 
     Parameters:
-        people (2 to 8): how many there are.
+        people (2 to 8; open from 2 to 12): how many there are.
         statements ("simple", "conditional", "counting"): simple ones are about the kinds of one or two people;
-            conditional adds "if ..., then ..." and "would say that"; counting adds how many knights there are.
+            conditional adds "if ..., then ..." and "would say that"; counting adds how many knights there are (never
+            none, which only a knave could say).
 
     Observation:
         The rules, a statement by each person, and the question.
@@ -58,8 +59,9 @@ class KnightsKnaves(Question):
     """
 
     answer_form = "lines"
-    param_space = ParamSpace([IntAxis("people", 2, 8), ChoiceAxis("statements", LEVELS)])
+    param_space = ParamSpace([IntAxis("people", 2, 8, limits=(2, 12)), ChoiceAxis("statements", LEVELS)])
     chance = 0.34
+    baselines: ClassVar = {"random": (0.34, 0.1, 0.06, 0.02, 0.01)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         people, level = params["people"], LEVELS.index(params["statements"])
@@ -95,6 +97,12 @@ class KnightsKnaves(Question):
         if not given or len(set(given)) < len(given) or not set(given) <= set(map(str.lower, names)):
             return rejected(f"The answer must be names of people who live there, separated by commas: {names[0]}, ...")
         return CORRECT if set(given) == set(map(str.lower, task.reference)) else WRONG
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """Any of the people, one at least."""
+        names: list[str] = episode.data[0]
+        chosen = 1 + int(rng.integers((1 << len(names)) - 1))
+        return ", ".join(name for person, name in enumerate(names) if chosen >> person & 1)
 
     def solver_cost(self, episode: Task) -> float:
         """Nodes of a depth-first search over the people in turn, which looks at a statement once it knows what
@@ -178,7 +186,8 @@ def _statement(speaker: int, people: int, kinds: list[str], u: float, v: float, 
     if kind == "one":
         table, scope, words = being(people, first, is_knight), 1 << first | 1 << speaker, (first, is_knight)
     elif kind in ("count", "parity"):
-        count = int(v * (people + 1)) if kind == "count" else int(z < 0.5)
+        # Never none: only a knave could say so.
+        count = 1 + int(v * people) if kind == "count" else int(z < 0.5)
         counts = [count] if kind == "count" else range(count, people + 1, 2)
         table, scope, words = sum(_exactly(people, k) for k in counts), (1 << people) - 1, (count,)
     elif first == second:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+import itertools
+from bisect import bisect_right
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...rewards import Verdict
-from ...rewards.verifiers.grid import GridError, parse_grid
 from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .in_turn import read_in_turn
+
+# Up to so many variables all assignments are looked at, and one alone is left.
+MOST_UNIQUE = 14
+# Clauses per variable beyond that, near those above which large random formulas stop being satisfiable; and by number
+# of true literals under the hidden assignment, from one on, how often a clause is drawn, such that a literal is true
+# as often as false ("Generating hard satisfiable formulas by hiding solutions deceptively", Jia, Moore and Strain,
+# Journal of Artificial Intelligence Research 28, 2007).
+RATIO = {2: 1.0, 3: 4.2, 4: 9.8}
+_WEIGHTS = {2: (1.0, 0.0), 3: (3 * 0.618, 3 * 0.618**2, 0.618**3), 4: (4 * 0.839, 6 * 0.839**2, 4 * 0.839**3, 0.839**4)}
 
 
 class Satisfiability(Question):
@@ -21,20 +32,24 @@ class Satisfiability(Question):
     Description:
         Clauses are drawn that a hidden assignment makes true, each of them false under some assignment that all clauses
         before it leave possible, until the hidden one is the only one left. So there is always exactly one solution.
+        Beyond 14 variables there may be others, which are as good: clauses are drawn in which a literal is true as
+        often as false, about as many as a random formula can have and still be satisfiable.
 
     Parameters:
-        variables (6 to 12): variables, each 0 or 1.
+        variables (6 to 12; open from 4 to 60): variables, each 0 or 1.
         width (2 to 4): variables in each clause.
 
     Observation:
         The clauses as lists of numbered variables with signs, ``1 -3 4``, and what they mean.
 
     Actions:
-        Text with the values of all variables in turn, separated by blanks or commas, ``0 1 1 0 1 0``; read as
-        ``answer_format`` says.
+        Text with the values of all variables in turn, separated by blanks or commas, ``0 1 1 0 1 0``, or each behind
+        its variable: ``1: 0, 2: 1``; read as ``answer_format`` says.
 
     Reward:
-        1 for an assignment that makes every clause true, 0 otherwise.
+        1 for an assignment that makes every clause true, 0 otherwise. A player who sets one variable after the other,
+        where no clause forces one the most one-sided one, and never goes back, wins most of the easiest tasks and few
+        of the hardest.
 
     Termination:
         After the first answer.
@@ -44,12 +59,13 @@ class Satisfiability(Question):
     """
 
     answer_form = "lines"
-    param_space = ParamSpace([IntAxis("variables", 6, 12), IntAxis("width", 2, 4)])
+    param_space = ParamSpace([IntAxis("variables", 6, 12, limits=(4, 60)), IntAxis("width", 2, 4)])
+    baselines: ClassVar = {"heuristic": (0.86, 0.72, 0.28, 0.07, 0.06)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         n, width = params["variables"], params["width"]
-        hidden = int(rng.random() * (1 << n))
-        clauses = _clauses(n, width, hidden, rng)
+        hidden = sum(1 << variable for variable, u in enumerate(rng.random(n).tolist()) if u < 0.5)
+        clauses = (_clauses if n <= MOST_UNIQUE else _many_clauses)(n, width, hidden, rng)
         listed = "; ".join(" ".join(map(str, clause)) for clause in clauses)
         return Task(
             f"Give each of the variables 1 to {n} the value 0 or 1 so that every clause is true. A clause is true if "
@@ -57,27 +73,45 @@ class Satisfiability(Question):
             f"{listed}. Answer with the values of variables 1 to {n} in turn: {n} digits 0 or 1 separated by spaces.",
             " ".join(str(hidden >> variable & 1) for variable in range(n)),
             content=f"{n}: {listed}",
+            split_key=f"{n} {sorted(clauses)}",
             data=(n, clauses),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         n, clauses = task.data
-        try:
-            rows = parse_grid(answer.strip("[](){} "))
-        except GridError:
-            rows = []
-        if len(rows) != 1 or len(rows[0]) != n or not all(value in (0, 1) for value in rows[0]):
+        values = read_in_turn(answer, n)
+        if values is None or not all(value in (0, 1) for value in values):
             return rejected(f"The answer must be {n} digits 0 or 1, separated by spaces.")
-        values = rows[0]
         for clause in clauses:
             if not any(values[abs(literal) - 1] == (literal > 0) for literal in clause):
                 return Verdict(0.0, False, feedback=f"The clause {' '.join(map(str, clause))} is false.")
         return CORRECT
 
-    def solver_cost(self, episode: Task) -> float:
-        """Nodes of a depth-first search over the variables in turn that goes back at a false clause, up to the
-        solution, times the number of clauses."""
+    def heuristic_action(self, episode: Task) -> str:
+        """One variable after the other, never going back: one that a clause forces, else the one whose sign in the
+        clauses not yet true is the most one-sided."""
         n, clauses = episode.data
+        values: dict[int, bool] = {}
+        while len(values) < n:
+            waiting = [clause for clause in clauses if not any(values.get(abs(x)) == (x > 0) for x in clause)]
+            free = [[x for x in clause if abs(x) not in values] for clause in waiting]
+            forced = next((clause[0] for clause in free if len(clause) == 1), 0)
+            if not forced:
+                balance = dict.fromkeys((v for v in range(1, n + 1) if v not in values), 0)
+                for clause in free:
+                    for literal in clause:
+                        balance[abs(literal)] += 1 if literal > 0 else -1
+                variable = max(balance, key=lambda v: abs(balance[v]))
+                forced = variable if balance[variable] >= 0 else -variable
+            values[abs(forced)] = forced > 0
+        return " ".join(str(int(values[variable])) for variable in range(1, n + 1))
+
+    def solver_cost(self, episode: Task) -> float | None:
+        """Nodes of a depth-first search over the variables in turn that goes back at a false clause, up to the
+        solution, times the number of clauses; not known where there are too many variables for it."""
+        n, clauses = episode.data
+        if n > MOST_UNIQUE:
+            return None
         full: list[list[tuple[int, ...]]] = [[] for _ in range(n + 1)]
         for clause in clauses:
             full[max(map(abs, clause))].append(clause)
@@ -109,8 +143,12 @@ class Satisfiability(Question):
 @functools.cache
 def _true(n: int, literal: int) -> int:
     """The set of assignments (bit a for the one whose variables are the bits of a) under which a literal is true."""
-    variable, sign = abs(literal) - 1, literal > 0
-    return sum(1 << a for a in range(1 << n) if bool(a >> variable & 1) is sign)
+    half = 1 << abs(literal) - 1
+    block = ((1 << half) - 1) << (half if literal > 0 else 0)
+    while half < 1 << n - 1:
+        half *= 2
+        block |= block << half
+    return block
 
 
 def _clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
@@ -139,6 +177,20 @@ def _clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[
                 return clauses
 
 
+def _many_clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Clauses that the hidden assignment makes true, and that do not point to it by their signs."""
+    weights = list(itertools.accumulate(_WEIGHTS[width]))
+    clauses: dict[tuple[int, ...], None] = {}
+    while len(clauses) < round(RATIO[width] * n):
+        for u, *draws in rng.random((n, 2 * n + 1)).tolist():
+            variables = sorted(range(n), key=draws.__getitem__)[:width]
+            right = 1 + bisect_right(weights, u * weights[-1])
+            true = set(sorted(variables, key=draws[n:].__getitem__)[:right])
+            signs = [(hidden >> v & 1) == (v in true) for v in variables]
+            clauses[tuple(sorted([v + 1 if sign else -v - 1 for v, sign in zip(variables, signs)], key=abs))] = None
+    return list(clauses)[: round(RATIO[width] * n)]
+
+
 def _deduction(n: int, clauses: list[tuple[int, ...]], values: list[int]) -> list[str]:
     """The variables, one after the other: by a clause with one number left that may be true, where there is one."""
     known: set[int] = set()
@@ -152,7 +204,7 @@ def _deduction(n: int, clauses: list[tuple[int, ...]], values: list[int]) -> lis
                 break
         else:
             variable = min(set(range(1, n + 1)) - known)
-            reason = "the other value leads to a contradiction"
+            reason = "the other value leads to a contradiction" if n <= MOST_UNIQUE else "this leaves a solution"
         known.add(variable)
         steps.append(f"Variable {variable} is {values[variable - 1]}: {reason}.")
     return steps

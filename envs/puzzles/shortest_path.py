@@ -6,7 +6,7 @@ import heapq
 import itertools
 import re
 import string
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,16 @@ _SEPARATORS = str.maketrans(dict.fromkeys(",;->\u2192[]()", " "))
 _TO = re.compile(r"\\(?:right|longright)arrow|\\to\b|\bto\b", re.IGNORECASE)
 
 
+# A to Z, then A1 to Z1, A2 to Z2 and so on.
+NAMES = [letter + number for number in ("", "1", "2", "3") for letter in string.ascii_uppercase]
+
+
+# So many places are enough for goals that are not found by counting roads. A road counts more than any length.
+MANY, _ROAD = 9, 10_000_000
+
+
 class Roads(NamedTuple):
-    """For each place by letter the length of the road to each neighbour; where from, where to, and how far it is."""
+    """For each place by name the length of the road to each neighbour; where from, where to, and how far it is."""
 
     lengths: dict[str, dict[str, int]]
     start: str
@@ -35,12 +43,13 @@ class ShortestPath(Question):
 
     Description:
         Every place can be reached from every other. The road between start and goal, where there is one, is not the
-        shortest path. Where several paths are shortest, any of them is right.
+        shortest path; with nine places or more, goals are chosen to which no path over the fewest roads is a shortest
+        one, where there are such. Where several paths are shortest, any of them is right.
 
     Parameters:
-        places (5 to 26): how many places there are.
-        degree (2 to 4): roads that end at a place, on the average.
-        longest (9 to 99, log-spaced): the greatest length that a road may have; the least is 1.
+        places (5 to 26; open from 4 to 100): how many places there are.
+        degree (2 to 4; open from 2 to 6): roads that end at a place, on the average; no more than there can be.
+        longest (9 to 99, log-spaced; open from 4 to 9999): the greatest length that a road may have; the least is 1.
 
     Observation:
         Text: the roads with their lengths, ``A-C 4, B-C 9``, and the two places.
@@ -49,7 +58,8 @@ class ShortestPath(Question):
         Text with the places on the path in order, ``A C F``, read as ``answer_format`` says.
 
     Reward:
-        1 for a path along the roads that is as short as any, 0 otherwise.
+        1 for a path along the roads that is as short as any, 0 otherwise. A path over the fewest
+        roads is one in 0.9 of the easiest tasks, and in none of the hardest.
 
     Termination:
         After the first answer.
@@ -59,12 +69,19 @@ class ShortestPath(Question):
     """
 
     answer_form = "lines"
-    param_space = ParamSpace([IntAxis("places", 5, 26), IntAxis("degree", 2, 4), IntAxis("longest", 9, 99, log=True)])
+    param_space = ParamSpace(
+        [
+            IntAxis("places", 5, 26, limits=(4, 100)),
+            IntAxis("degree", 2, 4, limits=(2, 6)),
+            IntAxis("longest", 9, 99, log=True, limits=(4, 9999)),
+        ]
+    )
+    baselines: ClassVar = {"heuristic": (0.9, 0.79, 0.08, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         places, longest = params["places"], params["longest"]
-        count = places * params["degree"] // 2
-        names = string.ascii_uppercase[:places]
+        count = min(places * params["degree"], places * (places - 1)) // 2
+        names = NAMES[:places]
         while True:
             draws = iter(rng.random(3 * places + 6 * count).tolist())
             start, toss = names[int(next(draws) * places)], next(draws)
@@ -88,6 +105,9 @@ class ShortestPath(Question):
             far = [name for name, (length, _) in settled.items() if length and direct.get(name, length + 1) > length]
             if made >= count and far:
                 break
+        if places >= MANY:
+            by_roads = dijkstra(_by_roads(lengths), start)
+            far = [name for name in far if by_roads[name][0] % _ROAD > settled[name][0]] or far
         goal = far[int(toss * len(far))]
         roads = ", ".join(f"{a}-{b} {lengths[a][b]}" for a in names for b in sorted(lengths[a]) if a < b)
         return Task(
@@ -97,6 +117,7 @@ class ShortestPath(Question):
             None,
             solution=" ".join(_path(settled, goal)),
             content=f"{start}{goal}: {roads}",
+            split_key=f"{sorted((start, goal))}: {roads}",
             data=Roads(lengths, start, goal, settled[goal][0]),
         )
 
@@ -125,10 +146,20 @@ class ShortestPath(Question):
         ]
         return [*lines, self.oracle(task)]
 
+    def heuristic_action(self, episode: Task) -> str:
+        """Of the paths over the fewest roads, a shortest."""
+        lengths, start, goal, _ = episode.data
+        return " ".join(_path(dijkstra(_by_roads(lengths), start, goal), goal))
+
     def solver_cost(self, episode: Task) -> float:
         """Roads that Dijkstra's algorithm looks along before it settles the goal."""
         lengths, start, goal, _ = episode.data
         return float(sum(len(lengths[name]) for name in dijkstra(lengths, start, goal)))
+
+
+def _by_roads(lengths: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Lengths by which paths over fewer roads are always shorter."""
+    return {name: {other: length + _ROAD for other, length in roads.items()} for name, roads in lengths.items()}
 
 
 def dijkstra(lengths: dict[str, dict[str, int]], start: str, goal: str = "") -> dict[str, tuple[int, str]]:

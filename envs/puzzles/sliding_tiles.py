@@ -6,7 +6,7 @@ import functools
 import operator
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,9 +38,9 @@ class SlidingTiles(Game):
         The goal is a random arrangement, and so is the start, at an exact distance from it.
 
     Parameters:
-        distance (4 to 22): the fewest moves that lead from the start to the goal.
+        distance (4 to 22; open from 1 to 26): the fewest moves that lead from the start to the goal.
         size (3 to 4): rows and columns; the 8 puzzle and the 15 puzzle.
-        slack (10 to 0, harder downwards): moves allowed beyond the fewest.
+        slack (10 to 0, harder downwards; open from 0 to 30): moves allowed beyond the fewest.
 
     Observation:
         Text: the rules and both boards first, then the board and the moves left.
@@ -51,7 +51,8 @@ class SlidingTiles(Game):
 
     Reward:
         1 when the tiles lie as in the goal, 0 otherwise. Random legal moves that never turn back get there in 0.08 of
-        the easiest games by chance.
+        the easiest games by chance. A player who always slides the tile after which the tiles are nearest to their
+        places wins all of these, and next to none of the hardest.
 
     Termination:
         When an action ends at the goal, or when no move is left. Truncated after as many turns as there are moves.
@@ -64,9 +65,14 @@ class SlidingTiles(Game):
 
     answer_form = "moves"
     param_space = ParamSpace(
-        [IntAxis("distance", 4, 22), IntAxis("size", 3, 4), IntAxis("slack", 0, 10, harder="down")],
+        [
+            IntAxis("distance", 4, 22, limits=(1, 26)),
+            IntAxis("size", 3, 4),
+            IntAxis("slack", 0, 10, harder="down", limits=(0, 30)),
+        ],
     )
     chance = 0.08
+    baselines: ClassVar = {"random": (0.06, 0.0, 0.0, 0.0, 0.0), "heuristic": (1.0, 0.52, 0.37, 0.11, 0.02)}
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Tiles:
         size, distance = params["size"], params["distance"]
@@ -96,6 +102,10 @@ class SlidingTiles(Game):
 
     def content_of(self, episode: Tiles) -> str:
         return f"{episode.tiles} {episode.goal}"
+
+    def split_key(self, episode: Tiles) -> str:
+        """The places where the tiles belong: whatever the tiles are called."""
+        return str([episode.goal.index(tile) for tile in episode.tiles])
 
     def turn_limit(self, state: Tiles) -> int:
         return state.left
@@ -135,6 +145,23 @@ class SlidingTiles(Game):
 
     def oracle(self, state: Tiles) -> str:
         return str(state.plan[0])
+
+    def random_action(self, episode: Tiles, rng: np.random.Generator) -> str:
+        """A tile beside the gap."""
+        around = _geometry(3 if len(episode.tiles) == 9 else 4)[0][episode.tiles.index(0)]
+        return str(episode.tiles[around[int(rng.integers(len(around)))]])
+
+    def heuristic_action(self, episode: Tiles) -> str:
+        """The tile that comes nearest to its place, or goes away from it the least."""
+        tiles, goal = episode.tiles, episode.goal
+        beside, apart = _geometry(3 if len(tiles) == 9 else 4)
+        gap = tiles.index(0)
+
+        def gained(place: int) -> int:
+            home = goal.index(tiles[place])
+            return apart[home][place] - apart[home][gap]
+
+        return str(tiles[max(beside[gap], key=gained)])
 
     def solver_cost(self, episode: Tiles) -> float:
         """Moves of the shortest plan."""

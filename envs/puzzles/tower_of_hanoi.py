@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,8 @@ class TowerOfHanoi(Question):
         allowed is right.
 
     Parameters:
-        disks (3 to 8): how many disks there are.
-        slack (8 to 0, harder downwards): moves allowed beyond the fewest that do.
+        disks (3 to 8; open from 3 to 11): how many disks there are.
+        slack (8 to 0, harder downwards; open from 0 to 20): moves allowed beyond the fewest that do.
 
     Observation:
         Text: both arrangements, the rules, and how many moves are allowed.
@@ -45,7 +45,8 @@ class TowerOfHanoi(Question):
         Text with the moves, ``AC BA`` (from A to C, then from B to A), read as ``answer_format`` says.
 
     Reward:
-        1 for a legal plan to the goal within the moves allowed, 0 otherwise.
+        1 for a legal plan to the goal within the moves allowed, 0 otherwise. As many random moves as are needed, each
+        with another disk, lead there in 0.15 of the easiest tasks.
 
     Termination:
         After the first answer.
@@ -56,7 +57,11 @@ class TowerOfHanoi(Question):
     """
 
     answer_form = "lines"
-    param_space = ParamSpace([IntAxis("disks", 3, 8), IntAxis("slack", 0, 8, harder="down")])
+    max_answer = 8192
+    param_space = ParamSpace(
+        [IntAxis("disks", 3, 8, limits=(3, 11)), IntAxis("slack", 0, 8, harder="down", limits=(0, 20))]
+    )
+    baselines: ClassVar = {"random": (0.15, 0.04, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         disks = params["disks"]
@@ -74,6 +79,7 @@ class TowerOfHanoi(Question):
             f'Answer with at most {most} moves on one line, such as "AC CA" (A to C, then C to A).',
             None,
             content=states,
+            split_key=str(min(_renamed(start + goal), _renamed(goal + start))),
             data=Disks(start, goal, most),
         )
 
@@ -102,6 +108,21 @@ class TowerOfHanoi(Question):
         moves = _plan(task.data.start, task.data.goal)
         return [f"Disk {disk} from {_PEGS[a]} to {_PEGS[b]}." for disk, a, b in moves] + [self.oracle(task)]
 
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """As many legal moves as the shortest plan has, each with another disk where that is possible."""
+        start, goal, _ = episode.data
+        pegs, last, moves = _stacks(start), 0, []
+        while len(moves) < _fewest(start, goal)[0]:
+            legal = [
+                (a, b) for a in range(3) for b in range(3) if pegs[a] and (not pegs[b] or pegs[b][-1] > pegs[a][-1])
+            ]
+            ways = [way for way in legal if pegs[way[0]][-1] != last] or legal
+            source, target = ways[int(rng.integers(len(ways)))]
+            last = pegs[source].pop()
+            pegs[target].append(last)
+            moves.append(_PEGS[source] + _PEGS[target])
+        return " ".join(moves)
+
     def solver_cost(self, episode: Task) -> float:
         """Moves of the shortest plan."""
         return float(_fewest(episode.data.start, episode.data.goal)[0])
@@ -119,6 +140,12 @@ class TowerOfHanoi(Question):
 
 def _text(pegs: tuple[int, ...]) -> str:
     return ", ".join(f"{name}: {' '.join(map(str, stack)) or '-'}" for name, stack in zip(_PEGS, _stacks(pegs)))
+
+
+def _renamed(pegs: tuple[int, ...]) -> list[int]:
+    """The pegs by the order in which they first occur, so that arrangements that differ in names alone are equal."""
+    order = list(dict.fromkeys(pegs))
+    return [order.index(peg) for peg in pegs]
 
 
 def _stacks(pegs: tuple[int, ...]) -> list[list[int]]:

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterator
 from math import gcd
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ Ratio = tuple[int, int]
 # How a value is made: left value, operator, right value, and the cards on the left and on the right.
 Join = tuple[Ratio, str, Ratio, tuple[int, ...], tuple[int, ...]]
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2, "": 3}
+# After so many hands, any that can make the target will do.
+MOST_HANDS = 600
 # Values are looked up as residues modulo this prime. Numerators and denominators stay below 2**30 here, so that p/q and
 # r/s have the same residue only where ps - qr is 0: this is exact, and much faster than reducing fractions.
 _PRIME = 2**61 - 1
@@ -32,13 +34,15 @@ class TwentyFour(Question):
     """Combine four cards into a target.
 
     Description:
-        Only hands that can make the target are dealt. A hand may have several solutions; ``ways`` counts the last steps
-        that lead to the target, such as 6 * 4, 27 - 3 or 3 / (1/8), without regard to how their two sides are made.
+        Only hands that can make the target are dealt. A way is a computation with all four cards, such as
+        (8 - 2) * (3 + 1); equal cards count as different ones, but neither the order of a sum or product does nor that
+        of its steps.
 
     Parameters:
-        ways (1 to 12): the most last steps that a hand may have; fewer are harder.
-        largest (10 to 16): the largest card.
-        target (24 to 60): what is to be made; 24 is the classic game.
+        ways (1 to 12; open from 1 to 24): a hand has at least this many ways, and at most twice as many; fewer are
+            harder. Where hands of the kind are too rare, they have any number of ways.
+        largest (10 to 16; open from 8 to 50): the largest card.
+        target (24 to 60; open from 20 to 80): what is to be made; 24 is the classic game.
 
     Observation:
         Text such as ``Make 24 from the numbers 3, 3, 8, 8.`` and the rules.
@@ -48,7 +52,8 @@ class TwentyFour(Question):
 
     Reward:
         1 for an expression that uses each card exactly once and equals the target exactly, 0 otherwise. The sum of the
-        cards is the target in 0.07 of the easiest hands by chance.
+        cards is the target in 0.15 of the easiest hands by chance, and in no hard one, as sums can be joined in too
+        many ways.
 
     Termination:
         After the first answer.
@@ -58,26 +63,34 @@ class TwentyFour(Question):
     """
 
     param_space = ParamSpace(
-        [IntAxis("ways", 1, 12, harder="down"), IntAxis("largest", 10, 16), IntAxis("target", 24, 60)]
+        [
+            IntAxis("ways", 1, 12, harder="down", limits=(1, 24)),
+            IntAxis("largest", 10, 16, limits=(8, 50)),
+            IntAxis("target", 24, 60, limits=(20, 80)),
+        ]
     )
-    chance = 0.07
+    chance = 0.15
+    baselines: ClassVar = {"heuristic": (0.15, 0.13, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        target, largest, most = params["target"], params["largest"], params["ways"]
+        target, largest, ways = params["target"], params["largest"], params["ways"]
+        hands = 0
         while True:
             draws = rng.random(64).tolist()
             for start in range(0, 64, 4):
                 hand = tuple(sorted([1 + int(u * largest) for u in draws[start : start + 4]]))
-                if 1 <= len(joins := last_steps(hand, (target, 1))) <= most:
+                hands += 1
+                if ways <= (found := ways_to(hand, target)) <= 2 * ways or (found and hands > MOST_HANDS):
                     given = ", ".join(map(str, hand))
+                    join = last_steps(hand, (target, 1))[0]
                     return Task(
                         f"Make {target} from the numbers {given}. Use each of the four numbers exactly once, with "
                         "+ - * / and parentheses; fractions may occur on the way. Answer with the expression alone, "
                         f"without '= {target}'.",
                         {"numbers": list(hand), "target": target},
-                        solution=_expression(joins[0])[0],
+                        solution=_expression(join)[0],
                         content=f"{target} from {given}",
-                        data=joins[0],
+                        data=join,
                     )
 
     def verify(self, task: Task, answer: str) -> Verdict:
@@ -92,6 +105,10 @@ class TwentyFour(Question):
             return Verdict(0.0, False, feedback="The expression does not use every number.")
         return CORRECT if value == target else Verdict(0.0, False, feedback=f"The expression does not equal {target}.")
 
+    def heuristic_action(self, episode: Task) -> str:
+        """The sum of the cards."""
+        return " + ".join(map(str, episode.reference["numbers"]))
+
     def solver_cost(self, episode: Task) -> float:
         """Joins that a depth-first search, which always replaces two numbers by one, makes for each solution."""
         joins, wins = _searched([(n, 1) for n in episode.reference["numbers"]], (episode.reference["target"], 1))
@@ -99,6 +116,22 @@ class TwentyFour(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         return [*_lines(task.data), self.oracle(task)]
+
+
+def ways_to(cards: tuple[int, ...], target: int) -> int:
+    """In how many ways four cards make the target, without regard to the order of sums, products and steps."""
+    total, inverse = 0, pow(target, -1, _PRIME)
+    for left, right in _splits(cards):
+        count = _counts(right).get
+        for residue, reverse, times in _counted(left):
+            # Beside it: what it is added to, subtracted from, or less, then the same for products.
+            found = count((target - residue) % _PRIME, 0) + count((residue - target) % _PRIME, 0)
+            found += count((residue + target) % _PRIME, 0)
+            if residue:
+                found += count(target * reverse % _PRIME, 0) + count(residue * target % _PRIME, 0)
+                found += count(residue * inverse % _PRIME, 0)
+            total += times * found
+    return total
 
 
 def last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
@@ -146,7 +179,7 @@ def _reciprocal(value: Ratio) -> Ratio:
 @functools.cache
 def _values(cards: tuple[int, ...]) -> frozenset[int]:
     """All that one to three cards can make, each used once, as residues."""
-    return frozenset(map(_residue, _ratios(cards)))
+    return frozenset(_counts(cards))
 
 
 @functools.cache
@@ -155,16 +188,29 @@ def _small(cards: tuple[int, ...]) -> list[tuple[Ratio, int, int]]:
     return [(value, _residue(value), _residue(_reciprocal(value))) for value in sorted(_ratios(cards))]
 
 
-def _ratios(cards: tuple[int, ...]) -> set[Ratio]:
+@functools.cache
+def _counts(cards: tuple[int, ...]) -> dict[int, int]:
+    """In how many ways one to three cards make each value, by its residue."""
+    return {_residue(value): times for value, times in _ratios(cards).items()}
+
+
+@functools.cache
+def _counted(cards: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """All that one or two cards can make, as the residues of the value and of its reciprocal, and in how many ways."""
+    return [(_residue(value), _residue(_reciprocal(value)), times) for value, times in _ratios(cards).items()]
+
+
+def _ratios(cards: tuple[int, ...]) -> dict[Ratio, int]:
+    """All that one to three cards can make, and in how many ways."""
     if len(cards) == 1:
-        return {(cards[0], 1)}
-    return {
-        value
-        for left, right in _splits(cards)
-        for one in _ratios(left)
-        for other in _ratios(right)
-        for value, _, _ in _results(one, other)
-    }
+        return {(cards[0], 1): 1}
+    ways: dict[Ratio, int] = {}
+    for left, right in _splits(cards):
+        for one, times in _ratios(left).items():
+            for other, more in _ratios(right).items():
+                for value, _, _ in _results(one, other):
+                    ways[value] = ways.get(value, 0) + times * more
+    return ways
 
 
 def _ratio(numerator: int, denominator: int) -> Ratio:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .zebra_clues import KINDS, RELATIONS, Clue, apply, draw_clues, narrow, plac
 # Attribute, how a clue speaks of the person with one of its values, and values to choose from.
 ATTRIBUTES = (
     ("name", "{}", "Anna Boris Clara David Elena Felix Greta Hugo"),
-    ("colour", "the {} fan", "red green blue white yellow black orange purple"),
+    ("colour", "the person who likes {}", "red green blue white yellow black orange purple"),
     ("pet", "the {} owner", "cat dog horse zebra parrot rabbit turtle snake"),
     ("drink", "the {} drinker", "tea coffee milk water juice cocoa beer lemonade"),
     ("job", "the {}", "baker doctor pilot farmer painter singer lawyer smith"),
@@ -27,7 +27,7 @@ ATTRIBUTES = (
 )
 
 _LINES = str.maketrans("\r\n", ";;")
-_NUMBER = re.compile(r"^ *(?:house )? *[1-5] *[:.)]")
+_NUMBER = re.compile(r"^ *(?:house )? *[1-9] *[:.)]")
 
 
 class Zebra(Question):
@@ -38,11 +38,11 @@ class Zebra(Question):
         have exactly one solution. All but ``spare`` of them also have, and of those none can be left out.
 
     Parameters:
-        houses (3 to 5): houses in the row.
-        attributes (2 to 5): attributes of each house.
+        houses (3 to 5; open from 3 to 7): houses in the row.
+        attributes (2 to 5; open from 2 to 8): attributes of each house.
         clues ("direct", "varied"): direct ones give a place, two values of one house, or neighbours with their order;
             varied ones also neighbours without, order alone, two houses away, and what is not so.
-        spare (0 to 3): clues beyond those that are needed; fewer are harder.
+        spare (0 to 3; open from 0 to 6): clues beyond those that are needed; fewer are harder.
 
     Observation:
         The values of each attribute, numbered clues, and the form of the answer.
@@ -65,13 +65,14 @@ class Zebra(Question):
     answer_form = "lines"
     param_space = ParamSpace(
         [
-            IntAxis("houses", 3, 5),
-            IntAxis("attributes", 2, 5),
+            IntAxis("houses", 3, 5, limits=(3, 7)),
+            IntAxis("attributes", 2, 5, limits=(2, 8)),
             ChoiceAxis("clues", ("direct", "varied")),
-            IntAxis("spare", 0, 3, harder="down"),
+            IntAxis("spare", 0, 3, harder="down", limits=(0, 6)),
         ]
     )
     chance = 0.03
+    baselines: ClassVar = {"random": (0.025, 0.0, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         houses, attributes = params["houses"], params["attributes"]
@@ -112,6 +113,11 @@ class Zebra(Question):
         if right == len(given):
             return CORRECT
         return Verdict(0.0, False, feedback=f"{right} of {len(given)} houses are right.")
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """The words of each attribute in any order."""
+        shuffled = [[words[place] for place in rng.permutation(len(words)).tolist()] for words in episode.data[0]]
+        return ", ".join(map(" ".join, zip(*shuffled)))
 
     def solver_cost(self, episode: Task) -> float:
         """How often a solver applies a clue that knows, for each attribute, which permutations are still possible."""

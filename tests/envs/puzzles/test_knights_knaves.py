@@ -71,6 +71,12 @@ def test_each_level_brings_its_own_statements():
         assert {form for form in forms if form in text} == {form for form, least in forms.items() if least <= level}
 
 
+def test_nobody_says_that_there_are_no_knights_at_all():
+    env = KnightsKnaves(people=4, statements="counting")
+    counts = Counter(re.findall(r"among us is (\d)", " ".join(env.reset(seed=seed)[0] for seed in range(150))))
+    assert set(counts) == set("1234")
+
+
 def test_what_can_be_said_depends_on_those_in_its_scope_alone():
     for level in LEVELS:
         env = KnightsKnaves(people=4, statements=level)

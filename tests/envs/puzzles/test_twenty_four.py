@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.twenty_four import TwentyFour, _expression, last_steps
+from palaestra.envs.puzzles.twenty_four import TwentyFour, _expression, last_steps, ways_to
 from palaestra.envs.question import Task
 
 
@@ -43,6 +43,21 @@ def ways(cards: tuple[int, ...], target: int) -> int:
     return len(steps)
 
 
+def computations(cards: tuple[int, ...]) -> list[Fraction]:
+    """The value of every computation with all the cards, by plain recursion: each pair of operands is taken once."""
+    if len(cards) == 1:
+        return [Fraction(cards[0])]
+    made = []
+    # The first card is on the left.
+    for size in range(len(cards) - 1):
+        for chosen in itertools.combinations(range(1, len(cards)), size):
+            left = tuple(cards[place] for place in (0, *chosen))
+            right = tuple(card for place, card in enumerate(cards) if place and place not in chosen)
+            for a, b in itertools.product(computations(left), computations(right)):
+                made += [a + b, a * b, a - b, b - a, *([a / b] if b else []), *([b / a] if a else [])]
+    return made
+
+
 def hand(*cards: int, target: int = 24) -> Task:
     return Task("", {"numbers": list(cards), "target": target})
 
@@ -53,6 +68,18 @@ def test_ways_and_solvability_agree_with_plain_recursion():
         cards = tuple(sorted(rng.integers(1, 17, 4).tolist()))
         target = int(rng.integers(24, 61))
         assert len(last_steps(cards, (target, 1))) == ways(cards, target), (cards, target)
+        assert ways_to(cards, target) == computations(cards).count(Fraction(target)), (cards, target)
+
+
+def test_a_search_for_the_target_takes_longer_at_each_difficulty():
+    costs = []
+    for difficulty in (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0):
+        env, total = TwentyFour(difficulty=difficulty), 0.0
+        for seed in range(40):
+            env.reset(seed=seed)
+            total += 1 / ways_to(tuple(env.here().reference["numbers"]), env.here().reference["target"])
+        costs.append(total / 40)
+    assert costs == sorted(costs)
 
 
 def test_566_of_the_715_hands_up_to_ten_make_24():
@@ -76,7 +103,8 @@ def test_the_oracle_uses_the_given_numbers_and_hits_the_target():
             assert eval(exact, {"Fraction": Fraction}) == int(target) == info["params"]["target"]
             assert max(cards) <= info["params"]["largest"]
             if seed < 3:
-                assert 1 <= ways(tuple(cards), int(target)) <= info["params"]["ways"]
+                count = computations(tuple(cards)).count(Fraction(int(target)))
+                assert info["params"]["ways"] <= count <= 2 * info["params"]["ways"]
 
 
 @pytest.mark.parametrize(
