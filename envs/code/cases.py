@@ -18,6 +18,8 @@ _CONSONANTS, _VOWELS = "bcdfghjklmnprstvwz", "aeiou"
 _BOUNDARY = re.compile(r" [<>]=? ")
 _LONGEST_SHOWN, _LARGEST = 60, 10**8
 _CANDIDATES = 20
+# Statements and turns of loops; programs that are drawn take about 600 at most for the arguments of cases.
+_FAR_TOO_MUCH = 1_500
 
 
 class Case(NamedTuple):
@@ -159,6 +161,6 @@ def _shifted(program: Program) -> Iterator[tuple[str, ...]]:
 
 
 def differs(program: Program, body: tuple[str, ...], one: Case) -> bool:
-    """Whether a function with this body does something else on a case."""
-    outcome = program.run(one.arguments, body)
+    """Whether a function with this body does something else on a case, or far more work than any of these needs."""
+    outcome = program.run(one.arguments, body, _FAR_TOO_MUCH)
     return bool(outcome.error) or outcome.value != one.value

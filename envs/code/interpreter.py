@@ -30,14 +30,15 @@ class Outcome(NamedTuple):
     work: int
 
 
-def call(blocks: Iterable[str], arguments: Mapping[str, Any]) -> Outcome:
-    """What a function with this body returns for arguments, given by name; None where it has no return.
+def call(blocks: Iterable[str], arguments: Mapping[str, Any], most: int = MOST_WORK) -> Outcome:
+    """What a function with this body returns for arguments, given by name; None where it has no return. It is given up
+    after so much work.
 
     Raises:
         ValueError: the body uses something that is not known here.
     """
     names: Names = {name: _copied(value) for name, value in arguments.items()}
-    names[LEFT] = MOST_WORK
+    names[LEFT] = most
     error, value = "", None
     try:
         for block in blocks:
@@ -49,7 +50,7 @@ def call(blocks: Iterable[str], arguments: Mapping[str, Any]) -> Outcome:
         error = "endless"
     except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError) as problem:
         error = type(problem).__name__
-    return Outcome(value, error, MOST_WORK - names[LEFT])
+    return Outcome(value, error, most - names[LEFT])
 
 
 def is_known(block: str) -> bool:
@@ -74,7 +75,7 @@ def states(blocks: Sequence[str], results: Sequence[str], arguments: Mapping[str
     return found
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=16_384)
 def _translated(block: str) -> _Statement:
     return _body(ast.parse(block).body)
 

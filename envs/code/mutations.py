@@ -24,18 +24,19 @@ class Site(NamedTuple):
     way: int
 
 
-@functools.lru_cache(maxsize=2048)
+@functools.lru_cache(maxsize=8192)
 def sites(code: str) -> tuple[Site, ...]:
     """Every place in ``code`` where a bug fits."""
-    nodes = list(ast.walk(ast.parse(code)))
+    nodes = [(place, node) for place, node in enumerate(ast.walk(ast.parse(code))) if isinstance(node, _CHANGED)]
     return tuple(
         Site(kind, place, way)
         for kind, change in KINDS.items()
-        for place, node in enumerate(nodes)
+        for place, node in nodes
         for way, _ in enumerate(change(node))
     )
 
 
+@functools.lru_cache(maxsize=8192)
 def mutant(code: str, site: Site) -> str:
     """``code``, which is as `ast.unparse` writes it, with the bug; equal to it where the bug changes nothing."""
     tree = ast.parse(code)
@@ -190,6 +191,11 @@ def _early(node: ast.AST) -> Iterator[ast.AST]:
         yield _with(node, body=[*node.body, ast.Break()])
 
 
+# Nodes of other types, such as contexts and operators, are never what a bug changes.
+_CHANGED = (
+    *(ast.Compare, ast.BinOp, ast.AugAssign, ast.Assign, ast.Call, ast.Subscript, ast.Slice, ast.Constant, ast.BoolOp),
+    *(ast.If, ast.IfExp, ast.Attribute, ast.Expr, ast.comprehension, ast.Name, ast.For, ast.While),
+)
 KINDS: dict[str, _Change] = {
     "comparison at its boundary": _comparison({ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}),
     "comparison the wrong way": _comparison({ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}),

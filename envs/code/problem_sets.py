@@ -107,6 +107,13 @@ class ProblemSet(DatasetQuestion):
             raise InputError(f"this {self.layout.name} record has no program that solves it; use one that has.")
         return fenced(task.data.answer)
 
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
+        """The program that solves another problem of the source; None where none is known."""
+        try:
+            return super().random_action(episode, rng)
+        except InputError:
+            return None
+
     def solver_cost(self, episode: Task) -> float:
         """What orders the problems of a source: see `Problem.effort`."""
         return episode.data.effort

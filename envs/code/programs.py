@@ -11,7 +11,7 @@ import textwrap
 from typing import Any, NamedTuple
 
 from .dice import Dice
-from .interpreter import Outcome, call, states
+from .interpreter import MOST_WORK, Outcome, call, states
 from .steps import INTEGER, LIST, TEXT, WORDS, Condition, Kind
 from .steps_on_lists import LIST_CONDITIONS, LIST_STEPS
 from .steps_on_numbers import NUMBER_CONDITIONS, NUMBER_STEPS
@@ -77,10 +77,10 @@ class Program(NamedTuple):
         """The function's text."""
         return written(self, self.blocks)
 
-    def run(self, arguments: tuple[Any, ...], blocks: tuple[str, ...] | None = None) -> Outcome:
-        """What it returns, or would return with other ``blocks``."""
+    def run(self, arguments: tuple[Any, ...], blocks: tuple[str, ...] | None = None, most: int = MOST_WORK) -> Outcome:
+        """What it returns, or would return with other ``blocks``; "endless" beyond so much work."""
         names = {parameter.name: argument for parameter, argument in zip(self.parameters, arguments)}
-        return call(self.blocks if blocks is None else blocks, names)
+        return call(self.blocks if blocks is None else blocks, names, most)
 
     def ends_early(self, arguments: tuple[Any, ...]) -> bool:
         """Whether a sentence at its begin ends it for these arguments."""

@@ -114,6 +114,17 @@ class DatasetQuestion(Question):
             axis.name: (self._params[axis.name],) * 2 if axis.name in given else (axis.low, axis.high) for axis in axes
         }
 
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
+        """The right answer to another question of the source; None where there is no other."""
+        items = collected(self._source()).items
+        if len(items) < 2:
+            return None
+        # No content is there twice.
+        item = items[int(rng.random() * len(items))]
+        while item.content == episode.data.content:
+            item = items[int(rng.random() * len(items))]
+        return self.oracle(self.task(item, rng, dict(self._params)))
+
     def split_key(self, episode: Task) -> str:
         return episode.data.content
 
