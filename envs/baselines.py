@@ -82,6 +82,7 @@ def success_rates(
         env.reset(seed=seed + number)
         start = env.get_state()
         for name, player in PLAYERS.items():
+            env.set_state(start)
             rng = np.random.default_rng((seed, number))
             for index, policy in enumerate(player(env, rng)):
                 env.set_state(start)

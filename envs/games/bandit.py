@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -95,8 +95,8 @@ class Bandit(Game):
         ``info["progress"]`` is what "regret" has paid so far. An answer that cannot be read uses up a turn and pulls
         nothing; truncated after twice the horizon. ``info`` also has ``regret``, the sum of what was lost, and of
         the last pull ``followed_ucb``, ``best_arm`` and ``greedy``, None where nothing was pulled. One arm all the time
-        succeeds where it happens to be the best. The greedy player's success does not fall much, as half of the games
-        mislead it at every difficulty.
+        succeeds where it happens to be the best, and two in turn where one of them is. The greedy player's success
+        does not fall much, as half of the games mislead it at every difficulty.
 
     Source:
         "When Greedy Wins: Emergent Exploitation Bias in Meta-Bandit LLM Training" (arXiv 2509.24923).
@@ -110,7 +110,12 @@ class Bandit(Game):
             ChoiceAxis("payout", ("bernoulli", "gaussian")),
         ]
     )
-    blind_loops = (("1", "2"), ("1", "2", "3"))
+    blind_loops = (("1", "2"),)
+    baselines: ClassVar = {
+        "constant": (0.38, 0.25, 0.24, 0.21, 0.2),
+        "loop": (0.08, 0.16, 0.14, 0.26, 0.25),
+        "heuristic": (0.53, 0.48, 0.48, 0.46, 0.44),
+    }
     chance = 0.6
 
     def __init__(self, *, pay: str = "regret", **kwargs: Any):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,12 +49,15 @@ class ConnectFour(Game):
         the opponent could prevent it. The opponent is scripted: "blocks" connects four if it can, else stops the agent
         from doing so with its next disc, else takes any column; "searches" does not let the agent win in time where it
         can help it, and else puts that off. Its chance is drawn beforehand, so that it answers the same moves in the
-        same way. One column all the time does not win against "blocks".
+        same way. One column all the time does not win against "blocks", and a player that looks one disc ahead, and
+        else takes any threat that does not let the opponent win, wins no more of the starts than ``luck`` says.
 
     Parameters:
-        moves (2 to 4): the agent's moves, within which it must win.
+        moves (2 to 4, on request up to 5): the agent's moves, within which it must win.
         opponent ("blocks", "searches"): how the other side plays.
-        mistakes (0.2 to 0.0, harder downwards): share of the opponent's moves that are random.
+        mistakes (0.2 to 0.0, harder downwards; on request up to 1.0): share of the opponent's moves that are random.
+        luck (1.0 to 0.25, harder downwards): how often at most threats taken at random win from the start, against an
+            opponent that stops each of them.
 
     Observation:
         Text: the rules first, and the board, top row first: X the agent's discs, O the opponent's.
@@ -64,7 +67,8 @@ class ConnectFour(Game):
 
     Reward:
         1 for four in a row, column or diagonal, 0 otherwise. Columns drawn by chance win 0.05 of the easiest games,
-        and the middle column and then the one beside it 0.13.
+        and the middle column and then the one beside it 0.13. The player that looks one disc ahead, the middle columns
+        first, wins 0.78 of the easiest and 0.34 of the hardest.
 
     Termination:
         When either side has connected four. Truncated after the last move; a column that is full, or none, uses up a
@@ -76,22 +80,31 @@ class ConnectFour(Game):
 
     param_space = ParamSpace(
         [
-            IntAxis("moves", 2, 4),
+            IntAxis("moves", 2, 4, limits=(2, 5)),
             ChoiceAxis("opponent", ("blocks", "searches")),
-            FloatAxis("mistakes", 0.0, 0.2, harder="down"),
+            FloatAxis("mistakes", 0.0, 0.2, harder="down", limits=(0.0, 1.0)),
+            FloatAxis("luck", 0.25, 1.0, harder="down"),
         ]
     )
+    blind_loops = (("4", "5"), ("4", "3"), ("4", "5", "3"))
+    baselines: ClassVar = {
+        "loop": (0.13, 0.08, 0.08, 0.02, 0.02),
+        "random": (0.04, 0.04, 0.04, 0.01, 0.01),
+        "heuristic": (0.78, 0.58, 0.5, 0.42, 0.34),
+    }
     chance = 0.14
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Position:
-        moves = params["moves"]
+        moves, luck = params["moves"], params["luck"]
         while True:
             past = played_out(rng.random(COLUMNS * ROWS).tolist())
             # The winner's positions, from the last one back for as long as threats alone win.
             for back, (mine, theirs) in enumerate(past[::-2], 1):
                 if not winning(mine, theirs, min(back, moves), quiet=False):
                     break
-                if back < moves or winning(mine, theirs, moves - 1):
+                if back < moves or (luck < 1.0 and luck_of(mine, theirs, moves) > luck):
+                    continue
+                if winning(mine, theirs, moves - 1):
                     continue
                 chance = tuple(rng.random(2 * moves).tolist())
                 start = Position(mine, theirs, moves, params["opponent"], params["mistakes"], chance)
@@ -152,7 +165,16 @@ class ConnectFour(Game):
         free = playable(state.mine | state.theirs)
         cell = winning(state.mine, state.theirs, max(state.moves - state.made, 1), quiet=False)
         cell = cell or _cells(fours(state.theirs) & free or free)[0]
-        return str(_COLUMN.index(next(column for column in _COLUMN if column & cell)) + 1)
+        return _name(cell)
+
+    def random_action(self, episode: Position, rng: np.random.Generator) -> str:
+        cells = _cells(playable(episode.mine | episode.theirs))
+        return _name(cells[int(rng.integers(len(cells)))])
+
+    def heuristic_action(self, episode: Position) -> str:
+        """Connects four, else stops the opponent, else makes a threat after which the opponent cannot win, the middle
+        columns first."""
+        return _name(sensible(episode.mine, episode.theirs)[0])
 
     def draw(self, episode: Position) -> np.ndarray:
         return board([[Cell(sign.strip("."), _FILLS.get(sign, "#fffdf8")) for sign in row] for row in _signs(episode)])
@@ -214,6 +236,41 @@ def winning(mine: int, theirs: int, moves: int, quiet: bool = True, known: set[K
     return 0
 
 
+def sensible(mine: int, theirs: int) -> list[int]:
+    """The cells among which a player chooses that looks one disc ahead: one that connects four, else one that stops the
+    opponent, else those that threaten to connect four and do not let the opponent do so, else any of the latter, else
+    any. There must be room."""
+    free = playable(mine | theirs)
+    if forced := fours(mine) & free or fours(theirs) & free:
+        return _cells(forced)[:1]
+    danger = fours(theirs)
+    safe = [cell for cell in _cells(free) if not danger & playable(mine | cell | theirs)]
+    threats = [cell for cell in safe if fours(mine | cell) & playable(mine | cell | theirs)]
+    return threats or safe or _cells(free)
+
+
+def luck_of(mine: int, theirs: int, moves: int) -> float:
+    """How often the side to move connects four in ``moves`` moves of its own when it takes any of the `sensible` cells,
+    while the other side stops what it can; where it threatens nothing, the other side takes any column."""
+    free = playable(mine | theirs)
+    if fours(mine) & free:
+        return 1.0
+    if moves == 1 or not free:
+        return 0.0
+    total, cells = 0.0, sensible(mine, theirs)
+    for cell in cells:
+        after = mine | cell
+        room = playable(after | theirs)
+        if not room or fours(theirs) & room:
+            continue
+        if threats := fours(after) & room:
+            total += min([luck_of(after, theirs | reply, moves - 1) for reply in _cells(threats)])
+        else:
+            replies = _cells(room)
+            total += sum([luck_of(after, theirs | reply, moves - 1) for reply in replies]) / len(replies)
+    return total / len(cells)
+
+
 def played_out(chance: Sequence[float]) -> list[tuple[int, int]]:
     """The positions of a game, up to the one whose side to move connects four; none where nobody does.
 
@@ -262,6 +319,11 @@ def _delay(mine: int, theirs: int, moves: int) -> int:
 def _signs(state: Position) -> list[list[str]]:
     cells = [[1 << 7 * x + y for x in range(COLUMNS)] for y in reversed(range(ROWS))]
     return [["X" if state.mine & cell else "O" if state.theirs & cell else "." for cell in row] for row in cells]
+
+
+def _name(cell: int) -> str:
+    """The column of a cell, as the agent names it."""
+    return str((cell.bit_length() - 1) // 7 + 1)
 
 
 def _cells(cells: int) -> list[int]:

@@ -248,6 +248,73 @@ def test_one_column_all_the_time_never_wins_against_the_one_that_blocks():
             assert not info["is_success"]
 
 
+def wins_by_luck(board: Board, moves: int) -> float:
+    """How often threats taken at random win against an opponent that stops them, in plain code on lists."""
+
+    def fills(who: str) -> list[int]:
+        found = []
+        for x in range(7):
+            if len(board[x]) < 6:
+                board[x].append(who)
+                found += [x] * four(board, who)
+                board[x].pop()
+        return found
+
+    if fills("X"):
+        return 1.0
+    if moves == 1:
+        return 0.0
+    middle_first = [3, 2, 4, 1, 5, 0, 6]
+    options, safe = [x for x in middle_first if x in fills("O")][:1], []
+    for x in [] if options else middle_first:
+        if len(board[x]) < 6:
+            board[x].append("X")
+            if not fills("O"):
+                safe.append(x)
+                options += [x] * bool(fills("X"))
+            board[x].pop()
+    options = options or safe or [x for x in middle_first if len(board[x]) < 6]
+    total = 0.0
+    for x in options:
+        board[x].append("X")
+        if not fills("O"):
+            stopping = fills("X")
+            replies = stopping or [o for o in range(7) if len(board[o]) < 6]
+            values = []
+            for o in replies:
+                board[o].append("O")
+                values.append(wins_by_luck(board, moves - 1))
+                board[o].pop()
+            total += min(values) if stopping else sum(values) / len(values) if values else 0.0
+        board[x].pop()
+    return total / len(options)
+
+
+@pytest.mark.parametrize(("moves", "games"), [(2, 10), (3, 4)])
+def test_threats_at_random_win_no_more_often_than_luck_allows(moves: int, games: int):
+    for luck in (0.25, 0.6):
+        env = ConnectFour(moves=moves, luck=luck)
+        for seed in range(games):
+            env.reset(seed=seed)
+            state = env.here()
+            found = wins_by_luck(columns_of(state.mine, state.theirs), moves)
+            assert found == pytest.approx(c4.luck_of(state.mine, state.theirs, moves))
+            assert 0.0 < found <= luck
+
+
+def test_a_player_that_looks_one_disc_ahead_wins_most_easy_games_and_few_hard_ones():
+    won = {}
+    for difficulty in (0.0, 1.0):
+        env, won[difficulty] = ConnectFour(difficulty=difficulty), 0
+        for seed in range(30):
+            env.reset(seed=seed)
+            while not env._ended:
+                info = env.step(env.heuristic_action(env.here()))[4]
+            won[difficulty] += info["is_success"]
+    assert won[0.0] > 18
+    assert won[1.0] < 16
+
+
 def test_a_board_and_its_mirror_image_are_one_task():
     env = ConnectFour()
     env.reset(seed=3)

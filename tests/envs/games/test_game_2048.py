@@ -4,7 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from palaestra.envs.games.game_2048 import MOVES, Game2048, Sliding, best_move, slid, with_tile
+from palaestra.envs.games.game_2048 import (
+    BRISK,
+    CYCLES,
+    MOVES,
+    Game2048,
+    Sliding,
+    best_move,
+    moves_to_goal,
+    slid,
+    with_tile,
+)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +137,7 @@ def test_the_oracle_reaches_the_goal_in_the_moves_planned_and_the_limit_follows(
             assert f"at most {start.limit} moves" in prompt
             assert start.limit == int(start.planned * (1 + spare))
             # Each tile is at least a 2: so many moves bring twice the goal.
-            assert start.planned <= goal
+            assert start.planned <= BRISK[goal] <= goal
             steps, ended = 0, False
             while not ended:
                 *_, done, truncated, info = env.step(env.oracle())
@@ -136,6 +146,37 @@ def test_the_oracle_reaches_the_goal_in_the_moves_planned_and_the_limit_follows(
             assert steps == start.planned
             # No play is shorter than bringing the goal's worth by tiles of at most 4.
             assert 4 * (steps + 1) >= goal
+
+
+def turns_of(env: Game2048, seed: int, cycle: Sequence[str]) -> int:
+    """Turns to the goal of who repeats ``cycle``; 0 where the moves run out."""
+    env.reset(seed=seed)
+    for turn in range(1, 1000):
+        *_, done, truncated, info = env.step(cycle[(turn - 1) % len(cycle)])
+        if done or truncated:
+            return turn if info["is_success"] else 0
+    raise AssertionError
+
+
+@pytest.mark.parametrize("goal", [16, 64, 256])
+def test_going_round_and_round_is_never_as_quick_as_the_oracle(goal: int):
+    env = Game2048(goal=goal, spare=0.0)
+    assert len(set(CYCLES)) == 8
+    for seed in range(6):
+        for cycle in CYCLES:
+            assert turns_of(env, seed, cycle) == 0
+
+
+def test_a_game_played_to_find_a_start_is_the_game_of_an_episode():
+    env, won = Game2048(goal=32, spare=0.5), 0
+    for seed in range(12):
+        env.reset(seed=seed)
+        start = env.here()
+        for cycle in (*CYCLES[:2], ("left", "up", "left", "down")):
+            turns = turns_of(env, seed, cycle)
+            won += turns > 0
+            assert turns == moves_to_goal(start.rows, start.goal, start.chance, start.limit, cycle)
+    assert won > 5
 
 
 def test_tiles_to_come_last_for_every_play_within_the_limit():
