@@ -213,14 +213,14 @@ class ProgramDebugging(Game):
     def _called(self, state: Debugging, arguments: tuple[Any, ...]) -> Transition:
         name = state.program.name
         call = Call(name, arguments, self.limits.seconds)
-        whole = replace(self.limits, seconds=2 * self.limits.seconds)
+        whole = replace(self.limits, seconds=2 * self.limits.seconds, program_seconds=self.limits.seconds)
         result = run(state.code, limits=whole, calls=[call], backend=self.backend)
         if not result.valid:
             return Transition(state, progress=state.progress, terms={"tests": 0.0}, valid=False)
         (value,) = result.values
         does = f"failed: {value.error}" if value.error else f"returned {value.value!r}"
         said = ends_of(f"{shown(state.program, arguments)} {does}", _MOST_VALUE) + "."
-        printed = ends_of(output_of(result, whole), _MOST_OUTPUT)
+        printed = ends_of(output_of(result, self.limits), _MOST_OUTPUT)
         if printed:
             said += f" The output:\n```output\n{printed}\n```"
         return Transition(replace(state, said=said), progress=state.progress, terms={"tests": 0.0})

@@ -49,6 +49,7 @@ _REFUSED = """
     move_pages 279 239                migrate_pages 256 238             mbind 237 235
     set_mempolicy 238 237             set_mempolicy_home_node 450 450   sched_setaffinity 203 122
     sched_setscheduler 144 119        sched_setparam 142 118            sched_setattr 314 274
+    vmsplice 278 75
 """
 # Calls that are refused or not by their arguments.
 _CLONE, _CLONE3, _SOCKET, _SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)

@@ -17,17 +17,42 @@ _FILLS = 2 << 30
 _LATE = 0.01
 
 
+# What the kernel may need to clear away sockets that nobody can reach, and between two looks at that, seconds.
+_CLEARED, _NAP = 0.5, 0.001
+
+
 class Sockets:
-    """The memory that sockets hold: of no process, but bounded for each."""
+    """The memory that sockets hold: of no process, but bounded for each.
+
+    Args:
+        processes: a descriptor of /proc.
+    """
 
     def __init__(self, processes: int):
         self.file = os.open("self/net/sockstat", os.O_RDONLY, dir_fd=processes)
+        self.first = self.count()
         with socket.socket(socket.AF_UNIX) as one:
             self.each = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
 
     def most(self) -> int:
         """Bytes that the sockets of this namespace can hold."""
-        return self.each * int(os.pread(self.file, 100, 0).split(None, 3)[2])
+        return self.each * self.count()
+
+    def count(self) -> int:
+        """The sockets of this namespace."""
+        return int(os.pread(self.file, 100, 0).split(None, 3)[2])
+
+    def settle(self) -> bool:
+        """Have the kernel clear away what the sockets of a run that has ended still hold: a message that holds the
+        socket to which it was sent, and descriptors of any kind with it, is out of everybody's reach, and is found when
+        some socket is closed. Whether none is left."""
+        until = time.monotonic() + _CLEARED
+        while self.count() > self.first:
+            socket.socket(socket.AF_UNIX).close()
+            if time.monotonic() > until:
+                return False
+            time.sleep(_NAP)
+        return True
 
 
 class Watch:

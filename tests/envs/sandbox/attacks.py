@@ -177,6 +177,19 @@ MEMORY = [
         "print(one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) <= before)\n",
         says("True"),
     ),
+    # Each turn pins a page of two mebibytes that no process has any more.
+    Attack(
+        "memory of pages given to pipes",
+        "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.mmap.restype = ctypes.c_void_p\n"
+        "size, got = 4 << 20, 0\nfor _ in range(28):\n    end = os.pipe()[1]\n    for _ in range(16):\n"
+        "        place = libc.mmap(None, ctypes.c_size_t(size), 3, 0x22, -1, ctypes.c_long(0))\n"
+        "        libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(size), 14)\n"
+        "        page = place + (1 << 21) & ~((1 << 21) - 1)\n        ctypes.memset(page, 1, 4096)\n"
+        "        piece = (ctypes.c_size_t * 2)(page, 4096)\n"
+        "        got += libc.vmsplice(end, piece, ctypes.c_size_t(1), 2) > 0\n"
+        "        libc.munmap(ctypes.c_void_p(place), ctypes.c_size_t(size))\nprint(got)\n",
+        says("0"),
+    ),
     Attack(
         "recursion without end",
         "import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(n): return f(n + 1) + 1\nf(0)\n",

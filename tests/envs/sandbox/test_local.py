@@ -81,6 +81,21 @@ def test_files_of_a_run_are_let_go_of_when_it_ends(sandbox: LocalSandbox) -> Non
     assert settled(lambda: [*os.listdir(root / "tmp"), *os.listdir(root / "dev/shm")], []) == []
 
 
+def test_end_of_a_run_is_not_waited_for_where_its_output_stays_open(sandbox: LocalSandbox) -> None:
+    job = Job("import time\nprint('said', flush=True)\ntime.sleep(0.5)")
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(sandbox.run, job, LIMITS)
+        # bubblewrap twice, the interpreter, the first process of the run's namespace, and the program.
+        assert settled(lambda: len(descendants(sandbox.pid)), 5) == 5
+        try:
+            kept = os.open(f"/proc/{descendants(sandbox.pid)[-1]}/fd/1", os.O_WRONLY)
+        except PermissionError:
+            pytest.skip("programs have a user whose files this one cannot open")
+        result = run.result()
+        os.close(kept)
+    assert (result.stdout, result.reason, result.valid) == ("said\n", "exit", True)
+
+
 def test_machine_out_of_memory_takes_programs_first(sandbox: LocalSandbox) -> None:
     assert Path(f"/proc/{supervisor(sandbox)}/oom_score_adj").read_text() == "1000\n"
 
@@ -113,12 +128,13 @@ def test_supervisor_asks_for_short_turns_and_programs_for_usual_ones(sandbox: Lo
         assert run.result().ok
 
 
-def test_numpy_is_loaded_beforehand_for_programs_that_speak_of_it(sandbox: LocalSandbox) -> None:
-    loaded = "import sys; print('num' 'py' in sys.modules)"
+def test_modules_are_loaded_beforehand_where_the_job_says_so_and_nowhere_else(sandbox: LocalSandbox) -> None:
+    loaded = "import sys; print('numpy' in sys.modules)"
     for _ in range(2):
-        assert sandbox.run(Job(f"{loaded}  # numpy"), LIMITS).stdout == "True\n"
+        assert sandbox.run(Job(loaded, preload=("numpy", "no_such_module")), LIMITS).stdout == "True\n"
         assert sandbox.run(Job(loaded), LIMITS).stdout == "False\n"
-    draw = Job("import numpy as np\nprint(np.random.random(), np.random.default_rng().random())")
+    source = "import numpy as np\nprint(np.random.random(), np.random.default_rng().random())"
+    draw = Job(source, preload=("numpy", "no_such_module"))
     drawn = [word for _ in range(3) for word in sandbox.run(draw, LIMITS).stdout.split()]
     assert len(set(drawn)) == 6
 
