@@ -195,18 +195,8 @@ def command(descriptor: int, packages: str = "") -> list[str]:
         )
     here = [sys.executable, "-s", "-S", "-m", "inside.launch"]
     more = ["--ro-bind", packages, PACKAGES, "--setenv", "PYTHONPATH", PACKAGES] if packages else []
-    return [
-        *here,
-        *_bubblewrap(bwrap),
-        *more,
-        *_LAST,
-        _interpreter(),
-        "-s",
-        "-B",
-        "-m",
-        "inside.zygote",
-        str(descriptor),
-    ]
+    inside = [_interpreter(), "-s", "-B", "-m", "inside.zygote", str(descriptor)]
+    return [*here, *_bubblewrap(bwrap), *more, *_LAST, *inside]
 
 
 @functools.cache

@@ -46,12 +46,13 @@ class UnsafeSubprocess:
             places = {name: file.fileno() for name, file in files.items()}
             words = [places["program"], places["values"], places["files"] if job.files else -1]
             answered, ready = os.pipe()
+            if job.calls:
+                words += [places["calls"], ready]
             stack.callback(os.close, answered)
             with open(ready, "wb", 0):
                 begun = time.monotonic()
                 process = subprocess.Popen(
-                    [sys.executable, "-c", _RUNNER, str(Path(__file__).parent)]
-                    + [*map(str, [*words, *([places["calls"], ready] if job.calls else [])])],
+                    [sys.executable, "-c", _RUNNER, str(Path(__file__).parent), *map(str, words)],
                     cwd=folder,
                     env={**os.environ, **({"PYTHONPATH": job.packages} if job.packages else {})},
                     stdin=files["stdin"] if job.stdin else subprocess.DEVNULL,
@@ -89,16 +90,13 @@ def _followed(
     ready, deadline, until = 0, begun + limits.seconds, begun + around
     report: dict[str, Any] = {"code": None, "reason": "", "ready": False, "over": False, "answered": 0}
     while (now := time.monotonic()) < min(until, deadline):
-        try:
-            # Whoever else has the pipe may keep it open, so that its end says nothing.
-            report["code"] = process.wait(0 if ready <= len(calls) and calls else min(until, deadline) - now)
-        except subprocess.TimeoutExpired:
-            pass
-        if calls and select.select([answered], [], [], 0 if report["code"] is not None else _NAP)[0]:
-            if os.read(answered, 1):
-                ready += 1
-                until = time.monotonic() + parts[min(ready, len(calls) + 1)]
-                continue
-        if report["code"] is not None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            report["code"] = process.wait(0 if calls else min(until, deadline) - now)
+        ended = report["code"] is not None
+        # Whoever else has the pipe may keep it open, so that its end says nothing.
+        if calls and select.select([answered], [], [], 0 if ended else _NAP)[0] and os.read(answered, 1):
+            ready += 1
+            until = time.monotonic() + parts[min(ready, len(calls) + 1)]
+        elif ended:
             return {**report, "ready": ready > 0, "answered": ready}
     return {**report, "code": None, "reason": "time", "ready": ready > 0, "over": deadline <= until, "answered": ready}

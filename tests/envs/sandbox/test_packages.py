@@ -65,7 +65,7 @@ print(subprocess.run([sys.executable, "-c", source], capture_output=True, text=T
 def test_packages_and_modules_are_named_as_they_must_be(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"packages must be an absolute path of a folder, .* not 'packages'"):
         sandbox.run("", packages="packages")
-    with pytest.raises(InputError, match="packages must be a folder, but there is none at '.*nothing'"):
+    with pytest.raises(InputError, match=r"packages must be a folder, but there is none at '.*nothing'"):
         sandbox.run("", packages=tmp_path / "nothing")
     for wrong in ("numpy", ["-m"], ["a b"], [3]):
         with pytest.raises(InputError, match="preload must be names of modules"):
