@@ -8,7 +8,7 @@ import time
 import gymnasium as gym
 import pytest
 from palaestra.envs import sandbox
-from palaestra.envs.code.fences import fenced, program_in
+from palaestra.rewards.answers import fenced, program_in
 
 from .sandboxed import needs_sandbox
 
