@@ -11,6 +11,9 @@ import time
 from collections.abc import Iterable
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+# What a pipe holds, whose size no program can change, and the descriptors that a process may have without being thought
+# to fill a pipe with each.
+_PIPE, _COMMON = 1 << 16, 8
 # Bytes a second that one core can fill.
 _FILLS = 2 << 30
 # So much later than it is due a look may well be, seconds.
@@ -86,7 +89,7 @@ class Watch:
         for name in self.then.keys() - held.keys():
             self.known -= _PAGE * self.then.pop(name)
         self.then = {**held, **self.then}
-        allowed = self.memory - self.sockets.most()
+        allowed = self.memory - self.sockets.most() - self.piped(names)
         # What processes share is counted for each of them, and counting it once is slow: it is done where that matters.
         most = _PAGE * sum(held.values())
         if most > allowed:
@@ -128,6 +131,17 @@ class Watch:
     def names(self) -> set[str]:
         """Those of the processes of the run."""
         return {name for name in os.listdir(self.processes) if name.isdigit()} - self.besides
+
+    def piped(self, names: Iterable[str]) -> int:
+        """Bytes that the pipes of processes can hold, which are of no process: a process is thought to have one for
+        each descriptor beyond a few. Kernels before 6.2 do not say how many there are; there a user's pipes together
+        are bounded (fs.pipe-user-pages-soft)."""
+        most = 0
+        for name in names:
+            with contextlib.suppress(OSError):
+                open_files = os.stat(f"{name}/fd", dir_fd=self.processes).st_size
+                most += _PIPE * max(open_files - _COMMON, 0)
+        return most
 
     def grown(self) -> int:
         """Bytes that have come since the last count, at least: what is let go of may be shared."""

@@ -6,7 +6,7 @@ Those that use too much are here; those that try to get out, and to stay, in ``a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from palaestra.envs.sandbox import Limits, Result
 
@@ -169,6 +169,18 @@ MEMORY = [
         within=at_most(MEMORY_AT_MOST / 0.2),
     ),
     Attack(
+        "memory of pipes",
+        "import os, time\nfor _ in range(13):\n    if os.fork() == 0: break\nhoard = []\nwhile True:\n"
+        "    try: pipe = os.pipe()\n    except OSError: time.sleep(60)\n"
+        "    hoard.append(pipe[0]); os.set_blocking(pipe[1], False)\n"
+        "    try:\n        while True: os.write(pipe[1], b'x' * 4096)\n"
+        "    except BlockingIOError: os.close(pipe[1]); os.write(1, b'.' * 16)\n",
+        ended("memory"),
+        replace(BRIEF, memory_mb=32),
+        # A mark for each page of a pipe that is full.
+        within=lambda result: result.stdout.count(".") <= 2 * 32 * 256,
+    ),
+    Attack(
         "large buffers of sockets",
         "import socket\none, other = socket.socketpair()\n"
         "before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)\n"
@@ -293,9 +305,10 @@ OUTPUT = [
     Attack("flood of children", "import os\nfor _ in range(3): os.fork()\n" + _FLOOD.format(1)[10:], flooded),
     Attack(
         "wide pipes",
-        "import fcntl, os\nfor descriptor in (1, 2): fcntl.fcntl(descriptor, 1031, 1 << 20)\n"
-        "os.set_blocking(1, False)\nos.write(1, b'x' * (1 << 20))\n",
-        flooded,
+        "import fcntl, os\nfor descriptor in (1, 2, *os.pipe()):\n"
+        "    try: fcntl.fcntl(descriptor, 1031, 1 << 20); print('widened')\n    except PermissionError: pass\n"
+        "print(fcntl.fcntl(1, 1032) <= 1 << 16)\n",
+        says("True"),
     ),
     Attack(
         "descriptors",
