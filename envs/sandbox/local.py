@@ -7,6 +7,8 @@ an environment of a few words.
 One process is kept to its limit of memory by the kernel. Of several together the supervisor counts it, every hundredth
 of a second and the more often the closer they are, so that they have mostly less than a fifth more before they are
 ended; where many grow at once, or it gets no core in time, twice as much. "docker" leaves this to the kernel, too.
+What the kernel holds for a program, and no process has, is refused or counted at its most: pipes, sockets, shared
+memory. All together is bounded by a control group where this process can make one (`control_group`).
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from ...errors import InputError
+from . import control_group
 from .inside.frames import PACKAGES, PARTS
 from .protocol import Call, Job, Limits, Result
 from .seccomp import system_call_filter
@@ -73,25 +77,33 @@ class LocalSandbox:
     def __init__(self, modules: Sequence[str] = (), packages: str = "") -> None:
         self.modules, self.packages = tuple(modules), packages
         self._others: dict[tuple[tuple[str, ...], str], LocalSandbox] = {}
+        self.group = control_group.make()
         self._socket, theirs = socket.socketpair()
         try:
             self._start(theirs)
         except BaseException:
             self._socket.close()
+            if self.group is not None:
+                self.group.remove()
             raise
 
     def _start(self, theirs: socket.socket) -> None:
-        with theirs, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as filters:
+        with theirs, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as filters, ExitStack() as stack:
             filters.write(system_call_filter())
             filters.seek(0)
+            entrance, bounds = "", []
+            if self.group is not None:
+                entrance, bounds = str(self.group.entrance), self.group.descriptors()
+                for descriptor in bounds:
+                    stack.callback(os.close, descriptor)
             self._process = subprocess.Popen(
-                [*command(theirs.fileno(), self.packages), *self.modules],
+                [*command(theirs.fileno(), self.packages, entrance), ",".join(map(str, bounds)), *self.modules],
                 stdin=filters,
                 stdout=errors,
                 stderr=errors,
                 cwd=INSIDE.parent,
                 env=_ENVIRONMENT,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), *bounds],
                 start_new_session=True,
             )
             theirs.close()
@@ -153,6 +165,8 @@ class LocalSandbox:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self.group is not None:
+            self.group.remove()
 
     def _lost(self) -> Result:
         self.close()
@@ -181,8 +195,9 @@ def _sealed(data: bytes) -> int:
     return descriptor
 
 
-def command(descriptor: int, packages: str = "") -> list[str]:
-    """The command that starts the warm interpreter, which talks through ``descriptor`` and has further ``packages``.
+def command(descriptor: int, packages: str = "", entrance: str = "") -> list[str]:
+    """The command that starts the warm interpreter, which talks through ``descriptor``, has further ``packages``, and
+    is in the control group of which ``entrance`` is the file.
 
     Raises:
         InputError: bubblewrap is not installed.
@@ -193,7 +208,7 @@ def command(descriptor: int, packages: str = "") -> list[str]:
             "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or "
             "choose the backend 'docker'."
         )
-    here = [sys.executable, "-s", "-S", "-m", "inside.launch"]
+    here = [sys.executable, "-s", "-S", "-m", "inside.launch", entrance]
     more = ["--ro-bind", packages, PACKAGES, "--setenv", "PYTHONPATH", PACKAGES] if packages else []
     inside = [_interpreter(), "-s", "-B", "-m", "inside.zygote", str(descriptor)]
     return [*here, *_bubblewrap(bwrap), *more, *_LAST, *inside]

@@ -26,7 +26,7 @@ import sys
 from . import kernel, program
 from .frames import FOLDERS, FRAME, PARTS, REPORT, REQUEST
 from .run import CHUNK, Run, lay_program, take_program_away
-from .watch import Sockets
+from .watch import Sockets, killed
 
 # Between two looks at what the kernel killed and what has lost its parent, seconds.
 _TICK = 0.02
@@ -170,8 +170,7 @@ def killed_for_memory() -> int:
     """How many processes of this container the kernel has ended for want of memory."""
     for name in _COUNTS:
         with contextlib.suppress(OSError), open(name, "rb") as file:
-            words = file.read().split()
-            return int(words[words.index(b"oom_kill") + 1])
+            return killed(file.read())
     return 0
 
 

@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 # What a pipe holds, whose size no program can change, and the descriptors that a process may have without being thought
@@ -22,6 +22,41 @@ _LATE = 0.01
 
 # What the kernel may need to clear away sockets that nobody can reach, and between two looks at that, seconds.
 _CLEARED, _NAP = 0.5, 0.001
+
+
+class Group:
+    """The control group of the sandbox, by which the kernel bounds what the watch does not see.
+
+    Args:
+        descriptors: as of `control_group.ControlGroup`; none where there is no group.
+    """
+
+    # What the kernel's own tables may take for a run that is far from its limit, bytes.
+    _ROOM = 32 << 20
+
+    def __init__(self, descriptors: list[int]):
+        self.descriptors = descriptors
+        self.held = int(os.pread(descriptors[2], 100, 0)) if descriptors else 0
+        self.bound = 0
+
+    def limit(self, limits: Mapping[str, float | None]) -> None:
+        """Let there be as much as a run of these limits may have, in its processes and in its two folders."""
+        disks = 2 * (limits["disk_mb"] or 0.0)
+        bound = self.held + self._ROOM + int(((limits["memory_mb"] or 0.0) + disks) * 2**20)
+        if self.descriptors and bound != self.bound:
+            with contextlib.suppress(OSError):
+                os.pwrite(self.descriptors[0], b"%d" % bound, 0)
+                self.bound = bound
+
+    def kills(self) -> int:
+        """How many processes the kernel has ended for want of memory."""
+        return killed(os.pread(self.descriptors[1], 4096, 0)) if self.descriptors else 0
+
+
+def killed(text: bytes) -> int:
+    """The processes that were ended for want of memory, out of what a control group tells of that."""
+    words = text.split()
+    return int(words[words.index(b"oom_kill") + 1]) if b"oom_kill" in words else 0
 
 
 class Sockets:

@@ -1,14 +1,16 @@
 """The warm interpreter of the sandbox: forks each run into namespaces of its own, watches it, and reports.
 
-    python -m inside.zygote FD [MODULE ...]
+    python -m inside.zygote FD GROUP [MODULE ...]
 
-FD is a socket to the caller; the modules are loaded beforehand. Of each request this process reads only the limits; the
+FD is a socket to the caller; GROUP has the descriptors of the control group, with commas between them, or is empty; the
+modules are loaded beforehand. Of each request this process reads only the limits; the
 program, its files, its input and its calls are in files that it does not read, so that no run finds anything of another
 in its memory.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import math
@@ -24,7 +26,7 @@ from . import kernel, program
 from .frames import FOLDERS, OWN_BYTES, OWN_FILES, PARTS
 from .restrict import USER
 from .run import CHUNK, Run, copy, lay_program
-from .watch import Sockets, Watch
+from .watch import Group, Sockets, Watch
 
 # Cores that one run may use at a time.
 _CORES = 4
@@ -47,14 +49,15 @@ def main() -> None:
     kernel.forgo_privileges()
     # A signal that a handler waits for would reach this process through the first one of a run; see kernel.Processes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    around = Surroundings(control, filters, home, share_cores())
     sockets = Sockets(processes)
-    program.warm(sys.argv[2:])
+    program.warm(sys.argv[3:])
     program.adapt()
     disks = [Disk(folder) for folder in FOLDERS]
     kernel.take_short_turns(_TURN)
     gc.collect()
     gc.freeze()
+    group = Group([int(word) for word in sys.argv[2].split(",") if word])
+    around = Surroundings(control, filters, home, share_cores(), processes, group)
     control.sendall(b"\n")
     while True:
         header, descriptors, _, _ = socket.recv_fds(control, CHUNK, len(PARTS))
@@ -66,6 +69,7 @@ def main() -> None:
             disk.prepare(
                 f"size={math.ceil(limits['disk_mb'] * 2**20) + OWN_BYTES},nr_inodes={limits['files'] + 1 + OWN_FILES}"
             )
+        group.limit(limits)
         lay(given)
         for disk in disks:
             disk.begin()
@@ -89,12 +93,15 @@ def share_cores() -> set[int]:
 
 class Surroundings(NamedTuple):
     """What is the same for all runs: the socket to the caller, the filter of system calls, a descriptor of this
-    process's own namespace of processes, and the cores that programs may use."""
+    process's own namespace of processes, the cores that programs may use, a descriptor of /proc, and the control
+    group."""
 
     control: socket.socket
     filters: bytes
     home: int
     cores: set[int]
+    processes: int
+    group: Group
 
 
 def lay(given: dict[str, int]) -> None:
@@ -157,6 +164,7 @@ class KeptRun(Run):
         super().__init__(limits, given, around.filters, around.control.fileno(), _TICK)
         self.around, self.watch = around, watch
         self.found: list[list[bytes]] = [[] for _ in self.left]
+        self.killed = around.group.kills()
 
     def surround(self) -> None:
         # What is done around a program are short steps of several processes, which wait for each other. On one core
@@ -167,13 +175,18 @@ class KeptRun(Run):
     def become(self) -> None:
         os.sched_setaffinity(0, self.around.cores)
         kernel.take_short_turns(0.0)
+        # Where memory runs out, programs go before the supervisor.
+        with contextlib.suppress(OSError):
+            file = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=self.around.processes)
+            os.write(file, b"1000")
+            os.close(file)
 
     def leave(self) -> None:
         self.namespace.leave()
         self.watch.besides = {str(os.getpid()), str(self.namespace.first), "1"}
 
     def look(self) -> str | None:
-        if self.watch.exceeded():
+        if self.watch.exceeded() or self.around.group.kills() > self.killed:
             return "memory"
         self.tick = min(max(self.watch.due - time.monotonic(), _LEAST_TICK), _TICK)
         return None
@@ -192,7 +205,8 @@ class KeptRun(Run):
         _, status, usage = os.wait4(self.child, 0)
         self.namespace.wait()
         os.sched_setaffinity(0, self.around.cores)
-        return os.waitstatus_to_exitcode(status), usage.ru_maxrss, ""
+        reason = "memory" if self.around.group.kills() > self.killed else ""
+        return os.waitstatus_to_exitcode(status), usage.ru_maxrss, reason
 
 
 if __name__ == "__main__":
