@@ -124,30 +124,29 @@ class Disk:
     def __init__(self, folder: str):
         self.folder = folder
         self.options = ""
-        self.fresh: tuple[object, ...] | None = None
+        self.before: tuple[object, ...] = ()
 
     def prepare(self, options: str) -> None:
-        if self.fresh is not None:
-            if options == self.options and self._look() == self.fresh:
-                return
-            kernel.unmount(self.folder)
-        kernel.mount("tmpfs", self.folder, f"mode=1777,{options}")
-        self.options, self.fresh = options, self._look()
+        """Have the folder empty, with these options."""
+        if options != self.options:
+            if self.options:
+                kernel.unmount(self.folder)
+            kernel.mount("tmpfs", self.folder, f"mode=1777,{options}")
+            self.options = options
 
     def begin(self) -> None:
         """The run's own files are there."""
-        self.fresh = self._look()
+        self.before = self._look()
 
     def clean(self) -> None:
         """Let go of what a run left, rather than keep it until the next one."""
-        if self._look() != self.fresh:
-            kernel.unmount(self.folder)
-            self.fresh = None
-            self.prepare(self.options)
-        elif own := os.listdir(self.folder):
-            for name in own:
+        if self._look() == self.before:
+            for name in os.listdir(self.folder):
                 os.unlink(f"{self.folder}/{name}")
-            self.fresh = self._look()
+        else:
+            options, self.options = self.options, ""
+            kernel.unmount(self.folder)
+            self.prepare(options)
 
     def _look(self) -> tuple[object, ...]:
         """What no run can use the folder without changing; its times alone are too coarse to tell."""
