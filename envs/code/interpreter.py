@@ -20,10 +20,12 @@ _Statement = Callable[[Names], Any]
 # Statements and turns of loops in one call.
 MOST_WORK = 5_000
 _BREAK, _CONTINUE = object(), object()
+# The error of a call that does too much work.
+ENDLESS = "endless"
 
 
 class Outcome(NamedTuple):
-    """What a call returned, or the name of the error that ended it ("endless" for too much work); and the work."""
+    """What a call returned, or the name of the error that ended it (`ENDLESS` for too much work); and the work."""
 
     value: Any
     error: str
@@ -47,7 +49,7 @@ def call(blocks: Iterable[str], arguments: Mapping[str, Any], most: int = MOST_W
                 value = signal[0]
                 break
     except Endless:
-        error = "endless"
+        error = ENDLESS
     except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError) as problem:
         error = type(problem).__name__
     return Outcome(value, error, most - names[LEFT])

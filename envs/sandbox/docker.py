@@ -12,6 +12,7 @@ import math
 import os
 import secrets
 import time
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InputError
 from .docker_engine import OWNER, connected, engine_errors, ensure, host, owner, remove_abandoned
 from .docker_stream import Stream
-from .inside.frames import CHANNELS, FOLDERS, REQUEST
-from .inside.program import as_bytes
-from .protocol import Job, Limits, Result
+from .inside.frames import CHANNELS, FOLDERS, OWN_BYTES, OWN_FILES, PACKAGES, PARTS, REQUEST
+from .protocol import Call, Job, Limits, Result
 from .seccomp import guard_of_the_first_process, system_call_filter
 from .wire import encoded, result
 
@@ -32,15 +32,17 @@ IMAGE = "python:3-slim"
 START_SECONDS = 60.0
 # What a run may take beyond its own limit before its container is ended, seconds.
 GRACE = 5.0
-# Containers of one sandbox: one for each of the last limits of memory, processes, files and disk.
+# Containers of one sandbox: one for each of the last limits of memory, processes, files and disk, and what jobs ask
+# for.
 _KEPT = 3
 # What the first process needs beyond the run's memory, MiB.
 _SUPERVISOR_MB = 32
 _USERS = range(20_000, 60_000)
-_MODULES = ("kernel", "program", "frames", "run", "restrict", "container")
+_MODULES = ("kernel", "frames", "program", "calls", "restrict", "run", "watch", "container")
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",
+    "USER": "sandbox",
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
     "OPENBLAS_NUM_THREADS": "1",
@@ -68,8 +70,8 @@ inside.container.main()
 
 
 class DockerSandbox:
-    """Warm containers of one image. Each run takes place in one that has the run's limits, which is started where there
-    is none, and replaced where the run left anything.
+    """Warm containers of one image. Each run takes place in one that has the run's limits, modules and packages, which
+    is started where there is none, and replaced where the run left anything.
 
     Args:
         image: with python3 (3.10 or newer); fetched where the engine does not have it. By default the one that the
@@ -85,11 +87,11 @@ class DockerSandbox:
         self.image = image or os.environ.get("PALAESTRA_SANDBOX_IMAGE") or IMAGE
         self.cpus = cpus
         self._client = connected()
-        self._containers: dict[tuple[float, ...], Container] = {}
+        self._containers: dict[tuple[object, ...], Container] = {}
         try:
             ensure(self._client, self.image)
             remove_abandoned(self._client)
-            self._container(Limits())
+            self._container(Limits(), Job(""))
         except engine_errors() as error:
             self.close()
             raise InputError(f"the container engine at {host()} refuses: {error}.") from None
@@ -98,14 +100,19 @@ class DockerSandbox:
             raise
 
     def run(self, job: Job, limits: Limits) -> Result:
-        parts = encoded(job, stdin=False), as_bytes(job.stdin)
+        parts = encoded(job)
         try:
-            container = self._container(limits)
-        except (*engine_errors(), InputError):
+            container = self._container(limits, job)
+        except (*engine_errors(), InputError) as error:
+            if job.packages and "bind source path" in str(error):
+                raise InputError(
+                    f"packages must be a folder on the machine of the container engine at {host()}, not "
+                    f"{job.packages!r}, which it does not have."
+                ) from None
             return Result(reason="lost", valid=False, stderr="The container engine was lost.")
-        ended = container.run(*parts, limits, len(job.calls))
+        ended = container.run(parts, limits, job.calls)
         if not container.clean:
-            self._containers.pop(_bounds(limits)).remove()
+            self._containers.pop(_kind(limits, job)).remove()
         return ended
 
     @property
@@ -119,18 +126,18 @@ class DockerSandbox:
             self._containers.popitem()[1].remove()
         self._client.close()
 
-    def _container(self, limits: Limits) -> Container:
-        """The container for these limits, which becomes the last one to go."""
-        bounds = _bounds(limits)
-        container = self._containers.pop(bounds, None) or Container(self._client, self.image, self.cpus, limits)
-        self._containers[bounds] = container
+    def _container(self, limits: Limits, job: Job) -> Container:
+        """The container for these limits and what the job asks for, which becomes the last one to go."""
+        kind = _kind(limits, job)
+        container = self._containers.pop(kind, None) or Container(self._client, self.image, self.cpus, limits, job)
+        self._containers[kind] = container
         if len(self._containers) > _KEPT:
             self._containers.pop(next(iter(self._containers))).remove()
         return container
 
 
-def _bounds(limits: Limits) -> tuple[float, ...]:
-    return limits.memory_mb, limits.processes, limits.files, limits.disk_mb
+def _kind(limits: Limits, job: Job) -> tuple[object, ...]:
+    return limits.memory_mb, limits.processes, limits.files, limits.disk_mb, job.preload, job.packages
 
 
 class Container:
@@ -140,11 +147,11 @@ class Container:
         InputError: it does not start.
     """
 
-    def __init__(self, client: DockerClient, image: str, cpus: float, limits: Limits):
+    def __init__(self, client: DockerClient, image: str, cpus: float, limits: Limits, job: Job):
         # False when it cannot be used any more.
         self.clean = True
         self._client = client
-        self._container = client.containers.create(image, **_options(cpus, limits))
+        self._container = client.containers.create(image, **_options(cpus, limits, job))
         self.id: str = self._container.id or ""
         attached = self._container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         self._stream = Stream(attached)
@@ -165,16 +172,16 @@ class Container:
         stream.write(f"{len(modules):08}{modules}".encode())
         hello = json.loads(stream.report([], []))
         filters = guard_of_the_first_process(hello["machine"]), system_call_filter(hello["machine"])
-        stream.write(REQUEST.pack(len(filters[0]), len(filters[1]), 0) + b"".join(filters))
+        stream.write(REQUEST.pack(*map(len, filters), 0, 0, 0) + b"".join(filters))
 
-    def run(self, program: bytes, stdin: bytes, limits: Limits, calls: int) -> Result:
+    def run(self, parts: Mapping[str, bytes], limits: Limits, calls: Sequence[Call]) -> Result:
         header = json.dumps({name: getattr(limits, name) for name in Limits.__slots__}).encode()
-        sizes = REQUEST.pack(len(header), len(program), len(stdin))
+        sent = [header, *[parts[name] for name in PARTS]]
         begun = time.monotonic()
         self._stream.deadline = begun + limits.seconds + GRACE
         found = [bytearray() for _ in CHANNELS]
         try:
-            self._stream.write(b"".join((sizes, header, program, stdin)))
+            self._stream.write(REQUEST.pack(*map(len, sent)) + b"".join(sent))
             report = json.loads(self._stream.report(found, [int(getattr(limits, name)) for name in CHANNELS]))
             self.clean = bool(report["clean"])
             return result(report, *map(bytes, found), calls=calls)
@@ -185,6 +192,7 @@ class Container:
         self.clean = False
         if not self.remove() or reason == "lost":
             return Result(reason="lost", valid=False, stderr="The container was lost.")
+        # Which calls it had answered is not known.
         report = {"code": None, "reason": reason, "seconds": time.monotonic() - begun, "peak": 0}
         return result(report, *map(bytes, found), calls=calls)
 
@@ -213,17 +221,20 @@ class Container:
             return False
 
 
-def _options(cpus: float, limits: Limits) -> dict[str, Any]:
+def _options(cpus: float, limits: Limits, job: Job) -> dict[str, Any]:
     """How a container is made."""
-    from docker.types import LogConfig, Ulimit
+    from docker.types import LogConfig, Mount, Ulimit
 
+    environment = {**_ENVIRONMENT, **({"PYTHONPATH": PACKAGES} if job.packages else {})}
     user = secrets.choice(_USERS)
     memory = math.ceil((limits.memory_mb + _SUPERVISOR_MB) * 2**20)
-    disk = f"mode=1777,size={math.ceil(limits.disk_mb * 2**20)},nr_inodes={int(limits.files) + 1}"
+    size, files = math.ceil(limits.disk_mb * 2**20) + OWN_BYTES, int(limits.files) + 1 + OWN_FILES
+    disk = f"mode=1777,size={size},nr_inodes={files}"
     return {
         "entrypoint": ["python3", "-s", "-B", "-c", _BOOT],
-        "command": [*_ENVIRONMENT],
-        "environment": _ENVIRONMENT,
+        "command": [*environment, "--", *job.preload],
+        "environment": environment,
+        "mounts": [Mount(PACKAGES, job.packages, "bind", read_only=True)] if job.packages else [],
         "labels": {OWNER: owner()},
         "stdin_open": True,
         "auto_remove": True,

@@ -8,7 +8,7 @@ from typing import Any
 
 from .inside.frames import FRAME, REPORT
 
-_REPORT_BYTES = 1 << 16
+_REPORT_BYTES = 1 << 19
 _CHUNK = 1 << 16
 # Of a frame of the engine: the bytes before what it holds, and the first of these where that is standard output.
 _HEAD = 8

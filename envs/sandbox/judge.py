@@ -2,25 +2,32 @@
 
 What is expected never leaves this process: a program is given the arguments or the input, and what comes back is
 compared here, as plain data. So nothing that a program prints, patches or forges makes a wrong answer right.
+
+The first test that takes too long is the last one: those behind it count as failed at a limit, whether or not they were
+run, so that a program that never ends costs the time of one test.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ...errors import InputError
 from ...rewards import Verdict
-from .protocol import Call, Limits, Result
+from .protocol import ENDED, LATE, MOST_SECONDS, SKIPPED, Call, Limits, Result, Value
 from .running import submit
 
 # Of the expected and the received output, for a test of either kind.
 Compare = Callable[[Any, Any], bool]
 _SHOWN = 200
 _LIMITS, _SYNTAX = ("TimeoutError: no answer", "MemoryError"), ("SyntaxError", "IndentationError", "TabError")
+_AT_LIMIT = ("time", "memory", "output")
+# The time of all tests together is so many times that of one, unless it is given.
+_TOGETHER = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,10 @@ def run_tests(
     compare: str | Compare = "exact",
     limits: Limits | None = None,
     *,
+    total_seconds: float | None = None,
     backend: str = "local",
+    preload: Sequence[str] = (),
+    packages: str | os.PathLike[str] = "",
 ) -> Judgement:
     """Run a program against tests.
 
@@ -105,23 +115,32 @@ def run_tests(
             with input has a run of its own.
         compare: "exact": equal values, or equal lines but for white space at their ends; "tolerance": numbers may
             differ by one part in a million; or a checker ``(expected, received) -> bool``, which is trusted code.
-        limits: of each call and each run.
+            For the first two NaN is what is right where NaN is expected.
+        limits: of each call and each run, and of the program itself before its functions are called.
+        total_seconds: wall time of all tests together, by default five times that of one; what has not been run by
+            then counts as failed at a limit.
         backend: a name in `BACKENDS`.
+        preload, packages: as for `run`.
 
     Raises:
-        InputError: no tests, an unknown way to compare, or a backend that this machine cannot provide.
+        InputError: no tests, an unknown way to compare, a total time that is not positive, or what `run` raises it for.
     """
     if not tests:
         raise InputError("run_tests needs at least one test.")
     if isinstance(compare, str) and compare not in COMPARE:
         raise InputError(f"compare must be one of {', '.join(COMPARE)}, or a function, not {compare!r}.")
     limits = limits or Limits()
-    outcomes = _outcomes(program, tests, limits, backend)
+    if total_seconds is None:
+        total_seconds = min(_TOGETHER * limits.seconds, MOST_SECONDS)
+    elif not 0 < total_seconds <= MOST_SECONDS:
+        raise InputError(f"total_seconds must be positive, at most {MOST_SECONDS:_}, not {total_seconds!r}.")
+    whole = replace(limits, seconds=total_seconds, program_seconds=min(limits.seconds, total_seconds))
+    outcomes = _outcomes(program, tests, limits, whole, backend=backend, preload=preload, packages=packages)
     failures: tuple[Failure, ...] = tuple(
-        _kind(error, result) if error else "" if _judge(compare, test)(test.expected, value) else "wrong"
-        for test, (value, error, result) in zip(tests, outcomes)
+        one.failure or ("" if _judge(compare, test)(test.expected, one.value) else "wrong")
+        for test, one in zip(tests, outcomes)
     )
-    valid = all(result.valid for _, _, result in outcomes)
+    valid = all(one.valid for one in outcomes)
     return Judgement(failures, _feedback(tests, outcomes, failures), valid)
 
 
@@ -132,29 +151,65 @@ def _judge(compare: str | Compare, test: Test) -> Compare:
     return values if isinstance(test, CallTest) else text
 
 
-_Outcome = tuple[Any, str, Result]
+class _Outcome(NamedTuple):
+    """What a test received, or why it received nothing, in a sentence and as a kind."""
+
+    value: Any = None
+    error: str = ""
+    failure: Failure = ""
+    valid: bool = True
+    late: bool = False
 
 
-def _outcomes(program: str, tests: Sequence[Test], limits: Limits, backend: str) -> list[_Outcome]:
-    """What each test received, or why it received nothing, and the run that it is from."""
+def _outcomes(program: str, tests: Sequence[Test], limits: Limits, whole: Limits, **where: Any) -> list[_Outcome]:
+    """What came of each test; `limits` are those of one, and `whole` of all calls together."""
     calls = [Call(test.function, test.arguments, limits.seconds) for test in tests if isinstance(test, CallTest)]
-    called: Future[Result] | None = None
-    if calls:
-        whole = replace(limits, seconds=limits.seconds * (len(calls) + 1))
-        called = submit(program, limits=whole, calls=calls, backend=backend)
-    ran = [submit(program, test.stdin, limits=limits, backend=backend) for test in tests if isinstance(test, StdioTest)]
+    called = submit(program, limits=whole, calls=calls, **where) if calls else None
+    ran = {
+        place: submit(program, test.stdin, limits=limits, **where)
+        for place, test in enumerate(tests)
+        if isinstance(test, StdioTest)
+    }
+    for place, run in ran.items():
+        later = [other for at, other in ran.items() if at > place]
+        # Before the sandbox that has run it turns to the next one.
+        run.add_done_callback(lambda run, later=later: _cancel_after(run, later))
     outcomes: list[_Outcome] = []
     values = iter(called.result().values) if called else iter(())
-    runs = iter(ran)
-    for test in tests:
-        if isinstance(test, CallTest):
-            assert called is not None
-            result, value = called.result(), next(values)
-            outcomes.append((value.value, value.error and (_failure(result, limits) or value.error), result))
+    spent = called.result().seconds if called else 0.0
+    for place, test in enumerate(tests):
+        if (outcomes and outcomes[-1].late) or (place in ran and spent >= whole.seconds):
+            outcomes.append(_Outcome(error=SKIPPED, failure="limit", late=True))
+            if place in ran:
+                ran[place].cancel()
+            continue
+        if called is not None and isinstance(test, CallTest):
+            outcomes.append(_of_call(next(values), called.result(), limits))
         else:
-            result = next(runs).result()
-            outcomes.append((result.stdout, _failure(result, limits), result))
+            result = ran[place].result()
+            spent += result.seconds
+            outcomes.append(_of_run(result.stdout, result, limits))
     return outcomes
+
+
+def _cancel_after(run: Future[Result], later: Sequence[Future[Result]]) -> None:
+    if not run.cancelled() and run.exception() is None and run.result().reason == "time":
+        for other in later:
+            other.cancel()
+
+
+def _of_call(value: Value, result: Result, limits: Limits) -> _Outcome:
+    if value.error == ENDED and _failure(result, limits):
+        return _of_run(None, result, limits)
+    # What was said of a call counts, whatever became of the program later.
+    late = result.reason == "time" and value.error in (LATE.format(limits.seconds), SKIPPED)
+    return _Outcome(value.value, value.error, _kind(value.error), result.valid, late)
+
+
+def _of_run(value: Any, result: Result, limits: Limits) -> _Outcome:
+    error = _failure(result, limits)
+    kind = "limit" if result.reason in _AT_LIMIT else _kind(error)
+    return _Outcome(value, error, kind, result.valid, result.reason == "time")
 
 
 def _failure(result: Result, limits: Limits) -> str:
@@ -171,18 +226,18 @@ def _failure(result: Result, limits: Limits) -> str:
     return said
 
 
-def _kind(error: str, result: Result) -> Failure:
+def _kind(error: str) -> Failure:
     """Of a test without a value, by what is said of it: "Name: message" where it was an exception."""
-    if result.reason in ("time", "memory", "output") or error.startswith(_LIMITS):
+    if error.startswith(_LIMITS):
         return "limit"
-    return "syntax" if error.startswith(_SYNTAX) else "error"
+    return "syntax" if error.startswith(_SYNTAX) else "error" if error else ""
 
 
 def _feedback(tests: Sequence[Test], outcomes: Sequence[_Outcome], failures: Sequence[Failure]) -> str:
     if not any(failures):
         return f"All {len(tests)} tests passed."
     counted = f"{failures.count('')} of {len(tests)} tests passed."
-    for test, (value, error, _), failure in zip(tests, outcomes, failures):
+    for test, (value, error, *_), failure in zip(tests, outcomes, failures):
         if test.public and failure:
             if isinstance(test, CallTest):
                 asked = f"{test.function}({', '.join(map(repr, test.arguments))})"
@@ -201,9 +256,26 @@ def _brief(text: str) -> str:
 
 def _equal(expected: Any, received: Any) -> bool:
     try:
-        return bool(expected == received)
+        return bool(expected == received) or _equal_with_nan(expected, received)
     except RecursionError:
         return False
+
+
+def _equal_with_nan(expected: Any, received: Any) -> bool:
+    """As ``==``, but that NaN is equal to itself."""
+    if type(expected) is not type(received):
+        return False
+    if isinstance(expected, float):
+        return math.isnan(expected) and math.isnan(received)
+    if isinstance(expected, complex):
+        return _equal(expected.real, received.real) and _equal(expected.imag, received.imag)
+    if not isinstance(expected, (list, tuple, set, frozenset, dict)) or len(expected) != len(received):
+        return False
+    if isinstance(expected, (list, tuple)):
+        return all(map(_equal, expected, received))
+    if isinstance(expected, dict):
+        return all(key in received and _equal(value, received[key]) for key, value in expected.items())
+    return {one for one in expected if one == one} == {one for one in received if one == one}
 
 
 def _equal_text(expected: str, received: str) -> bool:
@@ -239,7 +311,7 @@ def _close_values(expected: Any, received: Any) -> bool:
         return expected.keys() == received.keys() and all(
             _close_values(value, received[key]) for key, value in expected.items()
         )
-    return bool(expected == received)
+    return _equal(expected, received)
 
 
 def _close_words(expected: str, received: str) -> bool:
@@ -253,7 +325,9 @@ def _close_words(expected: str, received: str) -> bool:
 
 def _close_numbers(expected: float, received: float) -> bool:
     try:
-        return expected == received or math.isclose(expected, received, rel_tol=1e-6, abs_tol=1e-6)
+        if expected == received or math.isclose(expected, received, rel_tol=1e-6, abs_tol=1e-6):
+            return True
+        return math.isnan(expected) and math.isnan(received)
     except OverflowError:
         return False
 

@@ -7,6 +7,8 @@ an environment of a few words.
 One process is kept to its limit of memory by the kernel. Of several together the supervisor counts it, every hundredth
 of a second and the more often the closer they are, so that they have mostly less than a fifth more before they are
 ended; where many grow at once, or it gets no core in time, twice as much. "docker" leaves this to the kernel, too.
+What the kernel holds for a program, and no process has, is refused or counted at its most: pipes, sockets, shared
+memory. All together is bounded by a control group where this process can make one (`control_group`).
 """
 
 from __future__ import annotations
@@ -24,19 +26,25 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from ...errors import InputError
-from .inside.program import as_bytes
-from .protocol import Job, Limits, Result
+from . import control_group
+from .inside.frames import PACKAGES, PARTS
+from .protocol import Call, Job, Limits, Result
 from .seccomp import system_call_filter
 from .wire import encoded, result
 
 _NUMPY = "numpy"
+# When all is in place.
+_LAST = ("--remount-ro", "/")
 INSIDE = Path(__file__).with_name("inside")
 START_SECONDS = 30.0
 # What the supervisor may take beyond the limit of a run, seconds.
 _GRACE = 10.0
+# Sandboxes with other modules and packages that are kept.
+_KEPT = 2
 # The supervisor ends by itself when nobody is there to speak to, and all its processes with it.
 _END_SECONDS = 2.0
 # F_ADD_SEALS; F_SEAL_SEAL, _SHRINK, _GROW and _WRITE.
@@ -44,6 +52,7 @@ _ADD_SEALS, _SEALS = 1033, 0xF
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/tmp",
+    "USER": "sandbox",
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
     "OPENBLAS_NUM_THREADS": "1",
@@ -54,37 +63,47 @@ _ENVIRONMENT = {
 class LocalSandbox:
     """One warm interpreter, started at once. It ends, at the latest, with the thread that made it.
 
-    For programs that speak of numpy there is a second one, started for the first of them, that has it loaded.
+    Jobs that ask for other modules or packages have others, which are started for the first of them; the last few are
+    kept.
 
     Args:
         modules: that are loaded before any program runs; those that are missing are left out.
+        packages: a folder of further packages, "" for none.
 
     Raises:
         InputError: this machine cannot contain programs; the message says what is missing.
     """
 
-    def __init__(self, modules: Sequence[str] = ()) -> None:
-        self.modules = modules
-        self._with_numpy: LocalSandbox | None = None
+    def __init__(self, modules: Sequence[str] = (), packages: str = "") -> None:
+        self.modules, self.packages = tuple(modules), packages
+        self._others: dict[tuple[tuple[str, ...], str], LocalSandbox] = {}
+        self.group = control_group.make()
         self._socket, theirs = socket.socketpair()
         try:
             self._start(theirs)
         except BaseException:
             self._socket.close()
+            if self.group is not None:
+                self.group.remove()
             raise
 
     def _start(self, theirs: socket.socket) -> None:
-        with theirs, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as filters:
+        with theirs, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as filters, ExitStack() as stack:
             filters.write(system_call_filter())
             filters.seek(0)
+            entrance, bounds = "", []
+            if self.group is not None:
+                entrance, bounds = str(self.group.entrance), self.group.descriptors()
+                for descriptor in bounds:
+                    stack.callback(os.close, descriptor)
             self._process = subprocess.Popen(
-                [*command(theirs.fileno()), *self.modules],
+                [*command(theirs.fileno(), self.packages, entrance), ",".join(map(str, bounds)), *self.modules],
                 stdin=filters,
                 stdout=errors,
                 stderr=errors,
                 cwd=INSIDE.parent,
                 env=_ENVIRONMENT,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), *bounds],
                 start_new_session=True,
             )
             theirs.close()
@@ -99,23 +118,38 @@ class LocalSandbox:
                 )
 
     def run(self, job: Job, limits: Limits) -> Result:
-        if not self.modules and _NUMPY in job.program:
-            self._with_numpy = self._with_numpy or LocalSandbox([_NUMPY])
-            return self._with_numpy.run(job, limits)
-        given = [_sealed(encoded(job, stdin=False))]
+        if (job.preload, job.packages) != (self.modules, self.packages):
+            return self._other(job.preload, job.packages).run(job, limits)
+        parts = {name: data for name, data in encoded(job).items() if data or name == PARTS[0]}
+        given: list[int] = []
         try:
-            if job.stdin:
-                given.append(_sealed(as_bytes(job.stdin)))
-            header = {name: getattr(limits, name) for name in Limits.__slots__}
+            given.extend(map(_sealed, parts.values()))
+            header = {"limits": {name: getattr(limits, name) for name in Limits.__slots__}, "parts": [*parts]}
             socket.send_fds(self._socket, [json.dumps(header).encode()], given)
             if not self._readable(limits.seconds + _GRACE):
                 return self._lost()
-            return self._received(len(job.calls))
+            return self._received(job.calls)
         except (OSError, ValueError):
             return self._lost()
         finally:
             for descriptor in given:
                 os.close(descriptor)
+
+    def _other(self, modules: tuple[str, ...], packages: str) -> LocalSandbox:
+        """The sandbox that has these, which becomes the last one to go."""
+        wanted = modules, packages
+        other = self._others.pop(wanted, None)
+        if other is None or other.lost:
+            other = LocalSandbox(modules, packages)
+        self._others[wanted] = other
+        if len(self._others) > _KEPT:
+            self._others.pop(next(iter(self._others))).close()
+        return other
+
+    @property
+    def lost(self) -> bool:
+        """Whether it has ended, or was closed."""
+        return self._socket.fileno() < 0
 
     @property
     def pid(self) -> int:
@@ -123,14 +157,16 @@ class LocalSandbox:
 
     def close(self) -> None:
         """End the interpreter and all that runs in it."""
-        if self._with_numpy is not None:
-            self._with_numpy.close()
+        while self._others:
+            self._others.popitem()[1].close()
         self._socket.close()
         try:
             self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self.group is not None:
+            self.group.remove()
 
     def _lost(self) -> Result:
         self.close()
@@ -141,7 +177,7 @@ class LocalSandbox:
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(1000 * seconds))
 
-    def _received(self, calls: int) -> Result:
+    def _received(self, calls: Sequence[Call]) -> Result:
         with self._socket.makefile("rb") as stream:
             report = json.loads(stream.readline())
             stdout, stderr, values = [stream.read(size) for size in report["sizes"]]
@@ -159,8 +195,9 @@ def _sealed(data: bytes) -> int:
     return descriptor
 
 
-def command(descriptor: int) -> list[str]:
-    """The command that starts the warm interpreter, which talks through ``descriptor``.
+def command(descriptor: int, packages: str = "", entrance: str = "") -> list[str]:
+    """The command that starts the warm interpreter, which talks through ``descriptor``, has further ``packages``, and
+    is in the control group of which ``entrance`` is the file.
 
     Raises:
         InputError: bubblewrap is not installed.
@@ -171,8 +208,10 @@ def command(descriptor: int) -> list[str]:
             "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or "
             "choose the backend 'docker'."
         )
-    here = [sys.executable, "-s", "-S", "-m", "inside.launch"]
-    return [*here, *_bubblewrap(bwrap), _interpreter(), "-s", "-B", "-m", "inside.zygote", str(descriptor)]
+    here = [sys.executable, "-s", "-S", "-m", "inside.launch", entrance]
+    more = ["--ro-bind", packages, PACKAGES, "--setenv", "PYTHONPATH", PACKAGES] if packages else []
+    inside = [_interpreter(), "-s", "-B", "-m", "inside.zygote", str(descriptor)]
+    return [*here, *_bubblewrap(bwrap), *more, *_LAST, *inside]
 
 
 @functools.cache
@@ -207,7 +246,7 @@ def _bubblewrap(bwrap: str) -> tuple[str, ...]:
         words += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
     words += ["--symlink", "/dev/shm/.stdin", "/dev/stdin"]
     words += ["--dir", "/tmp", "--ro-bind", str(INSIDE), "/sandbox/inside"]
-    for folder in (*hidden, "/dev", "/"):
+    for folder in (*hidden, "/dev"):
         words += ["--remount-ro", folder]
     words += ["--chdir", "/sandbox"]
     for capability in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL", "SYS_RESOURCE", "SYS_PTRACE"):

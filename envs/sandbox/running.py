@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -18,7 +19,7 @@ BACKENDS.add("docker", f"{__package__}.docker:DockerSandbox")
 BACKENDS.add("unsafe-subprocess", f"{__package__}.unsafe:UnsafeSubprocess")
 _POOLS: dict[str, Pool] = {}
 _MAKING = threading.Lock()
-_PAGE, _OWN_FILES = 4096, 2
+_PAGE, _STDIN_FILES = 4096, 1
 
 
 def pool(backend: str = "local") -> Pool:
@@ -41,6 +42,8 @@ def run(
     *,
     calls: Sequence[Call] = (),
     backend: str = "local",
+    preload: Sequence[str] = (),
+    packages: str | os.PathLike[str] = "",
 ) -> Result:
     """Run a Python program.
 
@@ -49,16 +52,20 @@ def run(
         stdin: its standard input.
         files: text files beside it, by name.
         limits: what it may use.
-        calls: functions of it to call when it has run, each in a process of its own.
+        calls: functions of it to call when it has run, each in a process of its own, and with a time of its own.
         backend: a name in `BACKENDS`.
+        preload: modules that are loaded beforehand, such as "numpy"; see `Job`.
+        packages: a folder of packages that it may import; see `Job`.
 
     Raises:
-        InputError: there is no such backend, this machine cannot provide it, or the files do not lie beside the
-            program or have no room.
+        InputError: there is no such backend, this machine cannot provide it, the files do not lie beside the program
+            or have no room, or there is no such folder of packages.
         TypeError: an argument of a call is no plain data (None, bool, int, float, complex, str, bytes, list, tuple,
             set, frozenset, dict).
     """
-    return submit(program, stdin, files, limits, calls=calls, backend=backend).result()
+    return submit(
+        *(program, stdin, files, limits), calls=calls, backend=backend, preload=preload, packages=packages
+    ).result()
 
 
 def submit(
@@ -69,11 +76,32 @@ def submit(
     *,
     calls: Sequence[Call] = (),
     backend: str = "local",
+    preload: Sequence[str] = (),
+    packages: str | os.PathLike[str] = "",
 ) -> Future[Result]:
     """As `run`, without waiting; ``await asyncio.wrap_future(submit(...))`` waits in a coroutine."""
     limits = limits or Limits()
     _check_files(files or {}, limits)
-    return pool(backend).submit(Job(program, stdin, files or {}, tuple(calls)), limits)
+    job = Job(program, stdin, files or {}, tuple(calls), _modules(preload), _folder(packages, backend))
+    return pool(backend).submit(job, limits)
+
+
+def _modules(names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str) or not all(
+        isinstance(name, str) and all(map(str.isidentifier, name.split("."))) for name in names
+    ):
+        raise InputError(f"preload must be names of modules, such as ('numpy',), not {names!r}.")
+    return tuple(names)
+
+
+def _folder(packages: str | os.PathLike[str], backend: str) -> str:
+    path = os.fspath(packages)
+    if path and not os.path.isabs(path):
+        raise InputError(f"packages must be an absolute path of a folder, such as '/opt/site-packages', not {path!r}.")
+    # An engine may be on another machine.
+    if path and backend != "docker" and not os.path.isdir(path):
+        raise InputError(f"packages must be a folder, but there is none at {path!r}.")
+    return path
 
 
 def _check_files(files: Mapping[str, str], limits: Limits) -> None:
@@ -82,9 +110,9 @@ def _check_files(files: Mapping[str, str], limits: Limits) -> None:
         if not path.name or path.is_absolute() or ".." in path.parts or "\0" in name:
             raise InputError(f"files must have names of files beside the program, such as 'data/in.txt', not {name!r}.")
     places = {place for name in files for place in (PurePosixPath(name), *PurePosixPath(name).parents[:-1])}
-    # Besides these the program's own file, its standard input, and a page for what a file does not fill.
+    # Besides these its standard input, and a page for what a file does not fill.
     size = sum(len(text.encode("utf-8", "surrogatepass")) + _PAGE for text in files.values())
-    if len(places) + _OWN_FILES > limits.files or size + _OWN_FILES * _PAGE > limits.disk_mb * 2**20:
+    if len(places) + _STDIN_FILES > limits.files or size + _STDIN_FILES * _PAGE > limits.disk_mb * 2**20:
         raise InputError(
             f"{len(files)} files of {size / 2**20:.1f} MiB have no room within the limits files={limits.files} and "
             f"disk_mb={limits.disk_mb:g}; raise these, or give less."

@@ -49,6 +49,7 @@ _REFUSED = """
     move_pages 279 239                migrate_pages 256 238             mbind 237 235
     set_mempolicy 238 237             set_mempolicy_home_node 450 450   sched_setaffinity 203 122
     sched_setscheduler 144 119        sched_setparam 142 118            sched_setattr 314 274
+    vmsplice 278 75
 """
 # Calls that are refused or not by their arguments.
 _CLONE, _CLONE3, _SOCKET, _SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
@@ -62,6 +63,7 @@ _CLONE_FLAGS = 0x7E020080 | 0x8000
 _SHARED_ANONYMOUS, _HUGE_PAGES = 0x21, 0x40000
 _RLIMIT_CORE = 4
 _SOL_SOCKET = 1
+_FCNTL, _F_SETPIPE_SZ = (72, 25), 1031
 # SO_SNDBUF, SO_RCVBUF, and as the administrator.
 _BUFFER_SIZES = (7, 8, 32, 33)
 
@@ -99,7 +101,8 @@ def system_call_filter(machine: str = platform.machine()) -> bytes:
     setting = [instruction for half in halves for instruction in half]
     code += _call(_PRLIMIT[column], [_load(1), *_only(_RLIMIT_CORE, setting)])
     code += _call(_SETRLIMIT[column], [_load(0), *_where(_EQUAL, _RLIMIT_CORE, _refusal(errno.EPERM))])
-    # The supervisor counts a socket as its buffer of the default size.
+    # The supervisor counts a pipe, and a socket, as its buffer of the default size.
+    code += _call(_FCNTL[column], [_load(1), *_where(_EQUAL, _F_SETPIPE_SZ, _refusal(errno.EPERM))])
     sizes = [instruction for size in _BUFFER_SIZES for instruction in _where(_EQUAL, size, _refusal(errno.EPERM))]
     code += _call(_SETSOCKOPT[column], [_load(1), *_only(_SOL_SOCKET, [_load(2), *sizes])])
     return _ended(code)

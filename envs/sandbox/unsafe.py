@@ -3,60 +3,100 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import select
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from .protocol import Job, Limits, Result
+from .inside.frames import PROGRAM
+from .protocol import Call, Job, Limits, Result
 from .wire import encoded, result
 
+# Between two looks at a program that is called, seconds.
+_NAP = 0.02
 _RUNNER = """
 import sys
 sys.path[0] = sys.argv[1]
 from inside import program
-program.run(int(sys.argv[2]), int(sys.argv[3]))
+source, values, files, *calls = map(int, sys.argv[2:])
+program.run(source, values, calls, files if files >= 0 else None)
 """
 
 
 class UnsafeSubprocess:
     """A fresh interpreter for each run, in a new folder, with this user's rights: it can read and write this user's
-    files and use the network. Only wall time is limited, and what is read of its output."""
+    files and use the network. Only wall time is limited, and what is read of its output; nothing is preloaded."""
 
     def run(self, job: Job, limits: Limits) -> Result:
+        parts = encoded(job)
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="palaestra-"))
-            payload, stdout, stderr, values = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]
-            payload.write(encoded(job))
-            payload.flush()
-            passed = [payload.fileno(), values.fileno()]
-            begun = time.monotonic()
-            process = subprocess.Popen(
-                [sys.executable, "-c", _RUNNER, str(Path(__file__).parent), *map(str, passed)],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                pass_fds=passed,
-                start_new_session=True,
-            )
+            (Path(folder) / PROGRAM).write_bytes(parts["program"])
+            files = {name: stack.enter_context(tempfile.TemporaryFile()) for name in (*parts, "1", "2", "values")}
+            for name, data in parts.items():
+                files[name].write(data)
+                files[name].seek(0)
+            places = {name: file.fileno() for name, file in files.items()}
+            words = [places["program"], places["values"], places["files"] if job.files else -1]
+            answered, ready = os.pipe()
+            if job.calls:
+                words += [places["calls"], ready]
+            stack.callback(os.close, answered)
+            with open(ready, "wb", 0):
+                begun = time.monotonic()
+                process = subprocess.Popen(
+                    [sys.executable, "-c", _RUNNER, str(Path(__file__).parent), *map(str, words)],
+                    cwd=folder,
+                    env={**os.environ, **({"PYTHONPATH": job.packages} if job.packages else {})},
+                    stdin=files["stdin"] if job.stdin else subprocess.DEVNULL,
+                    stdout=files["1"],
+                    stderr=files["2"],
+                    pass_fds=[places[name] for name in ("program", "values", "files", "calls")] + [ready],
+                    start_new_session=True,
+                )
             try:
-                code, reason = process.wait(limits.seconds), ""
-            except subprocess.TimeoutExpired:
-                code, reason = None, "time"
+                report = _followed(process, answered, job.calls, limits, begun)
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-            report = {"code": code, "reason": reason, "seconds": time.monotonic() - begun, "peak": 0}
-            sizes = {stdout: limits.output_bytes, stderr: limits.output_bytes, values: limits.value_bytes}
-            if any(os.fstat(file.fileno()).st_size > size for file, size in sizes.items()):
+            report |= {"seconds": time.monotonic() - begun, "peak": 0}
+            sizes = {"1": limits.output_bytes, "2": limits.output_bytes, "values": limits.value_bytes}
+            if any(os.fstat(places[name]).st_size > size for name, size in sizes.items()):
                 report.update(code=None, reason="output")
-            out, err, told = [os.pread(file.fileno(), int(size), 0) for file, size in sizes.items()]
-            return result(report, out, err, told, len(job.calls))
+            out, err, values = [os.pread(places[name], int(size), 0) for name, size in sizes.items()]
+            # Nothing keeps a program of this backend from answering out of turn.
+            report["spans"] = [(0, len(values))] * max(report.pop("answered") - 1, 0)
+            return result(report, out, err, values, job.calls)
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+def _followed(
+    process: subprocess.Popen[bytes], answered: int, calls: Sequence[Call], limits: Limits, begun: float
+) -> dict[str, Any]:
+    """Wait until a program ends, or takes too long: as `inside.run.Run.carry_out` reports it, and how often the program
+    was ready for a call."""
+    around = math.inf if limits.program_seconds is None else limits.program_seconds
+    parts = [around, *[call.seconds for call in calls], around]
+    ready, deadline, until = 0, begun + limits.seconds, begun + around
+    report: dict[str, Any] = {"code": None, "reason": "", "ready": False, "over": False, "answered": 0}
+    while (now := time.monotonic()) < min(until, deadline):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            report["code"] = process.wait(0 if calls else min(until, deadline) - now)
+        ended = report["code"] is not None
+        # Whoever else has the pipe may keep it open, so that its end says nothing.
+        if calls and select.select([answered], [], [], 0 if ended else _NAP)[0] and os.read(answered, 1):
+            ready += 1
+            until = time.monotonic() + parts[min(ready, len(calls) + 1)]
+        elif ended:
+            return {**report, "ready": ready > 0, "answered": ready}
+    return {**report, "code": None, "reason": "time", "ready": ready > 0, "over": deadline <= until, "answered": ready}

@@ -3,50 +3,68 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .inside.program import plain, restored
-from .protocol import Job, Result, Value
+from .inside.frames import CALL
+from .inside.program import as_bytes, plain, restored
+from .protocol import ENDED, LATE, SKIPPED, Call, Job, Result, Value
 
 
-def encoded(job: Job, *, stdin: bool = True) -> bytes:
-    """The job as `inside.program.run` reads it, with its standard input or, where that is brought otherwise, without.
+def encoded(job: Job) -> dict[str, bytes]:
+    """The parts of a job, as `inside.frames.PARTS` names them: the text, JSON of the files' texts by name, the standard
+    input, and the calls, each JSON of a function's name and arguments behind a `CALL`.
 
     Raises:
         TypeError: an argument of a call is no plain data.
     """
-    calls = [[call.function, [plain(item) for item in call.arguments], call.seconds] for call in job.calls]
-    data = {"program": job.program, "stdin": job.stdin if stdin else None, "files": dict(job.files), "calls": calls}
-    return json.dumps(data).encode()
+    return {
+        "program": job.program.encode("utf-8", "surrogatepass"),
+        "files": json.dumps(dict(job.files)).encode() if job.files else b"",
+        "stdin": as_bytes(job.stdin),
+        "calls": b"".join(map(_call, job.calls)),
+    }
 
 
-def result(report: Mapping[str, Any], stdout: bytes, stderr: bytes, values: bytes, calls: int) -> Result:
+def _call(call: Call) -> bytes:
+    data = json.dumps([call.function, [plain(item) for item in call.arguments]]).encode()
+    return CALL.pack(len(data), call.seconds) + data
+
+
+def result(report: Mapping[str, Any], stdout: bytes, stderr: bytes, values: bytes, calls: Sequence[Call]) -> Result:
     """What the supervisor reported.
 
     Args:
-        report: "code" (as of `subprocess`, or None), "reason" (a limit, or empty), "seconds", "peak" (KiB).
+        report: as `inside.run.Run.carry_out` makes it.
         stdout, stderr: what was written.
-        values: a line of JSON for each call that was answered.
-        calls: how many there were.
+        values: lines of JSON.
+        calls: those of the job.
     """
     code = report["code"]
     reason = report["reason"] or ("exit" if code >= 0 else "signal")
     said = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
-    return Result(*said, code, reason, report["seconds"], report["peak"] / 1024, _values(values, calls))
+    found = _values(values, report, calls) if calls else ()
+    return Result(*said, code, reason, report["seconds"], report["peak"] / 1024, found)
 
 
-def _values(lines: bytes, calls: int) -> tuple[Value, ...]:
-    """The first thing told of each call. The program itself may have told it, which proves nothing but that it knows
-    the value."""
-    found: dict[int, Value] = {}
-    # A call that is ended after it told its value has two lines.
-    for line in lines.split(b"\n", 2 * calls)[: 2 * calls]:
+def _values(lines: bytes, report: Mapping[str, Any], calls: Sequence[Call]) -> tuple[Value, ...]:
+    """Of each call that was answered, the first thing said while it was under way. The program itself may have said it,
+    which proves nothing but that it knew the value by then."""
+    spans = report.get("spans", ())
+    found = [_value(lines[begin:end], place, len(calls)) for place, (begin, end) in enumerate(spans)]
+    if len(found) < len(calls) and report["reason"] == "time" and report.get("ready"):
+        late = calls[len(found)].seconds
+        found.append(Value(error=SKIPPED if report["over"] else LATE.format(late)))
+        found += [Value(error=SKIPPED)] * (len(calls) - len(found))
+    return (*found, *[Value(error=ENDED)] * (len(calls) - len(found)))
+
+
+def _value(lines: bytes, place: int, calls: int) -> Value:
+    for line in lines.split(b"\n", calls)[:calls]:
         try:
-            told = json.loads(line)
-            place = told["call"]
-            if type(place) is int and place not in found:
-                found[place] = Value(error=str(told["error"])) if "error" in told else Value(restored(told["value"]))
+            said = json.loads(line)
+            if type(said["call"]) is int and said["call"] == place:
+                return Value(error=str(said["error"])) if "error" in said else Value(restored(said["value"]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             continue
-    return tuple(found.get(place, Value(error="The program ended before it answered.")) for place in range(calls))
+    return Value(error=ENDED)

@@ -6,9 +6,9 @@ process ends all others at once, and as all that lose their parent become its ch
 It cannot be traced, nor its files under /proc be opened (`dumpable`), and a filter of system calls keeps programs from
 changing its limits and its priority.
 
-What the caller sends comes through the standard input: the sizes of the three parts of a request, then the limits,
-the program, and its standard input. The last two, and all that a run writes, pass by this process without being
-read by it (splice), so that no run finds anything of another in its memory.
+What the caller sends comes through the standard input: the sizes of the limits and of the parts of a job, then these.
+The parts, and all that a run writes, pass by this process without being read by it (splice), so that no run finds
+anything of another in its memory.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ import platform
 import shutil
 import signal
 import sys
-import time
 
 from . import kernel, program
-from .frames import CHANNELS, FOLDERS, FRAME, REPORT, REQUEST
-from .restrict import restrict
-from .run import CHUNK, Run
+from .frames import FOLDERS, FRAME, PARTS, REPORT, REQUEST
+from .run import CHUNK, Run, lay_program, take_program_away
+from .watch import Sockets, killed
 
 # Between two looks at what the kernel killed and what has lost its parent, seconds.
 _TICK = 0.02
@@ -38,10 +37,15 @@ _COUNTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_con
 
 
 def main() -> None:
-    for name in {*os.environ} - set(sys.argv[1:]):
+    """The names of the environment that programs have come as arguments, and behind "--" modules to be loaded."""
+    place = sys.argv.index("--")
+    for name in {*os.environ} - set(sys.argv[1:place]):
         del os.environ[name]
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     dumpable(False)
+    program.warm(sys.argv[place + 1 :])
+    program.adapt()
+    sockets = Sockets(os.open("/proc", os.O_RDONLY | os.O_DIRECTORY))
     space = free_space()
     send({"machine": platform.machine()})
     guard, filters = [take(size) for size in REQUEST.unpack(take(REQUEST.size))[:2]]
@@ -50,10 +54,14 @@ def main() -> None:
     while True:
         sizes = REQUEST.unpack(take(REQUEST.size))
         limits = json.loads(take(sizes[0]))
-        given = [received(size) for size in sizes[1:] if size]
-        report = supervise(limits, guard, filters, given)
+        given = {part: received(size) for part, size in zip(PARTS, sizes[1:]) if size or part == PARTS[0]}
+        lay_program(given["program"])
+        run = ForwardedRun(limits, given, guard, filters)
+        report = run.carry_out()
+        run.close()
+        take_program_away()
         clear(space)
-        send({**report, "clean": free_space() == space})
+        send({**report, "clean": sockets.settle() and free_space() == space})
 
 
 def dumpable(allowed: bool) -> None:
@@ -91,49 +99,23 @@ def send(report: dict[str, object]) -> None:
         data = data[os.write(1, data) :]
 
 
-def supervise(limits: dict[str, float], guard: bytes, filters: bytes, given: list[int]) -> dict[str, object]:
-    """Run a program, and pass on what it writes; how it ended."""
-    pipes = [os.pipe() for _ in CHANNELS]
-    begun = time.monotonic()
-    killed = killed_for_memory()
-    child = os.fork()
-    if child == 0:
-        try:
-            dumpable(True)
-            with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-                file.write("1000")
-            if not given[1:]:
-                os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-            kernel.filter_calls(guard)
-            values = restrict(limits, filters, given, [inside for _, inside in pipes])
-            program.run(given[0], values)
-        finally:
-            os._exit(70)
-    for descriptor in (*given, *[inside for _, inside in pipes]):
-        os.close(descriptor)
-    run = ForwardedRun(limits, child, [outside for outside, _ in pipes], begun + limits["seconds"], killed)
-    reason = run.follow()
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(-1, signal.SIGKILL)
-    run.reap(0)
-    seconds = time.monotonic() - begun
-    if killed_for_memory() > killed:
-        reason = "memory"
-    reason = run.drain() or reason
-    for pipe in (*run.pipes, *run.between):
-        os.close(pipe)
-    code = None if reason else os.waitstatus_to_exitcode(run.status)
-    return {"code": code, "reason": reason, "seconds": seconds, "peak": run.peak}
-
-
 class ForwardedRun(Run):
     """A run whose output is passed on, and whose memory is the kernel's to limit."""
 
-    def __init__(self, limits: dict[str, float], child: int, pipes: list[int], deadline: float, killed: int):
-        super().__init__(limits, child, pipes, deadline, 0, _TICK)
-        self.killed = killed
+    def __init__(self, limits: dict[str, float | None], given: dict[str, int], guard: bytes, filters: bytes):
+        super().__init__(limits, given, filters, 0, _TICK)
+        self.guard = guard
+        self.killed = killed_for_memory()
         self.status = self.peak = 0
         self.between = os.pipe()
+
+    def become(self) -> None:
+        dumpable(True)
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+        if "stdin" not in self.given:
+            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+        kernel.filter_calls(self.guard)
 
     def look(self) -> str | None:
         if killed_for_memory() > self.killed:
@@ -172,13 +154,23 @@ class ForwardedRun(Run):
             rest -= os.splice(self.between[0], 1, rest)
         return there
 
+    def end(self) -> tuple[int, int, str]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        self.reap(0)
+        reason = "memory" if killed_for_memory() > self.killed else ""
+        return os.waitstatus_to_exitcode(self.status), self.peak, reason
+
+    def close(self) -> None:
+        for descriptor in self.between:
+            os.close(descriptor)
+
 
 def killed_for_memory() -> int:
     """How many processes of this container the kernel has ended for want of memory."""
     for name in _COUNTS:
         with contextlib.suppress(OSError), open(name, "rb") as file:
-            words = file.read().split()
-            return int(words[words.index(b"oom_kill") + 1])
+            return killed(file.read())
     return 0
 
 

@@ -14,6 +14,7 @@ _NOSUID_NODEV = 2 | 4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall = _libc.syscall
+_fork = ctypes.PyDLL(None, use_errno=True).fork
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}[platform.machine()]
 _CAPSET = {"x86_64": 126, "aarch64": 91}[platform.machine()]
 # Of version 3: this process, and no capability of any kind.
@@ -31,6 +32,12 @@ def _checked(result: int, what: str) -> int:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
     return result
+
+
+def fork() -> int:
+    """As `os.fork`, in two thirds of the time, for a process of one thread: nothing is made afresh in the child, which
+    so goes on with the parent's random numbers."""
+    return _checked(_fork(), "fork")
 
 
 def core() -> int:

@@ -1,9 +1,10 @@
 """Start a command in a user namespace that has a second, powerless user where the caller is root.
 
-    python -m inside.launch COMMAND...
+    python -m inside.launch GROUP COMMAND...
 
 Its descriptor is put in place of the word NAMESPACE in COMMAND, which is bubblewrap's. No
-further user namespace can be made inside.
+further user namespace can be made inside. GROUP is the file by which a process comes into
+the sandbox's control group, or empty where there is none.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ _THREAD_STACK = 2 << 20
 
 
 def main() -> None:
-    # The first to go when the machine is out of memory.
+    if sys.argv[1]:
+        write(sys.argv[1], "0")
+    # Among the first to go when memory runs out, but behind the programs.
     with contextlib.suppress(OSError):
-        write("/proc/self/oom_score_adj", "1000")
+        write("/proc/self/oom_score_adj", "900")
     # The stack that threads of programs have unless they say otherwise.
     resource.setrlimit(resource.RLIMIT_STACK, (_THREAD_STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
     namespace = make_namespace()
     os.set_inheritable(namespace, True)
-    command = [str(namespace) if word == "NAMESPACE" else word for word in sys.argv[1:]]
+    command = [str(namespace) if word == "NAMESPACE" else word for word in sys.argv[2:]]
     os.execvp(command[0], command)
 
 

@@ -1,4 +1,14 @@
-"""What runs in the program's own process: reads it from a file, runs it as a script, and calls its functions."""
+"""What runs in the program's own process: reads it from a file, runs it as a script, and calls its functions.
+
+The program is a script of the name program.py in the present folder, where its file lies, so that ``open(__file__)``
+and ``import program`` (which runs it once more, as a module) do what they do under a plain interpreter. At its end
+threads are waited for, what is registered is run, objects and suspended generators are let go of, and output is
+written. Each call is answered by a process of its own, forked from the program's when that has run, which ends without
+these.
+
+Nothing here guards anything: a program may replace all of it. Limits, the time of each call among them, are the
+supervisor's (`inside.run`).
+"""
 
 from __future__ import annotations
 
@@ -23,103 +33,80 @@ import linecache
 import math  # noqa: F401
 import operator  # noqa: F401
 import os
-import random  # noqa: F401
+import random
 import re  # noqa: F401
 import resource
-import select
 import signal
 import statistics  # noqa: F401
 import string  # noqa: F401
 import sys
 import threading
-import time
 import traceback
 import types
 import typing
 
-_NAME = "program.py"
-# Where there is no /proc, the device of the standard input is a link to a place in which its text can be put.
-_STDIN, _STDIN_PLACE = "/dev/stdin", "/dev/shm/.stdin"
-# What only a program may have whose text has one of these: objects that do something when they are let go of.
-_HAS_LAST_WORDS = ("class", "open", "finalize")
+from .frames import CALL, PROGRAM
+
 _MOST_CLASHES = 100
-_DAY = 86_400.0
-# Between two looks at a process that cannot be waited for, seconds.
-_NAP = 0.005
-# A program whose text has one of these may look for its own file, which otherwise nobody misses.
-_WANTS_FILE = ("__file__", "argv", _NAME, "multiprocessing", "concurrent", "subprocess", "runpy")
 
 _streams: tuple[typing.TextIO, ...] | None = None
 
 
-def run(payload: int, values: int) -> None:
-    """Run the program in the open file ``payload`` in the present folder, with calls of its functions answered on
-    ``values``; never returns.
+def run(
+    source: int,
+    values: int,
+    calls: typing.Sequence[int] = (),
+    files: int | None = None,
+    fork: typing.Callable[[], int] = os.fork,
+) -> None:
+    """Run the program in the open file ``source`` in the present folder; never returns.
 
-    The file holds JSON: "program", "stdin" (None where it is in place), "files" (name to text), "calls" (list of
-    [function, arguments, seconds]).
+    Args:
+        source: holds the text, which is in the folder as well, where there was room for it.
+        values: where the values of called functions go, a line of JSON each.
+        calls: where calls come from, and where a byte says that the program is ready for one; empty where there are
+            none.
+        files: holds JSON, the texts of files by their names.
+        fork: makes a process of one thread, for a call.
     """
-    code, last_words = 0, False
+    code = 0
     try:
-        job = json.loads(os.pread(payload, os.fstat(payload).st_size, 0))
-        os.close(payload)
-        main = prepared(job)
-        last_words = any(word in job["program"] for word in _HAS_LAST_WORDS)
-        exec(compile(job["program"].removeprefix("\ufeff"), _NAME, "exec", dont_inherit=True), main.__dict__)
-        for place, (function, arguments, seconds) in enumerate(job["calls"]):
-            answer_apart(main, place, function, arguments, seconds, values)
+        text = content(source).decode("utf-8", "surrogatepass")
+        main = prepared(text, json.loads(content(files)) if files is not None else {})
+        exec(compile(text.removeprefix("\ufeff"), PROGRAM, "exec", dont_inherit=True), main.__dict__)
+        if calls:
+            serve(main, values, *calls, fork)
     except SystemExit as stop:
         code = exit_code(stop)
     except BaseException as error:
         code = -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
         report_exception()
-    finish(code, last_words)
+    finish(code)
 
 
-def prepared(job: dict[str, typing.Any]) -> types.ModuleType:
+def content(file: int) -> bytes:
+    """All that an open file holds, which is closed."""
+    data = os.pread(file, os.fstat(file).st_size, 0)
+    os.close(file)
+    return data
+
+
+def prepared(text: str, files: dict[str, str]) -> types.ModuleType:
     """The module in which the program is to run, with everything about it as it is when Python runs a script."""
-    text = job["program"]
-    if any(word in text for word in _WANTS_FILE):
-        write(_NAME, text)
-    for name, content in job["files"].items():
+    for name, inside in files.items():
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
-        write(name, content)
-    if job["stdin"] is not None:
-        give(job["stdin"])
-    if _STDIN in text and os.path.islink(_STDIN) and not os.readlink(_STDIN).startswith("/proc"):
-        with open(_STDIN, "wb") as file, open(0, "rb", closefd=False) as source:
-            file.write(source.read())
-            source.seek(0)
-    sys.argv[:] = [_NAME]
+        with open(name, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+            file.write(inside)
+    random.seed()
+    sys.argv[:] = [PROGRAM]
     sys.path[0] = os.getcwd()
     sys.stdin, sys.stdout, sys.stderr = _streams or streams()
     sys.__stdout__, sys.__stderr__, sys.__stdin__ = sys.stdout, sys.stderr, sys.stdin  # type: ignore[misc]
-    linecache.cache[_NAME] = (len(text), None, text.splitlines(keepends=True), _NAME)
+    linecache.cache[PROGRAM] = (len(text), None, text.splitlines(keepends=True), PROGRAM)
     main = types.ModuleType("__main__")
-    main.__dict__.update(__file__=_NAME, __builtins__=builtins)
+    main.__dict__.update(__file__=PROGRAM, __builtins__=builtins)
     sys.modules["__main__"] = main
-    if "stack_size" in text:
-        bound_stacks()
-    if "mmap" in text:
-        share_through_files()
     return main
-
-
-def write(name: str, text: str) -> None:
-    with open(name, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
-        file.write(text)
-
-
-def give(text: str) -> None:
-    """Make ``text`` the standard input, also of processes that the program starts."""
-    descriptor = os.memfd_create("stdin") if text else os.open("/dev/null", os.O_RDONLY)
-    data = memoryview(as_bytes(text))
-    while data:
-        data = data[os.write(descriptor, data) :]
-    if text:
-        os.lseek(descriptor, 0, os.SEEK_SET)
-    os.dup2(descriptor, 0)
-    os.close(descriptor)
 
 
 def as_bytes(text: str) -> bytes:
@@ -130,30 +117,34 @@ def as_bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
+def adapt() -> None:
+    """Let the library do without what is refused or bounded here, for all programs to come."""
+    bound_stacks()
+    share_through_files()
+
+
 def bound_stacks() -> None:
     """Let the stacks of threads be smaller than asked for, rather than fail, where memory is limited: they are as large
     as programs think they may ever need, and counted before they are used."""
-    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
-    if limit != resource.RLIM_INFINITY:
-        set_size = threading.stack_size
-        threading.stack_size = lambda size=0: set_size(min(size, limit // 4 >> 12 << 12))
+    set_size = threading.stack_size
+
+    def stack_size(size: int = 0) -> int:
+        limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+        return set_size(size if limit == resource.RLIM_INFINITY else min(size, limit // 4 >> 12 << 12))
+
+    threading.stack_size = stack_size
 
 
 def share_through_files() -> None:
     """Let mmap share memory through a file that has no name, where it is refused otherwise."""
     import mmap
 
-    try:
-        mmap.mmap(-1, 1).close()
-        return
-    except OSError:
-        pass
-
     class FileMap(mmap.mmap):
         def __new__(cls, fileno: int, length: int, *args: typing.Any, **options: typing.Any) -> typing.Any:
-            flags = args[0] if args else options.pop("flags", mmap.MAP_SHARED)
+            flags = args[0] if args else options.get("flags", mmap.MAP_SHARED)
             if fileno != -1 or not flags & mmap.MAP_SHARED:
-                return super().__new__(cls, fileno, length, flags, *args[1:], **options)
+                return super().__new__(cls, fileno, length, *args, **options)
+            options.pop("flags", None)
             file = os.open("/dev/shm", os.O_TMPFILE | os.O_RDWR, 0o600)
             try:
                 os.ftruncate(file, length)
@@ -162,6 +153,7 @@ def share_through_files() -> None:
                 os.close(file)
 
     FileMap.__name__ = FileMap.__qualname__ = "mmap"
+    FileMap.__module__ = "mmap"
     mmap.mmap = FileMap  # type: ignore[misc]
 
 
@@ -205,7 +197,7 @@ def exit_code(stop: SystemExit) -> int:
 def report_exception() -> None:
     """Print the traceback as the interpreter does, from the program's own frames on."""
     kind, error, trace = sys.exc_info()
-    while trace is not None and trace.tb_frame.f_code.co_filename != _NAME:
+    while trace is not None and trace.tb_frame.f_code.co_filename != PROGRAM:
         trace = trace.tb_next
     try:
         if sys.excepthook is not sys.__excepthook__ and kind and error:
@@ -216,13 +208,13 @@ def report_exception() -> None:
         os.write(2, b"the error could not be printed\n")
 
 
-def finish(code: int, last_words: bool) -> None:
-    """End as the interpreter ends: threads are waited for, what is registered is run, objects are let go of where they
-    have ``last_words``, output is written. A negative code is that of a signal."""
+def finish(code: int) -> None:
+    """End as the interpreter ends: threads are waited for, what is registered is run, objects are let go of, output is
+    written. A negative code is that of a signal."""
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()  # type: ignore[attr-defined]
-        if last_words and threading.active_count() == 1:
+        if threading.active_count() == 1:
             forget(sys.modules["__main__"].__dict__)
     except BaseException:
         report_exception()
@@ -247,50 +239,42 @@ def forget(names: dict[str, typing.Any]) -> None:
     gc.collect()
 
 
-def answer_apart(
-    main: types.ModuleType, place: int, function: str, arguments: list[object], seconds: float, values: int
+def serve(
+    main: types.ModuleType, values: int, calls: int, ready: int, fork: typing.Callable[[], int] = os.fork
 ) -> None:
-    """Call a function in a process of its own, with a time limit; its value goes to ``values`` as a line of JSON."""
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        try:
-            tell(values, answer(main, place, function, arguments))
-            sys.stdout.flush()
-        finally:
-            os._exit(0)
-    if not ends_within(seconds, child):
-        tell(values, {"call": place, "error": f"TimeoutError: no answer within {seconds:g} s"})
+    """Answer calls as they come, each in a process of its own; its value goes to ``values`` as a line of JSON."""
+    place = 0
+    while True:
+        sys.stdout.flush()
+        os.write(ready, b".")
+        head = os.read(calls, CALL.size)
+        if len(head) < CALL.size:
+            return
+        child = fork() if threading.active_count() == 1 else os.fork()
+        if child == 0:
+            try:
+                function, arguments = json.loads(received(calls, CALL.unpack(head)[0]))
+                os.close(calls)
+                os.close(ready)
+                tell(values, answer(main, place, function, arguments))
+                sys.stdout.flush()
+            finally:
+                os._exit(0)
+        # A program that ignores the signal of its children's ends has none to bury.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, 0)
+        place += 1
 
 
-def ends_within(seconds: float, child: int) -> bool:
-    """Wait until a process ends, and end it where it takes longer."""
-    in_time = True
-    # It may be buried already; a program that ignores the signal of its children's ends has none to bury.
-    with contextlib.suppress(ProcessLookupError, ChildProcessError):
-        in_time = is_seen_to_end(seconds, child)
-        if not in_time:
-            os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    return in_time
-
-
-def is_seen_to_end(seconds: float, child: int) -> bool:
-    try:
-        end = os.pidfd_open(child)
-    except (AttributeError, OSError):  # not Linux, or the program has left no descriptor
-        deadline = time.monotonic() + seconds
-        while os.waitpid(child, os.WNOHANG)[0] == 0:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(_NAP)
-        return True
-    try:
-        poll = select.poll()
-        poll.register(end, select.POLLIN)
-        return bool(poll.poll(1000 * min(seconds, _DAY)))
-    finally:
-        os.close(end)
+def received(calls: int, size: int) -> bytes:
+    """The next bytes of a pipe."""
+    parts = []
+    while size:
+        parts.append(os.read(calls, size))
+        size -= len(parts[-1])
+        if not parts[-1]:
+            raise EOFError("the call is cut off")
+    return b"".join(parts)
 
 
 def answer(main: types.ModuleType, place: int, function: str, arguments: list[object]) -> dict[str, object]:

@@ -6,11 +6,12 @@ import math
 import os
 import resource
 import signal
+from collections.abc import Iterable, Mapping
 
 from . import kernel
 
 # The user as which programs run where the supervisor is root.
-_USER = 1000
+USER = 1000
 _STACK = 8 << 20
 _QUEUED_SIGNALS = 1024
 _LOCKED_MEMORY = 1 << 16
@@ -19,9 +20,9 @@ _LOCKED_MEMORY = 1 << 16
 _PROCESSES = 3
 
 
-def restrict(limits: dict[str, float], filters: bytes, given: list[int], pipes: list[int]) -> int:
-    """Make this process the program's: its user, limits, output and nothing else. The descriptor for its values."""
-    output, errors, values = pipes
+def restrict(limits: Mapping[str, float], filters: bytes, streams: tuple[int, int, int], kept: Iterable[int]) -> None:
+    """Make this process the program's: its user, its limits, its standard ``streams`` (-1: the one that there is), what
+    else is ``kept`` open, and nothing more."""
     memory = math.ceil(limits["memory_mb"] * 2**20)
     for kind, limit in (
         (resource.RLIMIT_DATA, memory),
@@ -41,18 +42,16 @@ def restrict(limits: dict[str, float], filters: bytes, given: list[int], pipes: 
     # A signal to its group is no signal to this one's. A session of its own would take ten times as long to make.
     os.setpgid(0, 0)
     os.chdir("/tmp")
-    if given[1:]:
-        os.dup2(given[1], 0)
-    os.dup2(output, 1)
-    os.dup2(errors, 2)
-    kept = sorted((given[0], values))
-    for first, last in zip((2, *kept), (*kept, 1 << 20)):
+    for place, stream in enumerate(streams):
+        if stream >= 0:
+            os.dup2(stream, place)
+    open_still = sorted(kept)
+    for first, last in zip((2, *open_still), (*open_still, 1 << 20)):
         os.closerange(first + 1, last)
     if os.getuid() == 0:
         os.setgroups([])
-        os.setresgid(_USER, _USER, _USER)
-        os.setresuid(_USER, _USER, _USER)
+        os.setresgid(USER, USER, USER)
+        os.setresuid(USER, USER, USER)
     kernel.drop_privileges()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     kernel.filter_calls(filters)
-    return values

@@ -1,19 +1,28 @@
-"""A program at work, followed until it ends or must be ended.
+"""The supervisor's part in a run: starts the program, gives it its calls, follows it until it ends or must be ended,
+and says how that was.
 
-The warm interpreter of the sandbox "local" does so, and the first process of a container, which differ in what they do
-with its output and how they look at its memory.
+The warm interpreter of the sandbox "local" does so, and the first process of a container; they differ in what is around
+a program, what they do with its output, and how they look at its memory.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import select
 import time
+from collections.abc import Mapping
 
-from .frames import CHANNELS
+from . import kernel, program
+from .calls import Calls
+from .frames import CHANNELS, FOLDERS, PROGRAM
+from .restrict import restrict
 
 # What a pipe holds.
 CHUNK = 1 << 16
+_VALUES = 2
+_FILE = f"{FOLDERS[0]}/{PROGRAM}"
 
 
 class Run:
@@ -21,38 +30,94 @@ class Run:
 
     Args:
         limits: of the run.
-        child: the program's process.
-        pipes: the ends from which its output, its error output and its values are read.
-        deadline: as of `time.monotonic`.
+        given: open files of the parts of the job that there are (`frames.PARTS`); closed when the program has them.
+        filters: the filter of system calls.
         caller: a descriptor that can be read when the caller is gone.
         tick: between two looks, seconds.
     """
 
     def __init__(
-        self, limits: dict[str, float], child: int, pipes: list[int], deadline: float, caller: int, tick: float
+        self, limits: Mapping[str, float | None], given: Mapping[str, int], filters: bytes, caller: int, tick: float
     ):
-        self.child, self.pipes, self.deadline, self.caller, self.tick = child, pipes, deadline, caller, tick
+        self.limits: dict[str, float] = {name: math.inf if limit is None else limit for name, limit in limits.items()}
+        self.given, self.filters, self.caller, self.tick = given, filters, caller, tick
+        self.child = 0
+        self.pipes: list[int] = []
+        self.calls: Calls | None = None
         # Bytes that may still come through each pipe; below zero when more came.
-        self.left = [int(limits[name]) for name in CHANNELS]
+        self.left = [int(self.limits[name]) for name in CHANNELS]
+        # When the run must end, and when the present part of it must: the program itself, a call, or what follows them.
+        self.deadline = self.until = math.inf
+
+    def carry_out(self) -> dict[str, object]:
+        """Run the program. How it ended: "code" (as of `subprocess`, or None), "reason" (a limit, or empty), "seconds",
+        "peak" (KiB), "spans" (of the values, see `Calls`), "ready" (whether it came so far as to be called), "over"
+        (whether it was ended for the time of the whole run)."""
+        begun = time.monotonic()
+        # First of all, as what is made here would keep the ends of pipes that it finds.
+        self.surround()
+        ends = [os.pipe() for _ in CHANNELS]
+        self.pipes = [reading for reading, _ in ends]
+        # A program that is ended may leave an open end of a pipe where nobody finds it, as in a message that is under
+        # way; so nothing here ever waits for the end of a pipe.
+        for pipe in self.pipes:
+            os.set_blocking(pipe, False)
+        if "calls" in self.given:
+            self.calls = Calls(self.given["calls"])
+        self.deadline, self.until = begun + self.limits["seconds"], begun + self.limits["program_seconds"]
+        self.child = kernel.fork()
+        if self.child == 0:
+            try:
+                self.become()
+                theirs = self.calls.theirs if self.calls else ()
+                kept = [self.given["program"], ends[_VALUES][1], *theirs]
+                if "files" in self.given:
+                    kept.append(self.given["files"])
+                output, errors = ends[0][1], ends[1][1]
+                restrict(self.limits, self.filters, (self.given.get("stdin", -1), output, errors), kept)
+                program.run(self.given["program"], ends[_VALUES][1], theirs, self.given.get("files"), kernel.fork)
+            finally:
+                os._exit(70)
+        self.leave()
+        for descriptor in (writing for _, writing in ends):
+            os.close(descriptor)
+        for name, descriptor in self.given.items():
+            if name != "calls":
+                os.close(descriptor)
+        for descriptor in self.calls.theirs if self.calls else ():
+            os.close(descriptor)
+        reason = self.follow()
+        code, peak, why = self.end()
+        seconds = time.monotonic() - begun
+        drained = self.drain()
+        reason = why or reason or drained
+        for pipe in self.pipes:
+            os.close(pipe)
+        report = {"code": None if reason else code, "reason": reason, "seconds": seconds, "peak": peak}
+        if self.calls:
+            report |= {"spans": self.calls.spans, "ready": self.calls.ready, "over": self.deadline <= self.until}
+            self.calls.close()
+        return report
 
     def follow(self) -> str:
         """Wait until the program ends, and say "", or until it must be ended, and say why."""
         poll = select.poll()
         places = {pipe: place for place, pipe in enumerate(self.pipes)}
         end = os.pidfd_open(self.child)
-        for descriptor in (end, self.caller, *self.pipes):
+        ready = self.calls.answered if self.calls else -1
+        for descriptor in (end, self.caller, *self.pipes, *([ready] if self.calls else [])):
             poll.register(descriptor, select.POLLIN)
         look = time.monotonic() + self.tick
         try:
             while True:
                 now = time.monotonic()
-                if now >= self.deadline:
+                if now >= min(self.until, self.deadline):
                     return "time"
                 if now >= look:
                     if (reason := self.look()) is not None:
                         return reason
                     look = time.monotonic() + self.tick
-                events = dict(poll.poll(1000 * max(0, min(look, self.deadline) - now)))
+                events = dict(poll.poll(1000 * max(0, min(look, self.until, self.deadline) - now)))
                 if self.caller in events:
                     os._exit(0)  # the caller is gone, or speaks out of turn
                 for descriptor in events.keys() & places.keys():
@@ -60,17 +125,60 @@ class Run:
                         poll.unregister(descriptor)
                     elif self.left[places[descriptor]] < 0:
                         return "output"
+                if self.calls and events.keys() & {ready, self.calls.given}:
+                    self.advance(self.calls, poll, ready in events)
+                    if self.left[_VALUES] < 0:
+                        return "output"
                 if end in events:
                     return ""
         finally:
             os.close(end)
 
+    def advance(self, calls: Calls, poll: select.poll, ready: bool) -> None:
+        """Give the program its next call where it is ready for one, or more of the present one."""
+        if ready:
+            # It may have ended, rather than be ready.
+            if not calls.is_ready():
+                poll.unregister(calls.answered)
+                return
+            self.empty(_VALUES)
+            if self.left[_VALUES] < 0:
+                return
+            given = calls.given
+            seconds = calls.advance(int(self.limits["value_bytes"]) - self.left[_VALUES])
+            if seconds is None:
+                # What the program does at its end has as much time again.
+                self.until = time.monotonic() + self.limits["program_seconds"]
+                with contextlib.suppress(KeyError):
+                    poll.unregister(given)
+                poll.unregister(calls.answered)
+                return
+            self.until = time.monotonic() + seconds
+        if calls.feed():
+            with contextlib.suppress(KeyError):
+                poll.unregister(calls.given)
+        else:
+            poll.register(calls.given, select.POLLOUT)
+
     def drain(self) -> str:
         """Take what is left in the pipes of a program that has ended."""
         for place in range(len(self.pipes)):
-            while self.left[place] >= 0 and self.take(place) > 0:
-                pass
+            self.empty(place)
         return "output" if min(self.left) < 0 else ""
+
+    def empty(self, place: int) -> None:
+        """Take all that a pipe holds now, unless that is too much."""
+        while self.left[place] >= 0 and self.take(place) > 0:
+            pass
+
+    def surround(self) -> None:
+        """Make what is around the program, just before its process."""
+
+    def become(self) -> None:
+        """In the new process: leave what is the supervisor's."""
+
+    def leave(self) -> None:
+        """In the supervisor: leave what is the program's."""
 
     def look(self) -> str | None:
         """Now and then: why the program must be ended, "" if it has ended, None if it goes on."""
@@ -79,3 +187,35 @@ class Run:
     def take(self, place: int) -> int:
         """Take what a pipe holds, and count it; the bytes that were there, 0 at its end, -1 where there were none."""
         raise NotImplementedError
+
+    def end(self) -> tuple[int, int, str]:
+        """End all processes of the run: the program's exit code as of `subprocess`, the most memory of one process
+        (KiB), and the limit that the kernel kept, if it ended one of them for that."""
+        raise NotImplementedError
+
+
+def lay_program(source: int, user: int | None = None) -> None:
+    """Put the program's text where programs run, so that it lies beside what they write; where there is no room for
+    it, it runs all the same. It passes by this process without being read."""
+    file = os.open(_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    try:
+        copy(source, file)
+        if user is not None:
+            os.fchown(file, user, user)
+    except OSError:
+        os.unlink(_FILE)
+    finally:
+        os.close(file)
+
+
+def take_program_away() -> None:
+    """What the program made of its file goes with it; what is no file is for others to remove."""
+    with contextlib.suppress(OSError):
+        os.unlink(_FILE)
+
+
+def copy(source: int, file: int) -> None:
+    """Copy a file from its begin, without reading it into this process."""
+    size, done = os.fstat(source).st_size, 0
+    while done < size:
+        done += os.sendfile(file, source, done, size - done)

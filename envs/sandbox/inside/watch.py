@@ -8,26 +8,89 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+# What a pipe holds, whose size no program can change, and the descriptors that a process may have without being thought
+# to fill a pipe with each.
+_PIPE, _COMMON = 1 << 16, 8
 # Bytes a second that one core can fill.
 _FILLS = 2 << 30
 # So much later than it is due a look may well be, seconds.
 _LATE = 0.01
 
 
+# What the kernel may need to clear away sockets that nobody can reach, and between two looks at that, seconds.
+_CLEARED, _NAP = 0.5, 0.001
+
+
+class Group:
+    """The control group of the sandbox, by which the kernel bounds what the watch does not see.
+
+    Args:
+        descriptors: as of `control_group.ControlGroup`; none where there is no group.
+    """
+
+    # What the kernel's own tables may take for a run that is far from its limit, bytes.
+    _ROOM = 32 << 20
+
+    def __init__(self, descriptors: list[int]):
+        self.descriptors = descriptors
+        self.held = int(os.pread(descriptors[2], 100, 0)) if descriptors else 0
+        self.bound = 0
+
+    def limit(self, limits: Mapping[str, float | None]) -> None:
+        """Let there be as much as a run of these limits may have, in its processes and in its two folders."""
+        disks = 2 * (limits["disk_mb"] or 0.0)
+        bound = self.held + self._ROOM + int(((limits["memory_mb"] or 0.0) + disks) * 2**20)
+        if self.descriptors and bound != self.bound:
+            with contextlib.suppress(OSError):
+                os.pwrite(self.descriptors[0], b"%d" % bound, 0)
+                self.bound = bound
+
+    def kills(self) -> int:
+        """How many processes the kernel has ended for want of memory."""
+        return killed(os.pread(self.descriptors[1], 4096, 0)) if self.descriptors else 0
+
+
+def killed(text: bytes) -> int:
+    """The processes that were ended for want of memory, out of what a control group tells of that."""
+    words = text.split()
+    return int(words[words.index(b"oom_kill") + 1]) if b"oom_kill" in words else 0
+
+
 class Sockets:
-    """The memory that sockets hold: of no process, but bounded for each."""
+    """The memory that sockets hold: of no process, but bounded for each.
+
+    Args:
+        processes: a descriptor of /proc.
+    """
 
     def __init__(self, processes: int):
         self.file = os.open("self/net/sockstat", os.O_RDONLY, dir_fd=processes)
+        self.first = self.count()
         with socket.socket(socket.AF_UNIX) as one:
             self.each = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
 
     def most(self) -> int:
         """Bytes that the sockets of this namespace can hold."""
-        return self.each * int(os.pread(self.file, 100, 0).split(None, 3)[2])
+        return self.each * self.count()
+
+    def count(self) -> int:
+        """The sockets of this namespace."""
+        return int(os.pread(self.file, 100, 0).split(None, 3)[2])
+
+    def settle(self) -> bool:
+        """Have the kernel clear away what the sockets of a run that has ended still hold: a message that holds the
+        socket to which it was sent, and descriptors of any kind with it, is out of everybody's reach, and is found when
+        some socket is closed. Whether none is left."""
+        until = time.monotonic() + _CLEARED
+        while self.count() > self.first:
+            socket.socket(socket.AF_UNIX).close()
+            if time.monotonic() > until:
+                return False
+            time.sleep(_NAP)
+        return True
 
 
 class Watch:
@@ -61,7 +124,7 @@ class Watch:
         for name in self.then.keys() - held.keys():
             self.known -= _PAGE * self.then.pop(name)
         self.then = {**held, **self.then}
-        allowed = self.memory - self.sockets.most()
+        allowed = self.memory - self.sockets.most() - self.piped(names)
         # What processes share is counted for each of them, and counting it once is slow: it is done where that matters.
         most = _PAGE * sum(held.values())
         if most > allowed:
@@ -103,6 +166,17 @@ class Watch:
     def names(self) -> set[str]:
         """Those of the processes of the run."""
         return {name for name in os.listdir(self.processes) if name.isdigit()} - self.besides
+
+    def piped(self, names: Iterable[str]) -> int:
+        """Bytes that the pipes of processes can hold, which are of no process: a process is thought to have one for
+        each descriptor beyond a few. Kernels before 6.2 do not say how many there are; there a user's pipes together
+        are bounded (fs.pipe-user-pages-soft)."""
+        most = 0
+        for name in names:
+            with contextlib.suppress(OSError):
+                open_files = os.stat(f"{name}/fd", dir_fd=self.processes).st_size
+                most += _PIPE * max(open_files - _COMMON, 0)
+        return most
 
     def grown(self) -> int:
         """Bytes that have come since the last count, at least: what is let go of may be shared."""

@@ -1,13 +1,16 @@
 """The warm interpreter of the sandbox: forks each run into namespaces of its own, watches it, and reports.
 
-    python -m inside.zygote FD [MODULE ...]
+    python -m inside.zygote FD GROUP [MODULE ...]
 
-FD is a socket to the caller; the modules are loaded beforehand. Of each request this process reads only the limits; the
-program and its input are in a file that the run alone opens, so that no run finds anything of another in its memory.
+FD is a socket to the caller; GROUP has the descriptors of the control group, with commas between them, or is empty; the
+modules are loaded beforehand. Of each request this process reads only the limits; the
+program, its files, its input and its calls are in files that it does not read, so that no run finds anything of another
+in its memory.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import math
@@ -20,9 +23,10 @@ import time
 from typing import NamedTuple
 
 from . import kernel, program
-from .restrict import restrict
-from .run import CHUNK, Run
-from .watch import Sockets, Watch
+from .frames import FOLDERS, OWN_BYTES, OWN_FILES, PARTS
+from .restrict import USER
+from .run import CHUNK, Run, copy, lay_program
+from .watch import Group, Sockets, Watch
 
 # Cores that one run may use at a time.
 _CORES = 4
@@ -30,6 +34,8 @@ _CORES = 4
 _TICK, _LEAST_TICK = 0.01, 0.001
 # Whoever asks for a core for less time gets it sooner, seconds.
 _TURN = 0.0001
+# Where there is no /proc, the device of the standard input is a link to this place.
+_STDIN = "/dev/shm/.stdin"
 
 
 def main() -> None:
@@ -43,27 +49,38 @@ def main() -> None:
     kernel.forgo_privileges()
     # A signal that a handler waits for would reach this process through the first one of a run; see kernel.Processes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    around = Surroundings(control, filters, home, share_cores())
     sockets = Sockets(processes)
-    program.warm(sys.argv[2:])
-    disks = [Disk("/tmp"), Disk("/dev/shm")]
+    program.warm(sys.argv[3:])
+    program.adapt()
+    disks = [Disk(folder) for folder in FOLDERS]
     kernel.take_short_turns(_TURN)
     gc.collect()
     gc.freeze()
+    group = Group([int(word) for word in sys.argv[2].split(",") if word])
+    around = Surroundings(control, filters, home, share_cores(), processes, group)
     control.sendall(b"\n")
     while True:
-        header, descriptors, _, _ = socket.recv_fds(control, CHUNK, 2)
+        header, descriptors, _, _ = socket.recv_fds(control, CHUNK, len(PARTS))
         if not header:
             os._exit(0)
-        limits = json.loads(header)
+        request = json.loads(header)
+        limits, given = request["limits"], dict(zip(request["parts"], descriptors))
         for disk in disks:
-            disk.prepare(f"size={math.ceil(limits['disk_mb'] * 2**20)},nr_inodes={limits['files'] + 1}")
-        watch = Watch(limits, processes, sockets)
-        report, streams = supervise(limits, descriptors, watch, around)
+            disk.prepare(
+                f"size={math.ceil(limits['disk_mb'] * 2**20) + OWN_BYTES},nr_inodes={limits['files'] + 1 + OWN_FILES}"
+            )
+        group.limit(limits)
+        lay(given)
+        for disk in disks:
+            disk.begin()
+        run = KeptRun(limits, given, around, Watch(limits, processes, sockets))
+        report = run.carry_out()
+        streams = [b"".join(parts) for parts in run.found]
         report["sizes"] = [len(stream) for stream in streams]
         control.sendall(json.dumps(report).encode() + b"\n" + b"".join(streams))
         for disk in disks:
             disk.clean()
+        sockets.settle()
 
 
 def share_cores() -> set[int]:
@@ -76,105 +93,119 @@ def share_cores() -> set[int]:
 
 class Surroundings(NamedTuple):
     """What is the same for all runs: the socket to the caller, the filter of system calls, a descriptor of this
-    process's own namespace of processes, and the cores that programs may use."""
+    process's own namespace of processes, the cores that programs may use, a descriptor of /proc, and the control
+    group."""
 
     control: socket.socket
     filters: bytes
     home: int
     cores: set[int]
+    processes: int
+    group: Group
+
+
+def lay(given: dict[str, int]) -> None:
+    """Put the program's own files in place: its text, and what it may open as its standard input by name."""
+    lay_program(given["program"], USER if os.getuid() == 0 else None)
+    if "stdin" in given:
+        file = os.open(_STDIN, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+        try:
+            copy(given["stdin"], file)
+        except OSError:
+            os.unlink(_STDIN)
+        finally:
+            os.close(file)
 
 
 class Disk:
-    """A folder that is empty for every run. Mounting is slow, so it is done anew only after a run that used it."""
+    """A folder in which every run finds its own files alone. Mounting is slow, so it is done anew only after a run that
+    used it."""
 
     def __init__(self, folder: str):
         self.folder = folder
         self.options = ""
-        self.fresh: tuple[int, ...] | None = None
+        self.before: tuple[object, ...] = ()
 
     def prepare(self, options: str) -> None:
-        if self.fresh is not None:
-            if options == self.options and self._look() == self.fresh:
-                return
-            kernel.unmount(self.folder)
-        kernel.mount("tmpfs", self.folder, f"mode=1777,{options}")
-        self.options, self.fresh = options, self._look()
+        """Have the folder empty, with these options."""
+        if options != self.options:
+            if self.options:
+                kernel.unmount(self.folder)
+            kernel.mount("tmpfs", self.folder, f"mode=1777,{options}")
+            self.options = options
+
+    def begin(self) -> None:
+        """The run's own files are there."""
+        self.before = self._look()
 
     def clean(self) -> None:
         """Let go of what a run left, rather than keep it until the next one."""
-        if self._look() != self.fresh:
-            self.prepare(self.options)
+        if self._look() == self.before:
+            for name in os.listdir(self.folder):
+                os.unlink(f"{self.folder}/{name}")
+        else:
+            options, self.options = self.options, ""
+            kernel.unmount(self.folder)
+            self.prepare(options)
 
-    def _look(self) -> tuple[int, ...]:
+    def _look(self) -> tuple[object, ...]:
         """What no run can use the folder without changing; its times alone are too coarse to tell."""
         found, space = os.stat(self.folder), os.statvfs(self.folder)
         times = found.st_mtime_ns, found.st_ctime_ns
-        return found.st_mode, found.st_uid, found.st_gid, found.st_nlink, *times, space.f_bfree, space.f_ffree
-
-
-def supervise(
-    limits: dict[str, float], given: list[int], watch: Watch, around: Surroundings
-) -> tuple[dict[str, object], list[bytes]]:
-    """Run a program; how it ended, and what it wrote to its output, its error output and its channel for values.
-
-    ``given`` has descriptors of its text and, where there is any, of its standard input.
-    """
-    # What is done around a program are short steps of several processes, which wait for each other. On one core they
-    # take two thirds of the time, on a virtual machine at least, where waking another core is slow.
-    os.sched_setaffinity(0, {kernel.core()})
-    pipes = [os.pipe() for _ in range(3)]
-    begun = time.monotonic()
-    namespace = kernel.Processes(around.home)
-    child = os.fork()
-    if child == 0:
-        try:
-            os.sched_setaffinity(0, around.cores)
-            kernel.take_short_turns(0.0)
-            values = restrict(limits, around.filters, given, [outside for _, outside in pipes])
-            program.run(given[0], values)
-        finally:
-            os._exit(70)
-    namespace.leave()
-    for descriptor in (*given, *[outside for _, outside in pipes]):
-        os.close(descriptor)
-    deadline = begun + limits["seconds"]
-    run = KeptRun(limits, child, [inside for inside, _ in pipes], deadline, around.control.fileno(), watch)
-    watch.besides = {str(os.getpid()), str(namespace.first), "1"}
-    reason = run.follow()
-    namespace.end()
-    _, status, usage = os.wait4(child, 0)
-    namespace.wait()
-    seconds = time.monotonic() - begun
-    drained = run.drain()
-    report: dict[str, object] = {"reason": reason or drained, "seconds": seconds, "peak": usage.ru_maxrss}
-    report["code"] = None if report["reason"] else os.waitstatus_to_exitcode(status)
-    for pipe in run.pipes:
-        os.close(pipe)
-    os.sched_setaffinity(0, around.cores)
-    return report, [b"".join(parts) for parts in run.found]
+        free = space.f_bfree, space.f_ffree, os.listxattr(self.folder)
+        return found.st_mode, found.st_uid, found.st_gid, found.st_nlink, *times, *free
 
 
 class KeptRun(Run):
-    """A run whose output is kept, and whose memory is looked at."""
+    """A run in namespaces of its own, whose output is kept, and whose memory is looked at."""
 
-    def __init__(
-        self, limits: dict[str, float], child: int, pipes: list[int], deadline: float, caller: int, watch: Watch
-    ):
-        super().__init__(limits, child, pipes, deadline, caller, _TICK)
-        self.watch = watch
-        self.found: list[list[bytes]] = [[] for _ in pipes]
+    def __init__(self, limits: dict[str, float | None], given: dict[str, int], around: Surroundings, watch: Watch):
+        super().__init__(limits, given, around.filters, around.control.fileno(), _TICK)
+        self.around, self.watch = around, watch
+        self.found: list[list[bytes]] = [[] for _ in self.left]
+        self.killed = around.group.kills()
+
+    def surround(self) -> None:
+        # What is done around a program are short steps of several processes, which wait for each other. On one core
+        # they take two thirds of the time, on a virtual machine at least, where waking another core is slow.
+        os.sched_setaffinity(0, {kernel.core()})
+        self.namespace = kernel.Processes(self.around.home)
+
+    def become(self) -> None:
+        os.sched_setaffinity(0, self.around.cores)
+        kernel.take_short_turns(0.0)
+        # Where memory runs out, programs go before the supervisor.
+        with contextlib.suppress(OSError):
+            file = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=self.around.processes)
+            os.write(file, b"1000")
+            os.close(file)
+
+    def leave(self) -> None:
+        self.namespace.leave()
+        self.watch.besides = {str(os.getpid()), str(self.namespace.first), "1"}
 
     def look(self) -> str | None:
-        if self.watch.exceeded():
+        if self.watch.exceeded() or self.around.group.kills() > self.killed:
             return "memory"
         self.tick = min(max(self.watch.due - time.monotonic(), _LEAST_TICK), _TICK)
         return None
 
     def take(self, place: int) -> int:
-        data = os.read(self.pipes[place], CHUNK)
+        try:
+            data = os.read(self.pipes[place], CHUNK)
+        except BlockingIOError:
+            return -1
         self.found[place].append(data[: max(self.left[place], 0)])
         self.left[place] -= len(data)
         return len(data)
+
+    def end(self) -> tuple[int, int, str]:
+        self.namespace.end()
+        _, status, usage = os.wait4(self.child, 0)
+        self.namespace.wait()
+        os.sched_setaffinity(0, self.around.cores)
+        reason = "memory" if self.around.group.kills() > self.killed else ""
+        return os.waitstatus_to_exitcode(status), usage.ru_maxrss, reason
 
 
 if __name__ == "__main__":

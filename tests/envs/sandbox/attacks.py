@@ -6,7 +6,7 @@ Those that use too much are here; those that try to get out, and to stay, in ``a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from palaestra.envs.sandbox import Limits, Result
 
@@ -169,6 +169,18 @@ MEMORY = [
         within=at_most(MEMORY_AT_MOST / 0.2),
     ),
     Attack(
+        "memory of pipes",
+        "import os, time\nfor _ in range(13):\n    if os.fork() == 0: break\nhoard = []\nwhile True:\n"
+        "    try: pipe = os.pipe()\n    except OSError: time.sleep(60)\n"
+        "    hoard.append(pipe[0]); os.set_blocking(pipe[1], False)\n"
+        "    try:\n        while True: os.write(pipe[1], b'x' * 4096)\n"
+        "    except BlockingIOError: os.close(pipe[1]); os.write(1, b'.' * 16)\n",
+        ended("memory"),
+        replace(BRIEF, memory_mb=32),
+        # A mark for each page of a pipe that is full.
+        within=lambda result: result.stdout.count(".") <= 2 * 32 * 256,
+    ),
+    Attack(
         "large buffers of sockets",
         "import socket\none, other = socket.socketpair()\n"
         "before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)\n"
@@ -176,6 +188,19 @@ MEMORY = [
         "    except PermissionError: pass\n"
         "print(one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) <= before)\n",
         says("True"),
+    ),
+    # Each turn pins a page of two mebibytes that no process has any more.
+    Attack(
+        "memory of pages given to pipes",
+        "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.mmap.restype = ctypes.c_void_p\n"
+        "size, got = 4 << 20, 0\nfor _ in range(28):\n    end = os.pipe()[1]\n    for _ in range(16):\n"
+        "        place = libc.mmap(None, ctypes.c_size_t(size), 3, 0x22, -1, ctypes.c_long(0))\n"
+        "        libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(size), 14)\n"
+        "        page = place + (1 << 21) & ~((1 << 21) - 1)\n        ctypes.memset(page, 1, 4096)\n"
+        "        piece = (ctypes.c_size_t * 2)(page, 4096)\n"
+        "        got += libc.vmsplice(end, piece, ctypes.c_size_t(1), 2) > 0\n"
+        "        libc.munmap(ctypes.c_void_p(place), ctypes.c_size_t(size))\nprint(got)\n",
+        says("0"),
     ),
     Attack(
         "recursion without end",
@@ -280,9 +305,10 @@ OUTPUT = [
     Attack("flood of children", "import os\nfor _ in range(3): os.fork()\n" + _FLOOD.format(1)[10:], flooded),
     Attack(
         "wide pipes",
-        "import fcntl, os\nfor descriptor in (1, 2): fcntl.fcntl(descriptor, 1031, 1 << 20)\n"
-        "os.set_blocking(1, False)\nos.write(1, b'x' * (1 << 20))\n",
-        flooded,
+        "import fcntl, os\nfor descriptor in (1, 2, *os.pipe()):\n"
+        "    try: fcntl.fcntl(descriptor, 1031, 1 << 20); print('widened')\n    except PermissionError: pass\n"
+        "print(fcntl.fcntl(1, 1032) <= 1 << 16)\n",
+        says("True"),
     ),
     Attack(
         "descriptors",

@@ -26,7 +26,7 @@ IN_A_CONTAINER = {
         Attack(
             "folders that are empty",
             "import os\nprint(*(os.listdir(f) for f in ('/tmp', '/dev/shm', '/dev/mqueue', '/sys/firmware')))\n",
-            says("[] [] [] []"),
+            says("['program.py'] [] [] []"),
         ),
         Attack(
             "shell",

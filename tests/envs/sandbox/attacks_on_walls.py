@@ -62,7 +62,7 @@ READING = [
     Attack(
         "folders that are empty",
         "import os\nprint(*(sorted(os.listdir(f)) for f in ('/proc', '/tmp', '/dev/shm', '/etc')))\n",
-        says("[] [] [] ['alternatives', 'ld.so.cache', 'localtime']"),
+        says("[] ['program.py'] [] ['alternatives', 'ld.so.cache', 'localtime']"),
     ),
     Attack(
         "environment",
@@ -371,6 +371,9 @@ PLANTING = [
         "one.bind('\\0planted'); one.listen(); time.sleep(600)\ntime.sleep(0.05)",
         "descriptors in sockets": "import array, socket\none, other = socket.socketpair()\n"
         "for _ in range(20): socket.send_fds(one, [b'x'], [one.fileno(), other.fileno()])",
+        # The kernel clears such a circle away when it likes; the output of the run stays open as long.
+        "output in a circle of sockets": "import socket\nfor _ in range(8):\n    one, other = socket.socketpair()\n"
+        "    for end in (one, other): socket.send_fds(end, [b'x'], [1, one.fileno(), other.fileno()])",
         "alarm": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 100); "
         "signal.pthread_sigmask(signal.SIG_BLOCK, [15])",
         "garbage": "import gc\nclass Keep: pass\nhoard = [Keep() for _ in range(10_000)]\nhoard.append(hoard); "

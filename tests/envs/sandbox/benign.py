@@ -107,6 +107,28 @@ LANGUAGE = [
     Benign(
         "last words of objects", "class A:\n    def __del__(self): print('gone')\na = A()\nprint('end')", "end\ngone\n"
     ),
+    Benign(
+        "suspended generator",
+        "def g():\n    try: yield 1\n    finally: print('left')\nh = g()\nprint(next(h))",
+        "1\nleft\n",
+    ),
+    Benign(
+        "itself as a module",
+        "def f(x): return x + 1\nif __name__ == '__main__':\n"
+        "    import program; print(program.f(3), program.__name__, program.f is not f)",
+        "4 program True\n",
+    ),
+    # None of the words that these are known by.
+    Benign(
+        "own file, maps and stacks by other words",
+        "import importlib\nprint(len(open(globals()['__fi' + 'le__']).read()))\n"
+        "m = importlib.import_module('m' + 'map'); print(len(m.__dict__['m' + 'map'](-1, 8192)))\n"
+        "t = importlib.import_module('threading'); getattr(t, 'stack_' + 'size')(1 << 29)\n"
+        "one = t.Thread(target=print, args=('ran',)); one.start(); one.join()\n"
+        "type('X', (), {'__del' + '__': lambda self: print('gone')})().me = 1\n"
+        "kept = type('Y', (), {'__del' + '__': lambda self: print('left')})()",
+        "444\n8192\nran\ngone\nleft\n",
+    ),
     Benign("files that nobody closes", "out = open(1, 'w', closefd=False)\nout.write('kept')", "kept"),
     Benign("own main module", "import sys\nx = 7\nprint(sys.modules['__main__'].x, __import__('__main__').x)", "7 7\n"),
     Benign("execution of text", "exec('y = 3'); print(eval('y + 1'), compile('1', 's', 'eval').co_filename)", "4 s\n"),

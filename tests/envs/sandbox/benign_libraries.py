@@ -299,8 +299,8 @@ LIBRARY = [
         "who and where",
         "import os, sys, platform, getpass\n"
         "print(os.getpid() > 1, os.getuid() > 0, sys.platform, platform.python_implementation(), "
-        "os.cpu_count() > 0, os.environ['HOME'])",
-        "True True linux CPython True /tmp\n",
+        "os.cpu_count() > 0, os.environ['HOME'], getpass.getuser())",
+        "True True linux CPython True /tmp sandbox\n",
     ),
     Benign(
         "garbage",

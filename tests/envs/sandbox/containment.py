@@ -39,9 +39,9 @@ print(os.getcwd(), oct(os.stat("/tmp").st_mode), os.nice(0) - NICE, json.dumps([
 print(*writes(), sum(range(100_000)), "PYTHONSTARTUP" in os.environ)
 """
 UNAFFECTED = """\
-[] [] [] False False False
+['program.py'] [] [] False False False
 /tmp 0o41777 0 [42]
-['x', 'x'] 0o100644 4999950000 False
+['program.py', 'x', 'x'] 0o100644 4999950000 False
 """
 
 

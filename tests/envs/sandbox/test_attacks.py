@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from palaestra.envs.sandbox import Sandbox
+from palaestra.envs.sandbox import Job, Sandbox
 from palaestra.envs.sandbox.docker import DockerSandbox
 
-from .attacks import USE, Attack
+from .attacks import PATIENT, USE, Attack
 from .attacks_on_containers import IN_A_CONTAINER
 from .attacks_on_walls import SECRET, WALLS
 from .backends import SAFE, started
@@ -40,6 +40,14 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
 def test_there_are_sixty_attacks_of_different_names() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS) >= 60
+
+
+def test_descriptors_under_way_die_with_their_run(sandbox: Sandbox) -> None:
+    send = "import socket\none, other = socket.socketpair()\nfor _ in range({}): "
+    send += "socket.send_fds(one, [b'x'], [one.fileno(), other.fileno()])\nprint('sent')"
+    for _ in range(4):
+        # A user has as many under way as one process may have files.
+        assert sandbox.run(Job(send.format(30)), PATIENT).stdout == "sent\n"
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -78,8 +79,8 @@ def test_calls_are_waited_for_whatever_the_program_keeps(begin: str, run: Run) -
 def test_call_is_ended_in_time_where_the_program_leaves_no_descriptor(run: Run) -> None:
     begin = "import os\nheld = []\ntry:\n  while True: held.append(os.dup(1))\nexcept OSError: pass"
     tests = [CallTest("f", [n], n) for n in range(3)]
-    judgement = run(f"{begin}\ndef f(n):\n    while n == 1: pass\n    return n", *tests, limits=Limits(seconds=1.5))
-    assert judgement.failures == ("", "limit", "")
+    judgement = run(f"{begin}\ndef f(n):\n    while n == 1: pass\n    return n", *tests, limits=Limits(seconds=1))
+    assert judgement.failures == ("", "limit", "limit")
 
 
 def test_call_that_fails_harms_no_other(run: Run) -> None:
@@ -90,12 +91,99 @@ def f(x):
     if x == 1: raise ValueError("one")
     if x == 2: __import__("os")._exit(3)
     if x == 3: __import__("os").abort()
-    if x == 4:
-        while True: pass
     return len(seen)
 """
-    judgement = run(program, *[CallTest("f", [x], 1) for x in range(6)], limits=Limits(seconds=1.5))
-    assert judgement.passed == (True, False, False, False, False, True)
+    judgement = run(program, *[CallTest("f", [x], 1) for x in range(5)], limits=LIMITS)
+    assert judgement.passed == (True, False, False, False, True)
+
+
+# Each takes over what would time or end its calls, were that in its own process.
+TIMERS = {
+    "waiting": "import sys\ninside = sys.modules['inside.program']\nfor name in ('ends_within', 'is_seen_to_end'):\n"
+    "    setattr(inside, name, lambda *a: True)\n",
+    "clock": "import time\ntime.monotonic = time.perf_counter = time.time = lambda: 0.0\n",
+    "poll": "import select\nselect.poll = None\n",
+    "signals": "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n",
+    # Says at once that it is ready for the next call, again and again, to have time until the end.
+    "answers": "import os, stat\nfor n in range(3, 64):\n"
+    "    try: stat.S_ISFIFO(os.fstat(n).st_mode) and os.write(n, b'....')\n    except OSError: pass\n",
+    "serving": "import json, os, struct, sys, time\ninside = sys.modules['inside.program']\n"
+    "def serve(main, values, calls, ready, *_):\n    os.write(ready, b'....')\n    time.sleep(1.5)\n"
+    "    for place in range(3): os.write(values, json.dumps({'call': place, 'value': place}).encode() + b'\\n')\n"
+    "inside.serve = serve\n",
+}
+
+
+@pytest.mark.parametrize("name", TIMERS)
+def test_no_call_has_more_time_than_its_own_whatever_the_program_replaces(name: str, run: Run) -> None:
+    program = f"{TIMERS[name]}import os, select\ndef f(n):\n    select.select([], [], [], 1.5)\n    return n\n"
+    judgement = run(program, *[CallTest("f", [n], n) for n in range(3)], limits=Limits(seconds=0.5))
+    assert not any(judgement.passed)
+    assert judgement.valid
+
+
+def test_program_itself_cannot_spend_the_time_of_its_calls(run: Run) -> None:
+    tests = [CallTest("f", [n], n, public=True) for n in range(4)]
+    program = "import time\ntime.sleep(1.5)\ndef f(n): return n"
+    judgement = run(program, *tests, limits=Limits(seconds=0.5))
+    assert judgement.failures == ("limit",) * 4
+    assert "f(0) failed: it took more than 0.5 s;" in judgement.feedback
+    assert run(program, *tests, limits=Limits(seconds=15)).success
+
+
+# What a program finds of its calls' arguments: in its process before they begin, and in pipes that it has.
+_SPY = """
+import gc, os, select, time
+def look():
+    things = gc.get_objects() + [*globals().values()]
+    found = [repr(thing) for thing in things if type(thing) in (list, tuple, dict, str)]
+    return any("-".join(("hidden", "argument")) in text for text in found)
+def read(descriptors):
+    text = b""
+    for descriptor in descriptors:
+        try:
+            if select.select([descriptor], [], [], 0)[0]: text += os.read(descriptor, 1 << 16)
+        except OSError: pass
+    return b"-".join((b"hidden", b"argument")) in text
+time.sleep(0.1)
+seen = look() or BEFORE
+def f(name):
+    time.sleep(0.1)
+    return [seen, look() if name == "first" else False, read(range(3, 64))]
+"""
+
+
+@pytest.mark.parametrize("before", ["False", "read(range(3, 64))"], ids=["memory", "pipes"])
+def test_arguments_of_later_calls_are_nowhere_before_their_time(before: str, run: Run) -> None:
+    tests = [CallTest("f", ["first"], [False] * 3), CallTest("f", ["hidden-argument"], [False] * 3)]
+    assert run(_SPY.replace("BEFORE", before), *tests).success
+
+
+def test_first_test_that_takes_too_long_is_the_last_one(run: Run) -> None:
+    slow = "import sys, time\nname = sys.stdin.readline()\nif name == '2\\n': time.sleep(60)\nprint(name)\n"
+    tests = [StdioTest(f"{n}\n", f"{n}\n") for n in range(8)]
+    begun = time.monotonic()
+    assert run(slow, *tests, limits=Limits(seconds=0.7)).failures == ("", "", *["limit"] * 6)
+    # Eight in a row would take as many times as long.
+    assert time.monotonic() - begun < 4
+
+
+def test_tests_have_one_time_together(backend: str) -> None:
+    tests = [*[StdioTest("", "") for _ in range(4)], CallTest("f", [], 0), CallTest("f", [], 0)]
+    nap = "import time\ndef f():\n    time.sleep(0.2)\n    return 0\nf()"
+    limits = Limits(seconds=15)
+    assert run_tests(nap, tests, limits=limits, backend=backend).success
+    failures = run_tests(nap, tests, limits=limits, total_seconds=0.5, backend=backend).failures
+    # The program and the first call are within it; then the runs are out of time.
+    assert failures[-1] == "limit"
+    assert failures.count("limit") >= 3
+    with pytest.raises(InputError, match="total_seconds must be positive, at most 86_400, not 0"):
+        run_tests(nap, tests, total_seconds=0, backend=backend)
+
+
+def test_arguments_and_values_of_any_size_travel(run: Run) -> None:
+    tests = [CallTest("f", ["x" * size], "y" * size) for size in (0, 1 << 16, 3 << 20, 5)]
+    assert run("def f(x): return 'y' * len(x)", *tests).success
 
 
 FEEDBACK = [
@@ -149,6 +237,20 @@ CLOSE = [
     *((0.3, 0.1 + 0.2), (1, 1 + 1e-9), ([0.3], [0.30000001]), ((1.0,), (1,)), ({"a": 0.1}, {"a": 0.1 + 1e-9})),
     *((float("inf"), float("inf")), ("a", "a"), (True, True), (10**400, 10**400), ({1}, {1}), (None, None)),
 ]
+NAN = float("nan")
+NANS = [
+    *(
+        (NAN, NAN),
+        ([1, (NAN,)], [1, (NAN,)]),
+        ({"a": [NAN]}, {"a": [NAN]}),
+        ({1, NAN}, {NAN, 1}),
+        (complex(1, NAN),) * 2,
+    ),
+]
+NOT_NANS = [
+    *((NAN, 0.0), (0.0, NAN), (NAN, None), ([NAN], (NAN,)), ([NAN], [NAN, NAN]), ({"a": NAN}, {"b": NAN})),
+    *(({1, NAN}, {2, NAN}), ({NAN}, {1}), (complex(1, NAN), complex(2, NAN)), (NAN, "nan"), ([NAN, 1], [NAN, 2])),
+]
 NOT_CLOSE = [
     *((0.3, 0.31), ([1], [1, 2]), ([1], (1,)), ({"a": 1}, {"b": 1}), (True, 1), (1, True), ("0.3", 0.3)),
     *((float("inf"), 1e308), (10**400, 1.0), (float("nan"), 0.0), ({"a": 0.1}, {"a": 0.2}), (1, None)),
@@ -157,11 +259,16 @@ NOT_CLOSE = [
 
 @pytest.mark.parametrize(
     ("compare", "pairs", "want"),
-    [("exact", EXACT, True), ("exact", NOT_EXACT, False), ("tolerance", CLOSE, True), ("tolerance", NOT_CLOSE, False)],
+    [
+        *(("exact", EXACT, True), ("exact", NOT_EXACT, False), ("exact", NANS, True), ("exact", NOT_NANS, False)),
+        *(("tolerance", CLOSE, True), ("tolerance", NOT_CLOSE, False)),
+        *(("tolerance", NANS, True), ("tolerance", NOT_NANS, False)),
+    ],
 )
 def test_values_are_compared(compare: str, pairs: list[tuple[Any, Any]], want: bool, run: Run) -> None:
     program = (
-        f"inf, nan = float('inf'), float('nan')\nreturns = {[got for _, got in pairs]!r}\ndef f(n): return returns[n]"
+        "inf, nan = float('inf'), float('nan')\nnanj = complex(0, nan)\n"
+        f"returns = {[got for _, got in pairs]!r}\ndef f(n): return returns[n]"
     )
     passed = run(program, *[CallTest("f", [n], pair[0]) for n, pair in enumerate(pairs)], compare=compare).passed
     assert passed == (want,) * len(pairs)
@@ -174,6 +281,7 @@ def test_values_are_compared(compare: str, pairs: list[tuple[Any, Any]], want: b
         *(("exact", "a", "A", False), ("exact", "0.3", "0.30000000000000004", False), ("exact", "", "", True)),
         *(("tolerance", "0.3 a", "0.30000000000000004\na", True), ("tolerance", "0.3", "0.31", False)),
         *(("tolerance", "1 2", "1", False), ("tolerance", "a", "b", False), ("tolerance", "1e3", "1000.0", True)),
+        *(("tolerance", "nan 1", "NaN 1.0", True), ("exact", "nan", "nan", True)),
         *(("tolerance", "1", "nan", False), ("tolerance", "1", "one", False), ("tolerance", "1", "1e999", False)),
     ],
 )

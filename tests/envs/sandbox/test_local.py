@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from palaestra.envs.sandbox import Job, Limits, local, seccomp
+from palaestra.envs.sandbox import Job, Limits, control_group, local, seccomp
 from palaestra.envs.sandbox.inside import watch
 from palaestra.envs.sandbox.local import LocalSandbox
 from palaestra.errors import InputError
@@ -96,8 +96,55 @@ def test_end_of_a_run_is_not_waited_for_where_its_output_stays_open(sandbox: Loc
     assert (result.stdout, result.reason, result.valid) == ("said\n", "exit", True)
 
 
-def test_machine_out_of_memory_takes_programs_first(sandbox: LocalSandbox) -> None:
-    assert Path(f"/proc/{supervisor(sandbox)}/oom_score_adj").read_text() == "1000\n"
+def test_memory_that_runs_out_takes_programs_first_and_then_the_supervisor(sandbox: LocalSandbox) -> None:
+    assert Path(f"/proc/{supervisor(sandbox)}/oom_score_adj").read_text() == "900\n"
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(sandbox.run, Job("import time; time.sleep(0.3)"), LIMITS)
+        assert settled(lambda: len(descendants(sandbox.pid)), 5) == 5
+        place = Path(f"/proc/{descendants(sandbox.pid)[-1]}/oom_score_adj")
+        assert settled(place.read_text, "1000\n") == "1000\n"
+        assert run.result().ok
+
+
+# Each process has thirty thousand mappings of nothing, which the kernel describes in memory of its own.
+_MAPPINGS = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+place = libc.mmap(None, ctypes.c_size_t(256 << 20), 0, 0x22, -1, ctypes.c_long(0))
+for page in range(0, 60_000, 2):
+    libc.mprotect(ctypes.c_void_p(place + 4096 * page), ctypes.c_size_t(4096), 1)
+for _ in range(30):
+    if os.fork() == 0: break
+    os.write(1, b".")
+time.sleep(60)
+"""
+
+
+def test_memory_that_the_kernel_holds_for_programs_is_bounded_by_a_control_group(sandbox: LocalSandbox) -> None:
+    if sandbox.group is None:
+        pytest.skip("this process cannot make a control group")
+    result = sandbox.run(Job(_MAPPINGS), Limits(seconds=20, memory_mb=32, disk_mb=1))
+    assert (result.reason, result.valid) == ("memory", True)
+    assert sandbox.run(Job("print(6 * 7)"), LIMITS).stdout == "42\n"
+    folder = sandbox.group.folder
+    assert folder.is_dir()
+    sandbox.close()
+    assert not folder.exists()
+
+
+def test_groups_of_processes_that_were_killed_are_removed_and_no_others() -> None:
+    group = control_group.make()
+    if group is None:
+        pytest.skip("this process cannot make a control group")
+    abandoned = group.folder.with_name("palaestra-1-0-0")
+    abandoned.mkdir()
+    other = control_group.make()
+    assert other is not None
+    assert (abandoned.exists(), group.folder.exists(), other.folder.exists()) == (False, True, True)
+    for one in (group, other):
+        one.remove()
+        assert not one.folder.exists()
 
 
 def test_interpreter_keeps_to_a_few_cores(sandbox: LocalSandbox) -> None:
@@ -128,12 +175,13 @@ def test_supervisor_asks_for_short_turns_and_programs_for_usual_ones(sandbox: Lo
         assert run.result().ok
 
 
-def test_numpy_is_loaded_beforehand_for_programs_that_speak_of_it(sandbox: LocalSandbox) -> None:
-    loaded = "import sys; print('num' 'py' in sys.modules)"
+def test_modules_are_loaded_beforehand_where_the_job_says_so_and_nowhere_else(sandbox: LocalSandbox) -> None:
+    loaded = "import sys; print('numpy' in sys.modules)"
     for _ in range(2):
-        assert sandbox.run(Job(f"{loaded}  # numpy"), LIMITS).stdout == "True\n"
+        assert sandbox.run(Job(loaded, preload=("numpy", "no_such_module")), LIMITS).stdout == "True\n"
         assert sandbox.run(Job(loaded), LIMITS).stdout == "False\n"
-    draw = Job("import numpy as np\nprint(np.random.random(), np.random.default_rng().random())")
+    source = "import numpy as np\nprint(np.random.random(), np.random.default_rng().random())"
+    draw = Job(source, preload=("numpy", "no_such_module"))
     drawn = [word for _ in range(3) for word in sandbox.run(draw, LIMITS).stdout.split()]
     assert len(set(drawn)) == 6
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from palaestra.envs import sandbox
 from palaestra.envs.sandbox import Call, Job, Limits, Result, Value
+from palaestra.envs.sandbox.inside.frames import CALL, PARTS
 from palaestra.envs.sandbox.inside.program import as_bytes, plain, restored
 from palaestra.envs.sandbox.wire import encoded, result
 from palaestra.errors import InputError
@@ -42,8 +44,8 @@ def test_ok_is_for_what_ended_well() -> None:
     [(0, "", "exit"), (3, "", "exit"), (-9, "", "signal"), (None, "time", "time"), (None, "memory", "memory")],
 )
 def test_report_says_how_a_run_ended(code: int | None, reason: str, want: str) -> None:
-    told = result({**REPORT, "code": code, "reason": reason}, b"\xff", "é".encode(), b"", 0)
-    assert told == Result("\ufffd", "é", code, want, 0.5, 2.0)  # type: ignore[arg-type]
+    found = result({**REPORT, "code": code, "reason": reason}, b"\xff", "é".encode(), b"", ())
+    assert found == Result("\ufffd", "é", code, want, 0.5, 2.0)  # type: ignore[arg-type]
 
 
 VALUES = [
@@ -65,13 +67,40 @@ def test_other_data_does_not_travel(value: Any) -> None:
 
 
 def told(*lines: Any, calls: int = 1) -> tuple[Value, ...]:
+    """What is known of calls during the last of which the lines were said; during the others nothing was."""
     data = b"\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
-    return result(REPORT, b"", b"", data, calls).values
+    spans = [(0, 0)] * (calls - 1) + [(0, len(data))]
+    return result({**REPORT, "spans": spans}, b"", b"", data, [Call("f")] * calls).values
 
 
-def test_first_thing_told_of_a_call_counts() -> None:
-    lines = [{"call": 1, "value": 5}, {"call": 0, "error": "bad"}, {"call": 1, "value": 6}]
-    assert told(*lines, calls=3) == (Value(error="bad"), Value(5), Value(error="The program ended before it answered."))
+def test_what_is_said_of_a_call_counts_while_it_is_under_way() -> None:
+    said = [{"call": 0, "error": "bad"}, {"call": 1, "value": 5}, {"call": 0, "value": 6}, {"call": 1, "value": 7}]
+    lines = [json.dumps(line).encode() + b"\n" for line in said]
+    ends = [0, *itertools.accumulate(map(len, lines))]
+    calls, ended = [Call("f")] * 3, Value(error="The program ended before it answered.")
+
+    def found(*spans: tuple[int, int]) -> tuple[Value, ...]:
+        between = [(ends[begin], ends[end]) for begin, end in spans]
+        return result({**REPORT, "spans": between}, b"", b"", b"".join(lines), calls).values
+
+    # The first call said the first line, or nothing before the second one; the third one was not answered.
+    assert found((0, 1), (1, 4)) == (Value(error="bad"), Value(5), ended)
+    assert found((1, 3), (3, 4)) == (Value(6), Value(7), ended)
+    assert found((1, 2), (2, 3)) == (ended, ended, ended)
+
+
+@pytest.mark.parametrize(
+    ("report", "want"),
+    [
+        ({"ready": True, "over": False}, ("", "TimeoutError: no answer within 1 s", "TimeoutError: no answer, as")),
+        ({"ready": True, "over": True}, ("", "TimeoutError: no answer, as", "TimeoutError: no answer, as")),
+    ],
+)
+def test_calls_behind_one_that_took_too_long_are_not_answered_either(report: Any, want: tuple[str, ...]) -> None:
+    line = json.dumps({"call": 0, "value": 1}).encode()
+    report = {**REPORT, "code": None, "reason": "time", "spans": [(0, len(line))], **report}
+    values = result(report, b"", b"", line, [Call("f")] * 3).values
+    assert all(value.error.startswith(said) for value, said in zip(values, want, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -108,11 +137,19 @@ def test_hostile_lines_do_not_keep_this_process_busy() -> None:
     assert quick({"call": 0, "value": {"set": list(range(400_000))}})[0].value == set(range(400_000))
 
 
-def test_job_travels_with_or_without_its_input() -> None:
-    job = Job("x", "in", {"a": "b"}, [Call("f", [(1,)], 2.0)])
-    want = {"program": "x", "stdin": "in", "files": {"a": "b"}, "calls": [["f", [{"tuple": [1]}], 2.0]]}
-    assert json.loads(encoded(job)) == want
-    assert json.loads(encoded(job, stdin=False)) == {**want, "stdin": None}
+def test_job_travels_in_parts_of_which_none_holds_another() -> None:
+    job = Job("é\ud800", "in\udcff", {"a": "b"}, [Call("f", [(1,)], 2.0), Call("g")])
+    parts = encoded(job)
+    assert tuple(parts) == PARTS
+    assert parts["program"].decode("utf-8", "surrogatepass") == "é\ud800"
+    assert (parts["stdin"], json.loads(parts["files"])) == (b"in\xff", {"a": "b"})
+    calls, rest = [], parts["calls"]
+    while rest:
+        size, seconds = CALL.unpack(rest[: CALL.size])
+        calls.append((json.loads(rest[CALL.size : CALL.size + size]), seconds))
+        rest = rest[CALL.size + size :]
+    assert calls == [(["f", [{"tuple": [1]}]], 2.0), (["g", []], 1.0)]
+    assert encoded(Job("x")) == {"program": b"x", "files": b"", "stdin": b"", "calls": b""}
 
 
 def test_input_is_bytes_whatever_its_characters() -> None:
