@@ -21,7 +21,7 @@ POLICIES = ("strict", "dataset")
 FIELDS = ("final_answer", "expected_answer", "reference", "answer", "Answer", "target", "gt", "solution")
 WIDTH = 110
 SHOWN = 3  # unreadable references of a file that are printed unasked
-OUTCOMES = ("accepted", "refused", "undecided", "unreadable")
+OUTCOMES: tuple[str, ...] = ("accepted", "refused", "undecided", "unreadable")
 
 
 @dataclass(frozen=True)
