@@ -61,8 +61,8 @@ def _renamed(row: Row, rng: np.random.Generator) -> Iterator[Row]:
         return
     table = str.maketrans(dict(zip(names, rng.choice(free, size=len(names), replace=False).tolist())))
     runs = [run for text in texts for run in _RUN.findall(text) if not run.startswith("\\") and set(run) & set(names)]
-    # A run is renamed as a whole, and must not become a word.
-    if all(set(run) <= set(names) and run.translate(table).lower() not in MISREAD for run in runs):
+    # A run is renamed as a whole, and must not become a word; a longer one is a product for its letters' sake.
+    if all(len(run) < 4 and set(run) <= set(names) and run.translate(table).lower() not in MISREAD for run in runs):
         answer, reference = (_RUN.sub(lambda run: _translated(run[0], table), text) for text in texts)
         yield replace(row, given=answer, reference=reference, family="names")
 

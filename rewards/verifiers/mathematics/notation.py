@@ -61,7 +61,7 @@ def _several(core: str, parse: Callable[[str], Value]) -> Value | None:
     """Lists parted by semicolons, or an inequality and its interval parted by a colon."""
     parts = [part for part in core.split(";") if part.strip()]
     if 1 < len(parts) <= MAX_LISTS and "," in core:
-        return Group(",", tuple(map(parse, parts)))
+        return Group(";", tuple(map(parse, parts)))
     left, colon, right = core.partition(":")
     if not colon or ":" in right or not any(sign in left for sign in "<>≤≥\\"):
         return None

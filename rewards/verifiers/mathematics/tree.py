@@ -74,8 +74,9 @@ class Quantity:
 @dataclass(frozen=True, slots=True)
 class Group:
     """Several values. ``kind`` is a pair of brackets (``()``, ``[)``, ``{}``, ``<>`` ...) or what stands between the
-    values: ``,``, ``or``, ``and``, ``:``, ``∪``, ``∩``, ``∖``; ``clock`` is a ratio that may be a time of day, ``time``
-    one in minutes after midnight, ``{|}`` a set of a name, its domain and conditions, ``{`` one value in braces."""
+    values: ``,``, ``or``, ``and``, ``:``, ``∪``, ``∩``, ``∖``; ``clock`` is a ratio that may be a time of day,
+    ``time`` one in minutes after midnight, ``;`` a list of lists, ``{|}`` a set of a name, its domain and conditions,
+    ``{`` one value in braces."""
 
     kind: str
     items: tuple[Value, ...]
