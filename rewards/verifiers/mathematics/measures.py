@@ -49,7 +49,10 @@ class Measures:
 
     @property
     def _token(self) -> Token:
-        return self._tokens[self._at] if self._at < len(self._tokens) else END
+        try:
+            return self._tokens[self._at]
+        except IndexError:
+            return END
 
     def _peek(self, ahead: int = 1) -> Token:
         return self._tokens[self._at + ahead] if self._at + ahead < len(self._tokens) else END
