@@ -27,7 +27,6 @@ _ORDERED = re.compile(r"\bin [a-z ]{0,30}\border\b|\b(?:a|de)scending\b|\brespec
 _JOINED = re.compile(r"\b(?:or|and)\b|\\pm")
 # Of the verifier "math", which is loaded when it is first used.
 POLICIES = ("dataset", "strict")
-_AS_TEXT = re.compile(r"\\(?:text|mbox|mathrm|operatorname)")
 _EXAMPLES = ("\\frac{7}{9}", "7/9"), ("\\sqrt{23}", "sqrt(23)")
 
 
@@ -122,12 +121,12 @@ class MATH(DatasetQuestion):
 
 
 def _has_unit(reference: str, policy: str) -> bool:
-    """Whether a reference is an amount of a unit. The letters of ``3s^2`` are variables unless they are set as text."""
+    """Whether a reference is an amount of a unit, and not rather a multiple of a variable, as ``3s^2``."""
     from ...rewards.verifiers.mathematics import policies
     from ...rewards.verifiers.mathematics.tree import Quantity
 
     value = policies.read_under(reference, policies.POLICIES[policy], is_reference=True)
-    return isinstance(value, Quantity) and (value.plain is None or _AS_TEXT.search(reference) is not None)
+    return isinstance(value, Quantity) and not value.doubtful
 
 
 register("palaestra/MATH-v0", f"{__name__}:MATH")

@@ -144,8 +144,7 @@ class Expressions(Names):
             self._tokens[start : len(self._tokens) - behind] = letters
             self._at, (self._depth, self._in_function) = end, state
             value, refused = number, error
-        names = frozenset("".join(token.text for token in letters))
-        self._measure = Measure(number, unit, names, refused)
+        self._measure = Measure(number, unit, letters, refused)
         return value
 
     def _begins_factor(self, last: Value) -> bool:
