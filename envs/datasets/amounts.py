@@ -9,6 +9,7 @@ import re
 from fractions import Fraction
 
 from ...rewards.verifiers.number import parse_number
+from .sentences import last_sentence
 
 MAX_LENGTH = 200
 MAX_WRAPPERS = 8
@@ -36,7 +37,7 @@ _DOLLARS = {"dollar", "usd", "$"}
 
 def asked_units(question: str) -> frozenset[str]:
     """Words that may follow the number that answers ``question``: those of its last sentence, and dollars."""
-    asked = re.split(r"(?<=[.!?])\s+", question.strip())[-1].lower()
+    asked = last_sentence(question).lower()
     words = {_singular(word) for word in _WORD.findall(asked) if not {word, _singular(word)} & _NOT_UNITS}
     if words & {"percent", "percentage", "%"}:
         words |= {"percent", "%"}

@@ -105,14 +105,10 @@ class MATH(DatasetQuestion):
             return "line"
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        from ...rewards.verifiers.mathematics import policies
-        from ...rewards.verifiers.mathematics.tree import Quantity
-
         question, reference = task.data.question, task.reference
         ordered = bool(_ORDERED.search(question))
         # The unit of a reference may be left out; one that the reference lacks is wrong unless it is asked for.
-        value = policies.read_under(reference, policies.POLICIES[self.policy], is_reference=True)
-        units = "optional" if isinstance(value, Quantity) else "required"
+        units = "optional" if _has_unit(reference, self.policy) else "required"
         verdict = verify("math", answer, reference, ordered=ordered, units=units, policy=self.policy)
         if verdict.success:
             return verdict
@@ -122,6 +118,15 @@ class MATH(DatasetQuestion):
             return verdict
         given, gold = (text if amount is None else str(amount) for text, amount in zip((answer, reference), amounts))
         return CORRECT if verify("math", given, gold, policy=self.policy).success else verdict
+
+
+def _has_unit(reference: str, policy: str) -> bool:
+    """Whether a reference is an amount of a unit, and not rather a multiple of a variable, as ``3s^2``."""
+    from ...rewards.verifiers.mathematics import policies
+    from ...rewards.verifiers.mathematics.tree import Quantity
+
+    value = policies.read_under(reference, policies.POLICIES[policy], is_reference=True)
+    return isinstance(value, Quantity) and not value.doubtful
 
 
 register("palaestra/MATH-v0", f"{__name__}:MATH")

@@ -289,8 +289,8 @@ class Comparison:
         quantity, other = (a, b) if isinstance(a, Quantity) else (b, a)
         if not isinstance(quantity, Quantity) or not is_scalar(other):
             return False
-        # In "y = 4m" the letter is rather a variable.
-        variable = quantity.plain is not None and self._relations
+        # In "y = 4m" and "3s^2" the letter is rather a variable.
+        variable = quantity.doubtful or (quantity.plain is not None and self._relations)
         forgiven = self.options.words and not variable and (quantity is b or says_nothing(quantity.unit))
         if quantity.unit.sign or ((forgiven or self.options.units == "optional") and ignorable(quantity.unit)):
             return self._scalars(quantity.value, other)  # type: ignore[arg-type]

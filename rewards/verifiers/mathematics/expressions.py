@@ -34,6 +34,7 @@ _INVERSES = {name: "arc" + name for name in HYPERBOLIC_AND_CIRCULAR}
 BEGINS_FACTOR = frozenset(
     ("sym", "const", "func", "letters", "word", "(", "{", "[", "√", "∛", "∜", "⌊", "⌈", "cmd", "accent")
 )
+_ENDS_PRODUCT = frozenset(("end", "+", "-", ")", "}", ",", "=", "]"))
 # Functions that need brackets: without them it is unclear where the argument ends.
 _BRACKETED = frozenset(("abs", "floor", "ceil", "factorial", "binomial", "cbrt"))
 _SIMPLE = {"√": 2, "∛": 3, "∜": 4}
@@ -65,6 +66,7 @@ class Expressions(Names):
             if sign == "-" and self._measure is not None:
                 self._measure = self._measure._replace(number=negate(self._measure.number))
         terms: list[Scalar] = []
+        operator = ""
         while self._token.kind in ("+", "-", "±", "∓"):
             operator = self._token.kind
             self._at += 1
@@ -72,12 +74,12 @@ class Expressions(Names):
             right = scalar(self._signed_product(measured))
             if operator in "±∓":
                 terms = [self._choice(operator, add(*terms, left), right)]
-                continue
-            terms += (left, right if operator == "+" else negate(right))
-            if self._measure is not None:
-                last = self._measure.number
-                last = last if operator == "+" else negate(last)
-                self._measure = self._measure._replace(number=add(*terms[:-1], last))
+            else:
+                terms += (left, right if operator == "+" else negate(right))
+        if terms and self._measure is not None:
+            last = self._measure.number
+            last = negate(last) if operator == "-" else last
+            self._measure = self._measure._replace(number=add(*terms[:-1], last))
         self._is_sum = bool(terms)
         self._depth -= 1
         return add(*terms) if terms else value
@@ -96,7 +98,9 @@ class Expressions(Names):
         return self._product(measured)
 
     def _product(self, measured: bool = False) -> Value:
-        return self._factors([self._power()], False, measured)
+        value = self._power()
+        # Most products are a single number or name.
+        return value if self._token.kind in _ENDS_PRODUCT else self._factors([value], False, measured)
 
     def _factors(self, factors: list[Value], divided: bool, measured: bool) -> Value:
         """The product of the factors that have been read and those that follow."""
@@ -140,8 +144,7 @@ class Expressions(Names):
             self._tokens[start : len(self._tokens) - behind] = letters
             self._at, (self._depth, self._in_function) = end, state
             value, refused = number, error
-        names = frozenset("".join(token.text for token in letters))
-        self._measure = Measure(number, unit, names, refused)
+        self._measure = Measure(number, unit, letters, refused)
         return value
 
     def _begins_factor(self, last: Value) -> bool:
@@ -177,7 +180,7 @@ class Expressions(Names):
 
     def _power(self) -> Value:
         value = self._primary()
-        while True:
+        while self._token.kind not in _ENDS_PRODUCT:
             if self._token.kind == "!" and self._peek().kind != "!":
                 self._at += 1
                 value = Apply("factorial", (scalar(value),))
@@ -191,7 +194,8 @@ class Expressions(Names):
             elif self._in_function and self._take("°"):
                 value = product([scalar(value), Num(Fraction(1, 180)), Apply("pi")])
             else:
-                return value
+                break
+        return value
 
     def _exponent(self) -> Scalar:
         self._deeper()

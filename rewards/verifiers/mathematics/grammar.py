@@ -237,11 +237,11 @@ class Grammar(Expressions):
         if measure.refused is not None:
             if is_sum or split:
                 raise measure.refused
-            return Quantity(measure.number, measure.unit)
+            return Quantity(measure.number, measure.unit, doubtful=measure.doubtful)
         if split or (is_sum and is_arithmetic(measure.number)) or measure.letters & symbols(measure.number):
             return value
         self._either = True
-        return Quantity(measure.number, measure.unit, value, loose=is_sum)
+        return Quantity(measure.number, measure.unit, value, loose=is_sum, doubtful=measure.doubtful)
 
     # Brackets.
 

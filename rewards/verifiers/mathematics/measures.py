@@ -23,12 +23,23 @@ _CLOSERS = frozenset(
 
 
 class Measure(NamedTuple):
-    """A number in front of letters that name a unit, and why they cannot be read as variables, if so."""
+    """A number in front of letters that name a unit, the tokens of those, and why they cannot be read as variables, if
+    so."""
 
     number: Scalar
     unit: Unit
-    letters: frozenset[str]
+    tokens: list[Token]
     refused: Malformed | None
+
+    @property
+    def letters(self) -> frozenset[str]:
+        return frozenset("".join(token.text for token in self.tokens))
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the unit is a single letter that is not set as text."""
+        names = [token for token in self.tokens if token.kind in ("letters", "word")]
+        return [(token.kind, len(token.text)) for token in names] == [("letters", 1)]
 
 
 class Measures:
@@ -49,7 +60,10 @@ class Measures:
 
     @property
     def _token(self) -> Token:
-        return self._tokens[self._at] if self._at < len(self._tokens) else END
+        try:
+            return self._tokens[self._at]
+        except IndexError:
+            return END
 
     def _peek(self, ahead: int = 1) -> Token:
         return self._tokens[self._at + ahead] if self._at + ahead < len(self._tokens) else END

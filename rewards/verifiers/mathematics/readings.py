@@ -8,12 +8,12 @@ read with a variable only.
 from __future__ import annotations
 
 from .canonical import free
-from .tree import Quantity, Value, is_scalar, leaves, symbols, with_leaves
+from .tree import Apply, Num, Quantity, Sym, Value, is_scalar, leaves, symbols, with_leaves
 
 
 def as_variables(value: Value) -> Value:
     """``value`` with all letters as variables that may be some; itself where there are none."""
-    return with_leaves(value, _plain)
+    return value if isinstance(value, (Num, Apply, Sym)) else with_leaves(value, _plain)
 
 
 def as_units(value: Value, reference: Value) -> Value:

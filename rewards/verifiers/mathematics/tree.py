@@ -62,13 +62,15 @@ class Quantity:
     """A scalar with a unit.
 
     ``plain`` is the whole with the letters of the unit as variables (``5m``, ``36 km/h``), None where they can be
-    none. ``loose`` says that such letters stand behind a sum (``2 + sqrt(3) cm``).
+    none. ``loose`` says that such letters stand behind a sum (``2 + sqrt(3) cm``), ``doubtful`` that the unit is a
+    single letter that is not set as text (``3s^2``), which is as often a variable.
     """
 
     value: Scalar
     unit: Unit
     plain: Scalar | None = None
     loose: bool = False
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)

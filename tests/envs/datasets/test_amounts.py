@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 from palaestra.envs.datasets.amounts import asked_units, read_amount
+from palaestra.envs.datasets.sentences import last_sentence
 
 UNITS = asked_units("Natalia had 3 dogs. How many clips per day did she sell in a month?")
 
@@ -71,3 +72,50 @@ def test_hostile_text_takes_no_time(text: str):
     for cut in (4096, 200, 199):
         assert read_amount(text[:cut], UNITS) is None or cut < 4096
     assert time.perf_counter() - start < 0.5
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "What percent of the cakes does Mr. Roger's friend eat?",
+        "What percent of the apples go to Mrs. Smith, Dr. Lee and St. Mary's school?",
+        "By what percent did J. R. Doe and A. Poe differ?",
+        "What percent is 3.5 kg of approx. 7 kg, i.e. of No. 2 and vs. No. 3?",
+        "What percent of 12 oz. of tea and 3 lbs. of salt is that?",
+        "What percent of the day, from 5 a.m. to 7 p.m., is left?",
+        "What percent did the U.S. team win?",
+    ],
+)
+@pytest.mark.parametrize(
+    "before", ["", "He eats 3 dogs. ", "Is it 3 dogs? ", 'She said "3 dogs." ', "He has vitamin C. "]
+)
+def test_a_full_stop_inside_the_question_does_not_cut_it(asked: str, before: str):
+    assert last_sentence(before + asked) == asked
+    units = asked_units(before + asked)
+    assert {"percent", "%"} <= units
+    assert "dog" not in units
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("He owns 3 cats. He owns a dog. How many?", "How many?"),
+        ("It weighs 5 lbs. How heavy are two?", "How heavy are two?"),
+        ("She takes vitamin C. How many pills?", "How many pills?"),
+        ("They meet at 5 p.m. How long is that?", "How long is that?"),
+        ("It costs $3.50. how much are two", "how much are two"),
+        ("One sentence alone", "One sentence alone"),
+        ("He runs 5 ft. What is left? Round to 0.1.", "Round to 0.1."),
+        ("Let n be 5. $n+1$ is what?", "$n+1$ is what?"),
+        ("", ""),
+    ],
+)
+def test_sentences_end_where_they_do(text: str, last: str):
+    assert last_sentence(text) == last
+
+
+def test_the_last_sentence_is_found_in_linear_time():
+    began = time.perf_counter()
+    for text in ("Mr. " * 10_000, "." * 100_000, "a. B " * 10_000, ". " * 20_000):
+        last_sentence(text)
+    assert time.perf_counter() - began < 5.0

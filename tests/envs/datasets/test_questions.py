@@ -146,6 +146,16 @@ def test_faults_of_a_record_name_file_line_and_field(tmp_path: Path):
         make("GSM8K", path)
 
 
+@pytest.mark.parametrize(
+    ("reference", "number"), [("3s^2", False), ("1+2m", False), ("3 \\text{ cm}^2", True), ("3\\mbox{ m}", True)]
+)
+def test_a_unit_may_be_left_out_of_a_MATH_answer_and_a_variable_may_not(reference: str, number: bool, tmp_path: Path):
+    env = make("MATH", write(tmp_path / "a.jsonl", [problem(1, 1, reference)]), split="all")
+    for answer, right in ((reference, True), ("3", number)):
+        env.reset(seed=1)
+        assert env.step(answer)[4]["is_success"] == right
+
+
 def test_records_that_cannot_be_judged_are_left_out_with_one_warning(tmp_path: Path):
     records = [problem(1, 1, "\\sum_{k} k"), problem(2, 1), problem(3, 2), {**problem(4, 1), "level": "Level ?"}]
     path = write(tmp_path / "a.jsonl", records)

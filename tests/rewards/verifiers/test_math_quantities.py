@@ -92,6 +92,11 @@ def test_a_unit_may_be_left_out_of_an_amount_and_a_variable_of_nothing():
     assert right("5", "5 cm", units="optional")
     assert not right("3", "1+2m", units="optional")
     assert not right("5", "5x", units="optional")
+    # Data sets leave units out, but a single letter is as often a variable.
+    assert right("22.1", "22.1cm^2", policy="dataset")
+    assert right("22.1", r"22.1\mathrm{~m}", policy="dataset")
+    assert not right("3", "3s^2", policy="dataset")
+    assert not right("1.5", "3/2m", policy="dataset")
 
 
 def test_random_expressions_with_letters_of_units_are_judged_as_they_should():
