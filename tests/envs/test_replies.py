@@ -122,12 +122,18 @@ def _questions(env: Any) -> Iterator[Position]:
         if len(drawn) > 4 and len({answer for _, answer in drawn}) > 3:
             break
     for state, answer in drawn[: 2 if is_cheap(env) else 1]:
-        for decoy in dict.fromkeys(answer for _, answer in reversed(drawn)):
+        for decoy in dict.fromkeys(renamed(other, answer) for _, other in reversed(drawn)):
             position = Position(state, answer, decoy, kind_of(env, answer))
             others = decoy != answer and kind_of(env, decoy) == position.kind
             if others and not outcome(env, position, env.write_action(decoy))[4]["is_success"]:
                 yield position
                 break
+
+
+def renamed(program: str, model: str) -> str:
+    """``program`` with the name of its first function as in ``model``, so that it may be taken for an answer."""
+    names = [re.search(r"def (\w+)", text) for text in (program, model)]
+    return re.sub(rf"\b{names[0][1]}\b", names[1][1], program) if all(names) else program
 
 
 def _turns(env: Any) -> Iterator[Position]:
@@ -217,13 +223,19 @@ def words_for(env_id: str, answer: str, decoy: str, place: int) -> dict[str, str
 
 def played(env_id: str, env: Any, position: Position) -> Iterator[tuple[int, Reply]]:
     """The replies that suit a position, with their numbers. Programs are run: each question plays a part of those."""
-    is_part = position.kind == "program" and isinstance(env, Question)
+    family = family_of(env_id)
+    shared = position.kind == "program" and isinstance(env, Question)
     for place, reply in enumerate(TABLE[position.kind]):
-        if is_part and reply.kind != "none" and place % len(PROGRAMS) != PROGRAMS.index(env_id):
+        is_other = place % len(PROGRAMS) != PROGRAMS.index(env_id) if shared else False
+        if is_other and reply.kind != "none" and "function" not in reply.tags:
             continue
         known = words_for(env_id, position.answer, position.decoy, place)
         swapped = words_for(env_id, position.decoy, position.answer, place)
         if not set(reply.places) <= set(known) & set(swapped):
+            continue
+        # An example of use may follow where a function is asked for; in a game it would be a call.
+        functions = family != "CodeCompletion" and all("def " in text for text in (position.answer, position.decoy))
+        if "function" in reply.tags and (isinstance(env, Game) or not functions or "input()" in position.answer):
             continue
         if "noun" in reply.tags and known["verb"] == known["noun"] and "verb" in map(str.lower, reply.places):
             continue
