@@ -313,6 +313,32 @@ def cut_off(reply: Reply, words: Mapping[str, str]) -> Iterator[str]:
         yield reply.fill(words, reply.text[: reply.text.rindex("</think")])
 
 
+MARKS = {"boxed": r"\boxed{", "tag": "<answer>"}
+
+
+@pytest.mark.parametrize("answer_format", MARKS)
+@every_id
+def test_a_strict_format_reads_its_own_form_and_refuses_every_other(env_id: str, answer_format: str):
+    default, found = positions(env_id)
+    if default.answer_format != "any" or default.answer_form == "program":
+        return
+    env: Any = gym.make(env_id, difficulty=0.3, answer_format=answer_format, disable_env_checker=True).unwrapped
+    position = found[0]
+    bare = outcome(env, position, env.write_action(position.answer))
+    wrong = []
+    for place, reply in played(env_id, default, position):
+        words = words_for(env_id, position.answer, position.decoy, place)
+        result = outcome(env, position, text := reply.fill(words))
+        visible = re.split("</think(?:ing)?>", text)[-1]
+        if reply.kind == "right" and MARKS[answer_format] in visible:
+            fine = alike(env, result, bare)
+        else:
+            fine = not result[4]["is_success"] and result[4]["action_error"] is not None
+        if not fine:
+            wrong.append(f"{reply.where}: {text!r}")
+    assert not wrong
+
+
 def test_the_table_is_large_and_plain():
     assert all(len(replies) >= 60 for replies in TABLE.values())
     texts = [reply.text for replies in TABLE.values() for reply in replies]
