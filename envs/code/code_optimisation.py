@@ -146,8 +146,9 @@ class CodeOptimisation(ProgramQuestion):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        code, data = program_in(answer), task.data
+        data = task.data
         name = data.program.name
+        code = program_in(answer, name)
         if re.search(rf"\b{name}\b", code) is None:
             return rejected(f"The answer must be Python code that defines the function {name}.")
         larger, target = _larger(data)

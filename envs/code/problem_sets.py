@@ -90,7 +90,8 @@ class ProblemSet(DatasetQuestion):
         return Task(f"{self.ask(problem)}\n{_form(problem)}", problem.function or "standard input", data=problem)
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        problem, program = _problem(task.data), program_in(answer)
+        problem = _problem(task.data)
+        program = program_in(answer, problem.function)
         if problem.function:
             # A body alone continues what the prompt shows; it has to return something.
             body = problem.stub and any(word in program for word in ("return", "yield"))

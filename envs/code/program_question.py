@@ -50,7 +50,7 @@ class ProgramQuestion(Question):
 
     def judged_function(self, answer: str, name: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:
         """The verdict on the program in ``answer``, which must have a function ``name``."""
-        code = program_in(answer)
+        code = program_in(answer, name)
         if re.search(rf"\b{name}\b", code) is None:
             return rejected(f"The answer must be Python code that defines the function {name}.")
         return self.judged(code, tests)

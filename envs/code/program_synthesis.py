@@ -98,7 +98,7 @@ class ProgramSynthesis(ProgramQuestion):
         verdict = self.judged_function(answer, program.name, tests)
         if "milestones" not in self.supplies or not verdict.valid or verdict.malformed:
             return verdict
-        found = reached(program_in(answer), program, tests, self.limits, self.backend)
+        found = reached(program_in(answer, program.name), program, tests, self.limits, self.backend)
         if found is None:
             return replace(verdict, success=False, valid=False)
         return replace(verdict, extras={**verdict.extras, "milestones": found})

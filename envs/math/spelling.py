@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from ...rewards import Verdict, verify
 from ...rewards.answers import bare
+from ...rewards.answers.phrases import is_denied
 from ...rewards.verifiers.number import parse_number
 from ...rewards.verifiers.sequence import ListError, split_elements
 from ..question import Question, Task
@@ -42,10 +43,10 @@ _JOINED = re.compile(r",? (?:and|or) ")
 
 def stated(answer: str, equated: bool = True) -> str:
     """``answer`` without the sentence or, where ``equated``, the equation that it stands in, and without marks around
-    it."""
+    it. Sentences that say what the answer is not stay as they are."""
     text = bare(answer)
     for pattern in (_LEAD, _SIDE) if equated else (_LEAD,):
-        if before := pattern.match(text):
+        if (before := pattern.match(text)) and not is_denied(before[0]):
             text = bare(text[before.end() :])
     return text.strip(_MARKS)
 

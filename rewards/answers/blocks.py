@@ -22,14 +22,20 @@ def fenced(program: str) -> str:
     return f"```python\n{program}\n```"
 
 
-def program_in(answer: str) -> str:
+def program_in(answer: str, function: str = "") -> str:
     """The program in ``answer``, without white space at its end.
 
-    That is the last fenced block that is marked as Python; or else the last one that is not marked; or else the last of
-    any kind; or else what stands in ``<answer></answer>``; or else all of the text. A last block that is not closed
-    ends with the text.
+    That is the last fenced block that defines ``function``, so that an example of its use may follow; or else the last
+    one that is marked as Python; or else the last one that is not marked; or else the last of any kind; or else what
+    stands in ``<answer></answer>``; or else all of the text. A last block that is not closed ends with the text.
     """
     blocks = _blocks(answer.replace("\r\n", "\n").split("\n"))
+    if function and len(blocks) > 1:
+        name = re.escape(function)
+        defines = re.compile(rf"\b(?:def|class|as)\s+{name}\b|^{name}\s*=(?!=)", re.MULTILINE)
+        for _, lines in reversed(blocks):
+            if defines.search("\n".join(lines)):
+                return _tidy(lines)
     for wanted in (_PYTHON, frozenset({""})):
         for language, lines in reversed(blocks):
             if language in wanted:

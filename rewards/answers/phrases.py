@@ -14,13 +14,14 @@ _LONGEST = 2_000
 
 _SUBJECT = re.compile(
     r"(?:(?:so|then|okay|ok|alright|right|now|well|next|first|therefore|thus|hence|finally|sure)[,:.!]?\s+)*"
-    r"(?:(?:i(?:'ll| will| would|'d| shall|'m going to| am going to| want to| think| believe| decide to| now)?"
-    r"|let me|let's|let us|we(?:'ll| will| should| can)?|please|you should)\s+"
+    r"(?:(?:i(?:'ll| will| would|'d| shall| should|'m going to| am going to| want to| think| believe| decide to| now|"
+    r"(?:'ve| have) decided(?: to| on)?:?)?"
+    r"|let me|let's|let us|we(?:'ll| will| should| can)?|please|you should|time to)\s+"
     r"|(?:the|my|our)?\s*(?:next |final |best |first |last )?"
     r"(?:move|guess|choice|pick|play|action|answer|question|letter|word|number|decision|command|try|step|code|arm|"
     r"column|tile|car)"
     r"(?: (?:is|will be|would be|should be))?\s*(?::|\bis\b|\bwill be\b|=>?|->)?\s+)?"
-    r"(?:(?:i(?:'ll| will| would)?|like to|now|next|first|then|again|it(?:'s| is)|is)\s+)*",
+    r"(?:(?:i(?:'ll| will| would| should)?|like to|now|next|first|then|again|it(?:'s| is)|is)\s+)*",
     re.IGNORECASE,
 )
 _VERB = re.compile(
@@ -53,6 +54,11 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _SPANS = re.compile(
     r"\*\*([^*\n]+)\*\*|`([^`\n]+)`|\$\$?([^$\n]+)\$\$?|\\\((.+?)\\\)|\\\[(.+?)\\\]|\"([^\"\n]+)\"|\u201c([^\u201d\n]+)\u201d"
 )
+_DENIED = re.compile(
+    r"\b(?:not|cannot|never|neither|nor|doubt|unlikely|whether|if|unless|suppose|assume|assuming|could)\b|n't\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[,;:](?=\s)|\b(?:but|rather|instead|so|then|therefore|thus|hence|and)\b", re.IGNORECASE)
 _ARROW = re.compile(r".*(?:=>|\u21d2|\u2192|\u2234|->|\\Rightarrow|\\implies)\s*", re.DOTALL)
 _LEADS = (
     re.compile(r".*\b(?:is|are|be|equals|gives|get|yields|becomes|to)\b:?\s+", re.DOTALL | re.IGNORECASE),
@@ -99,18 +105,32 @@ def states_move(line: str) -> bool:
 
 
 def values(line: str) -> Iterator[str]:
-    """The value that a sentence ends in, without marks: what is marked in it, or what follows its last verb or sign."""
+    """The value that a sentence ends in, without marks: what is marked in it, or what follows its last verb or sign.
+
+    A clause such as "it cannot be 5" states none.
+    """
     if len(line) > _LONGEST:
         return
     line = _SENTENCES.split(line.strip())[-1]
-    spans = _marked(line)
+    spans = list(_SPANS.finditer(line))
     if spans:
-        yield bare(spans[-1])
-    for text in (*spans[-1:], line):
+        if is_denied(line[: spans[-1].start()]):
+            return
+        yield bare(_inner(spans[-1]))
+    for text in (*map(_inner, spans[-1:]), line):
         for pattern in (_ARROW, *_LEADS):
-            if (found := pattern.match(text)) and found.end() < len(text):
+            if (found := pattern.match(text)) and found.end() < len(text) and not is_denied(found[0]):
                 yield bare(text[found.end() :])
 
 
+def is_denied(before: str) -> bool:
+    """Whether the clause that leads to a value says that it is none, or only asks."""
+    return _DENIED.search(_CLAUSE.split(before)[-1]) is not None
+
+
 def _marked(line: str) -> list[str]:
-    return [next(group for group in found.groups() if group) for found in _SPANS.finditer(line)]
+    return [_inner(found) for found in _SPANS.finditer(line)]
+
+
+def _inner(span: re.Match[str]) -> str:
+    return next(group for group in span.groups() if group)

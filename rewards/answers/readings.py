@@ -150,6 +150,10 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
                 yield below
             yield below.partition("\n")[0]
         break
+    if form in _SEVERAL:
+        # What follows "Here is the grid:" and its block may explain it.
+        heads = [index for index in range(len(lines) - 1) if lines[index].rstrip(" *").endswith(":")]
+        yield from ["\n".join(lines[heads[-1] + 1 :]).strip().split("\n\n")[0]] if heads else []
     if form in ("move", "moves"):
         # What follows a decision may explain it.
         yield from itertools.islice(filter(phrases.states_move, reversed(lines[-_MOST_LINES:])), 1)

@@ -122,12 +122,18 @@ def _questions(env: Any) -> Iterator[Position]:
         if len(drawn) > 4 and len({answer for _, answer in drawn}) > 3:
             break
     for state, answer in drawn[: 2 if is_cheap(env) else 1]:
-        for decoy in dict.fromkeys(answer for _, answer in reversed(drawn)):
+        for decoy in dict.fromkeys(renamed(other, answer) for _, other in reversed(drawn)):
             position = Position(state, answer, decoy, kind_of(env, answer))
             others = decoy != answer and kind_of(env, decoy) == position.kind
             if others and not outcome(env, position, env.write_action(decoy))[4]["is_success"]:
                 yield position
                 break
+
+
+def renamed(program: str, model: str) -> str:
+    """``program`` with the name of its first function as in ``model``, so that it may be taken for an answer."""
+    names = [re.search(r"def (\w+)", text) for text in (program, model)]
+    return re.sub(rf"\b{names[0][1]}\b", names[1][1], program) if all(names) else program
 
 
 def _turns(env: Any) -> Iterator[Position]:
@@ -217,13 +223,19 @@ def words_for(env_id: str, answer: str, decoy: str, place: int) -> dict[str, str
 
 def played(env_id: str, env: Any, position: Position) -> Iterator[tuple[int, Reply]]:
     """The replies that suit a position, with their numbers. Programs are run: each question plays a part of those."""
-    is_part = position.kind == "program" and isinstance(env, Question)
+    family = family_of(env_id)
+    shared = position.kind == "program" and isinstance(env, Question)
     for place, reply in enumerate(TABLE[position.kind]):
-        if is_part and reply.kind != "none" and place % len(PROGRAMS) != PROGRAMS.index(env_id):
+        is_other = place % len(PROGRAMS) != PROGRAMS.index(env_id) if shared else False
+        if is_other and reply.kind != "none" and "function" not in reply.tags:
             continue
         known = words_for(env_id, position.answer, position.decoy, place)
         swapped = words_for(env_id, position.decoy, position.answer, place)
         if not set(reply.places) <= set(known) & set(swapped):
+            continue
+        # An example of use may follow where a function is asked for; in a game it would be a call.
+        functions = family != "CodeCompletion" and all("def " in text for text in (position.answer, position.decoy))
+        if "function" in reply.tags and (isinstance(env, Game) or not functions or "input()" in position.answer):
             continue
         if "noun" in reply.tags and known["verb"] == known["noun"] and "verb" in map(str.lower, reply.places):
             continue
@@ -299,6 +311,32 @@ def cut_off(reply: Reply, words: Mapping[str, str]) -> Iterator[str]:
         yield before + first[: len(first) // 2]
     if "</think" in after:
         yield reply.fill(words, reply.text[: reply.text.rindex("</think")])
+
+
+MARKS = {"boxed": r"\boxed{", "tag": "<answer>"}
+
+
+@pytest.mark.parametrize("answer_format", MARKS)
+@every_id
+def test_a_strict_format_reads_its_own_form_and_refuses_every_other(env_id: str, answer_format: str):
+    default, found = positions(env_id)
+    if default.answer_format != "any" or default.answer_form == "program":
+        return
+    env: Any = gym.make(env_id, difficulty=0.3, answer_format=answer_format, disable_env_checker=True).unwrapped
+    position = found[0]
+    bare = outcome(env, position, env.write_action(position.answer))
+    wrong = []
+    for place, reply in played(env_id, default, position):
+        words = words_for(env_id, position.answer, position.decoy, place)
+        result = outcome(env, position, text := reply.fill(words))
+        visible = re.split("</think(?:ing)?>", text)[-1]
+        if reply.kind == "right" and MARKS[answer_format] in visible:
+            fine = alike(env, result, bare)
+        else:
+            fine = not result[4]["is_success"] and result[4]["action_error"] is not None
+        if not fine:
+            wrong.append(f"{reply.where}: {text!r}")
+    assert not wrong
 
 
 def test_the_table_is_large_and_plain():

@@ -85,10 +85,10 @@ ARITHMETIC = frozenset(
 DOUBTS = frozenset(
     _names(
         """
-        not never neither nor none wrong incorrect false untrue isn doesn cannot can't isn't doesn't aren't wasn't maybe
-        perhaps possibly probably might could would should either unless except without instead guess estimate estimated
-        roughly almost nearly approximately about around likely unlikely unclear unknown impossible if when whenever
-        where provided otherwise whether suppose assume assuming contradiction
+        not never neither nor none doubt doubtful hardly wrong incorrect false untrue isn doesn cannot can't isn't
+        doesn't aren't wasn't maybe perhaps possibly probably might could would should either unless except without
+        instead guess estimate estimated roughly almost nearly approximately about around likely unlikely unclear
+        unknown impossible if when whenever where provided otherwise whether suppose assume assuming contradiction
         """
     )
 )

@@ -7,8 +7,9 @@ such line is a comment. Kinds:
 * none: there is no answer, or only one in a thought that has no end; to be refused with an error.
 * unanswered: it never says what the answer is; to be anything but right.
 
-Tags: ``crlf`` (Windows' line ends), ``blanks`` (blank lines behind), and the names of what `fill` must know (``noun``,
-``table``, ``equations``, ``boxes``). The places are ``@answer`` and the like, see `fill`.
+Tags: ``crlf`` (Windows' line ends), ``blanks`` (blank lines behind), ``function`` (only where a function is asked for),
+and the names of what the id must know (``noun``, ``table``, ``equations``, ``boxes``). The places are ``@answer`` and
+the like, see `Reply.fill`.
 """
 
 from __future__ import annotations
