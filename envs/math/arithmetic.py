@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .precedence import joined, long_product, operations_of
+from .precedence import commuted, joined, long_product, operations_of
 from .spelling import NumberQuestion
 
 
@@ -20,8 +20,9 @@ class Arithmetic(NumberQuestion):
         Numbers joined by +, - and *, no parentheses; products bind first, the rest goes from left to right.
 
     Parameters:
-        terms (2 to 6): how many numbers.
-        digits (1 to 6): digits of the numbers. Each number's length is drawn up to this, and one has exactly this many.
+        terms (2 to 6; open from 2 to 20): how many numbers.
+        digits (1 to 6; open from 1 to 15): digits of the numbers. Each number's length is drawn up to this, and one has
+            exactly this many.
         operations ("+", "+-", "+-*"): the operators that may occur; the hardest one listed occurs at least once.
 
     Observation:
@@ -31,8 +32,8 @@ class Arithmetic(NumberQuestion):
         Text with one integer, read as ``answer_format`` says.
 
     Reward:
-        1 for the exact value, 0 otherwise. On the easiest tasks, sums of two digits, the commonest value, 11, is right
-        by chance in 0.11 of them.
+        1 for the exact value, 0 otherwise. On the easiest tasks, sums of two digits, the commonest value, 10, is right
+        by chance in 0.15 of those in the training split.
 
     Termination:
         After the first answer.
@@ -42,10 +43,15 @@ class Arithmetic(NumberQuestion):
     """
 
     param_space = ParamSpace(
-        [IntAxis("terms", 2, 6), IntAxis("digits", 1, 6), ChoiceAxis("operations", ("+", "+-", "+-*"))]
+        [
+            IntAxis("terms", 2, 6, limits=(2, 20)),
+            IntAxis("digits", 1, 6, limits=(1, 15)),
+            ChoiceAxis("operations", ("+", "+-", "+-*")),
+        ]
     )
     verifier = "integer"
-    chance = 0.11
+    chance = 0.15
+    baselines: ClassVar = {"constant": (0.15, 0.0, 0.0, 0.0, 0.0), "random": (0.08, 0.0, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         terms, digits, operations = params["terms"], params["digits"], params["operations"]
@@ -60,7 +66,13 @@ class Arithmetic(NumberQuestion):
         operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
         expression = joined(list(map(str, numbers)), operators)
         data = (numbers, operators)
-        return Task(f"{expression} = ? (integer)", _value(numbers, operators), content=expression, data=data)
+        return Task(
+            f"{expression} = ? (integer)",
+            _value(numbers, operators),
+            content=expression,
+            split_key=commuted(numbers, operators),
+            data=data,
+        )
 
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line, products digit by digit."""

@@ -15,7 +15,11 @@ from .spelling import plain, stated
 
 _DIGITS = "0123456789ABCDEF"
 # The digits, and perhaps the base.
-_NUMBER = re.compile(r"\(?([0-9A-Fa-f]{1,200})\)?(?:_\{?([0-9]{1,2})\}?| \(?(?:in )?base ([0-9]{1,2})\)?)?")
+# What stands before a number of these bases in programs.
+_PREFIX = {16: "0X", 8: "0O", 2: "0B"}
+_NUMBER = re.compile(
+    r"\(?([0-9A-Fa-f]{1,200}|0[xobXOB][0-9A-Fa-f]{1,200})\)?(?:_\{?([0-9]{1,2})\}?| \(?(?:in )?base ([0-9]{1,2})\)?)?"
+)
 
 
 class BaseConversion(Question):
@@ -25,7 +29,8 @@ class BaseConversion(Question):
         A whole number in one base from 2 to 16 is to be written in another. Digits beyond 9 are the letters A to F.
 
     Parameters:
-        largest (1000 to 1000000000, log-spaced): the number is at most this, and at least a tenth of it.
+        largest (1000 to 1000000000, log-spaced; open from 10 to 1000000000000): the number is at most this, and at
+            least a tenth of it.
         direction ("to ten", "from ten", "between"): into base 10, from base 10, or between two other bases.
 
     Observation:
@@ -33,8 +38,8 @@ class BaseConversion(Question):
 
     Actions:
         Text with the digits of the number, ``45`` or ``2D``; small letters and leading zeros do not matter, and the
-        base may stand behind them (``2D_16``, ``2D (base 16)``); prefixes such as 0x are refused. Read as
-        ``answer_format`` says.
+        base may stand behind them (``2D_16``, ``2D (base 16)``), or before them where it is 16, 8 or 2 (``0x2D``,
+        ``0o55``, ``0b101101``). Read as ``answer_format`` says.
 
     Reward:
         1 for the right digits, 0 otherwise.
@@ -48,7 +53,7 @@ class BaseConversion(Question):
 
     param_space = ParamSpace(
         [
-            IntAxis("largest", 1_000, 1_000_000_000, log=True),
+            IntAxis("largest", 1_000, 1_000_000_000, log=True, limits=(10, 10**12)),
             ChoiceAxis("direction", ("to ten", "from ten", "between")),
         ]
     )
@@ -76,7 +81,13 @@ class BaseConversion(Question):
         # Most answers are plain digits.
         written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(stated(plain(answer)))
         digits, named = (written[1].upper(), written[2] or written[3]) if written else ("", None)
-        if named not in (None, str(base)) or not digits or max(map(_DIGITS.index, digits)) >= base:
+        digits = digits.removeprefix(_PREFIX.get(base, " "))
+        if (
+            named not in (None, str(base))
+            or not digits
+            or max(map(_DIGITS.find, digits)) >= base
+            or min(map(_DIGITS.find, digits)) < 0
+        ):
             last = _DIGITS[base - 1]
             return Verdict(0.0, False, feedback=f"The answer must be digits from 0 to {last} only.", malformed=True)
         right = digits.lstrip("0") == task.reference

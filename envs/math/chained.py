@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -47,7 +47,7 @@ class Chained(Question):
         the last answer counts.
 
     Parameters:
-        horizon (1 to 8): how many questions.
+        horizon (1 to 8; open from 1 to 30): how many questions.
         level (0.0 to 1.0): the difficulty of each of them, in its own family.
 
     Observation:
@@ -68,9 +68,10 @@ class Chained(Question):
         question is chosen so that it leads to a number that the family has drawn itself, so that any family will do.
     """
 
-    param_space = ParamSpace([IntAxis("horizon", 1, 8), FloatAxis("level", 0.0, 1.0)])
+    param_space = ParamSpace([IntAxis("horizon", 1, 8, limits=(1, 30)), FloatAxis("level", 0.0, 1.0)])
     max_observation = 16_384
     chance = 0.06
+    baselines: ClassVar = {"constant": (0.05, 0.02, 0.01, 0.0, 0.0), "random": (0.03, 0.01, 0.0, 0.0, 0.0)}
 
     def __init__(self, *, families: Sequence[str] = FAMILIES, **kwargs: Any):
         super().__init__(**kwargs)

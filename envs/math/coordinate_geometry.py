@@ -19,6 +19,8 @@ from .spelling import in_order, number_in
 Point = tuple[int, int]
 # The question, its answer as one number or two, and the steps to it.
 Posed = tuple[str, list[Fraction], list[str]]
+# How many of the first points a question is about, their order being of no account (in pairs, for two lines).
+_UNORDERED = {"distance": 2, "midpoint": 2, "intersection": 4, "circle": 3}
 
 
 class CoordinateGeometry(Question):
@@ -31,7 +33,7 @@ class CoordinateGeometry(Question):
 
     Parameters:
         kind ("distance", "midpoint", "intersection", "area", "circle"): the question.
-        size (10 to 40): the largest absolute value of a coordinate.
+        size (10 to 40; open from 3 to 1000): the largest absolute value of a coordinate.
 
     Observation:
         Text such as ``What is the square of the distance between (3, -4) and (10, 2)? Answer with an integer.``
@@ -54,7 +56,7 @@ class CoordinateGeometry(Question):
     param_space = ParamSpace(
         [
             ChoiceAxis("kind", ("distance", "midpoint", "intersection", "area", "circle")),
-            IntAxis("size", 10, 40),
+            IntAxis("size", 10, 40, limits=(3, 1000)),
         ]
     )
     chance = 0.022
@@ -72,7 +74,14 @@ class CoordinateGeometry(Question):
             form, solution = "the point (x, y), exact", f"({', '.join(numbers)})"
         else:
             form, solution = "an exact number" if params["kind"] == "area" else "an integer", numbers[0]
-        return Task(f"{question} Answer with {form}.", numbers, solution=solution, content=question, data=steps)
+        return Task(
+            f"{question} Answer with {form}.",
+            numbers,
+            solution=solution,
+            content=question,
+            split_key=_key(params["kind"], points),
+            data=steps,
+        )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         if len(task.reference) == 1:
@@ -89,6 +98,16 @@ class CoordinateGeometry(Question):
     def solution_steps(self, task: Task) -> list[str]:
         """The usual formula, one line an intermediate value."""
         return [*task.data, self.oracle(task)]
+
+
+def _key(kind: str, points: list[Point]) -> str:
+    """What questions on the same points in another order have in common; empty where the order is always the same."""
+    if kind not in _UNORDERED:
+        return ""
+    about = points[: _UNORDERED[kind]]
+    if kind == "intersection":
+        return f"{kind} {sorted([sorted(about[:2]), sorted(about[2:])])}"
+    return f"{kind} {sorted(about)}"
 
 
 def _coordinate(draws: Iterator[float], size: int) -> int:

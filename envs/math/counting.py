@@ -14,7 +14,10 @@ from ..question import Task
 from ..registration import register
 from .spelling import NumberQuestion
 
-_NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gina", "Hugo", "Ida", "Jack", "Kim", "Lea")
+_NAMES = (
+    *("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gina", "Hugo", "Ida", "Jack", "Kim"),
+    *("Lea", "Max", "Nora", "Omar", "Pia", "Quin", "Rosa", "Sam", "Tess", "Uma"),
+)
 _GROUPS = ("teachers", "parents", "pupils")
 
 LEAST = 100
@@ -33,8 +36,8 @@ class Counting(NumberQuestion):
         avoid). Every condition changes the count, which is at least 100.
 
     Parameters:
-        size (7 to 12): people, letters, members of a group, and width and height of the grid are at most this many, or
-            two more, and about half of it at least.
+        size (7 to 12; open from 7 to 18): people, letters, members of a group, and width and height of the grid are at
+            most this many, or two more, and about half of it at least.
         conditions (1 to 3): how many conditions are to be met.
 
     Observation:
@@ -53,19 +56,20 @@ class Counting(NumberQuestion):
         School combinatorics; generated here.
     """
 
-    param_space = ParamSpace([IntAxis("size", 7, 12), IntAxis("conditions", 1, 3)])
+    param_space = ParamSpace([IntAxis("size", 7, 12, limits=(7, 18)), IntAxis("conditions", 1, 3)])
     verifier = "integer"
     chance = 0.04
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         chosen = _KINDS[int(rng.random() * len(_KINDS))]
         while True:
-            counted = chosen(params["size"], params["conditions"], iter(rng.random(24).tolist()))
+            counted = chosen(params["size"], params["conditions"], iter(rng.random(48).tolist()))
             if counted is not None and counted[1] >= LEAST:
                 break
         question, count, steps, numbers = counted
         content = f"{chosen.__name__} {numbers}"
-        return Task(f"{question} Answer with an integer.", count, content=content, data=steps)
+        key = f"{chosen.__name__} {_twins[chosen.__name__](*numbers)}" if chosen.__name__ in _twins else ""
+        return Task(f"{question} Answer with an integer.", count, content=content, split_key=key, data=steps)
 
     def solver_cost(self, episode: Task) -> float:
         """The length of the solution written out."""
@@ -131,8 +135,8 @@ def _letters(size: int, conditions: int, draws: Iterator[float]) -> Counted | No
     length = size - 1 + _below(draws, 4)
     while sum(counts) < length:
         counts.append(min(1 + _below(draws, 3), length - sum(counts)))
-    start = _below(draws, 20)
-    names = [chr(ord("A") + start // 2 + i) for i in range(len(counts))]
+    start = min(_below(draws, 20) // 2, 26 - len(counts))
+    names = [chr(ord("A") + start + i) for i in range(len(counts))]
     place = dict(zip(kinds, range(len(kinds))))
     wishes, steps = [], []
     rest = list(counts)
@@ -259,6 +263,27 @@ def _ways(width: int, height: int, points: dict[tuple[int, int], bool]) -> list[
     return ways
 
 
+def _committee_twin(sizes: list[int], members: int, kinds: list[int], bounds: list[int]) -> str:
+    """A committee, whatever its groups are called."""
+    bound = sorted(zip(sizes, kinds, bounds))
+    return f"{bound} {sorted(sizes[len(kinds) :])} {members}"
+
+
+def _paths_twin(width: int, height: int, through: list[tuple[int, int]], past: list[tuple[int, int]]) -> str:
+    """A grid, whichever of its diagonals it is reflected on, or both."""
+    images = []
+    for turned in (False, True):
+        for back in (False, True):
+            points = [
+                sorted([(width - x, height - y) if back else (x, y) for x, y in some]) for some in (through, past)
+            ]
+            flipped = [sorted([(y, x) for x, y in some]) for some in points] if turned else points
+            images.append((height, width, *flipped) if turned else (width, height, *flipped))
+    return str(min(images))
+
+
+# What tasks have in common that differ in names or by a reflection; other kinds have no such twins.
+_twins = {"_committee": _committee_twin, "_paths": _paths_twin}
 _KINDS = (_chairs, _letters, _committee, _paths)
 
 register("palaestra/Counting-v0", f"{__name__}:Counting")

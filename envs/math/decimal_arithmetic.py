@@ -10,7 +10,7 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .precedence import joined, operations_of
+from .precedence import commuted, joined, operations_of
 from .spelling import NumberQuestion
 
 
@@ -23,9 +23,9 @@ class DecimalArithmetic(NumberQuestion):
         decimals, halves away from zero. The answer is never a whole number.
 
     Parameters:
-        terms (2 to 5): how many numbers.
-        places (1 to 4): decimals of every number; the last is not 0.
-        digits (1 to 4): digits before the point, at most; one number has exactly this many.
+        terms (2 to 5; open from 2 to 12): how many numbers.
+        places (1 to 4; open from 1 to 8): decimals of every number; the last is not 0.
+        digits (1 to 4; open from 1 to 10): digits before the point, at most; one number has exactly this many.
         operations ("+-", "+-*", "+-*/"): the operators that may occur; the hardest one listed occurs at least once.
 
     Observation:
@@ -46,9 +46,9 @@ class DecimalArithmetic(NumberQuestion):
 
     param_space = ParamSpace(
         [
-            IntAxis("terms", 2, 5),
-            IntAxis("places", 1, 4),
-            IntAxis("digits", 1, 4),
+            IntAxis("terms", 2, 5, limits=(2, 12)),
+            IntAxis("places", 1, 4, limits=(1, 8)),
+            IntAxis("digits", 1, 4, limits=(1, 10)),
             ChoiceAxis("operations", ("+-", "+-*", "+-*/")),
         ]
     )
@@ -82,6 +82,7 @@ class DecimalArithmetic(NumberQuestion):
             str(result),
             solution=_text(result),
             content=expression,
+            split_key=f"{places} {commuted(values, operators)}",
             data=(values, operators, places),
         )
 

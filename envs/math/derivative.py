@@ -32,10 +32,10 @@ class Derivative(Question):
         with powers; quotients of linear functions; powers and the same four functions of ``a*x^k + b``.
 
     Parameters:
-        terms (2 to 5): how many terms.
+        terms (2 to 5; open from 1 to 8): how many terms.
         rule ("powers", "functions", "products", "quotients", "chains"): the terms that may occur, each with all that
             stand before it; one term at least is of this kind.
-        size (9 to 20): the largest absolute value of a coefficient.
+        size (9 to 20; open from 2 to 1000): the largest absolute value of a coefficient.
 
     Observation:
         Text such as ``Differentiate f(x) = 3*x^2 - 5*sin(2*x). Answer with an expression in x, ...``
@@ -55,7 +55,9 @@ class Derivative(Question):
         School calculus; generated here.
     """
 
-    param_space = ParamSpace([IntAxis("terms", 2, 5), ChoiceAxis("rule", RULES), IntAxis("size", 9, 20)])
+    param_space = ParamSpace(
+        [IntAxis("terms", 2, 5, limits=(1, 8)), ChoiceAxis("rule", RULES), IntAxis("size", 9, 20, limits=(2, 1000))]
+    )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, size, last = params["terms"], params["size"], RULES.index(params["rule"])
@@ -65,7 +67,7 @@ class Derivative(Question):
             pairs = []
             for i in range(count):
                 rule = RULES[last if i == hardest else int(next(draws) * (last + 1))]
-                pairs.append(_TERMS[rule](draws, size))
+                pairs.append(_TERMS[rule](draws, size) if rule != "powers" else _powers(draws, size, 2 * count))
             if len({function[1] for function, _ in pairs}) == count:
                 break
         question = written(function for function, _ in pairs)
@@ -111,8 +113,8 @@ def times(*factors: str) -> str:
     return "*".join(factor for factor in factors if factor)
 
 
-def _powers(draws: Iterator[float], size: int) -> tuple[tuple[int, str], Terms]:
-    c, n = signed(next(draws), size), 2 + int(next(draws) * 7)
+def _powers(draws: Iterator[float], size: int, most: int = 0) -> tuple[tuple[int, str], Terms]:
+    c, n = signed(next(draws), size), 2 + int(next(draws) * max(7, most))
     return (c, power(n)), [(c * n, power(n - 1))]
 
 

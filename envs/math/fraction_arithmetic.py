@@ -12,7 +12,7 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .precedence import joined, operations_of
+from .precedence import commuted, joined, operations_of
 from .spelling import NumberQuestion, number_in
 
 
@@ -24,8 +24,8 @@ class FractionArithmetic(NumberQuestion):
         right. The result is never a whole number.
 
     Parameters:
-        terms (2 to 5): how many fractions.
-        size (9 to 99, log-spaced): the largest numerator and denominator.
+        terms (2 to 5; open from 2 to 12): how many fractions.
+        size (9 to 99, log-spaced; open from 5 to 9999): the largest numerator and denominator.
         operations ("*", "*/", "+-", "+-*/"): the operators that may occur; the hardest one listed occurs at least once.
         form ("any", "lowest"): whether the answer may be any exact number, or must be a fraction in lowest terms.
 
@@ -47,8 +47,8 @@ class FractionArithmetic(NumberQuestion):
 
     param_space = ParamSpace(
         [
-            IntAxis("terms", 2, 5),
-            IntAxis("size", 9, 99, log=True),
+            IntAxis("terms", 2, 5, limits=(2, 12)),
+            IntAxis("size", 9, 99, log=True, limits=(5, 9999)),
             ChoiceAxis("operations", ("*", "*/", "+-", "+-*/")),
             ChoiceAxis("form", ("any", "lowest")),
         ]
@@ -69,7 +69,9 @@ class FractionArithmetic(NumberQuestion):
         lowest = params["form"] == "lowest"
         form = "a fraction p/q in lowest terms" if lowest else "a fraction p/q"
         data = (values, operators, lowest)
-        return Task(f"{expression} = ? Answer with {form}.", str(result), content=expression, data=data)
+        key = commuted([f"({value})" for value in values], operators)
+        prompt = f"{expression} = ? Answer with {form}."
+        return Task(prompt, str(result), content=expression, split_key=key, data=data)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         verdict = super().verify(task, answer)

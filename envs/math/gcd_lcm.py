@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,11 +17,12 @@ class GcdLcm(NumberQuestion):
     """Find a greatest common divisor or a least common multiple.
 
     Description:
-        The numbers share a divisor of at least 11, and neither the answer nor 1 is among them.
+        The numbers share a divisor of at least 11 (at least 2, where all are smaller than 600), and neither the answer
+        nor 1 is among them.
 
     Parameters:
-        largest (600 to 1000000, log-spaced): the largest number that may be given.
-        count (2 to 4): how many numbers.
+        largest (100 to 1000000, log-spaced; open from 50 to 1000000000000): the largest number that may be given.
+        count (2 to 4; open from 2 to 8): how many numbers.
         ask ("gcd", "lcm"): what is asked for.
 
     Observation:
@@ -31,7 +32,7 @@ class GcdLcm(NumberQuestion):
         Text with one integer, read as ``answer_format`` says.
 
     Reward:
-        1 for the exact value, 0 otherwise.
+        1 for the exact value, 0 otherwise. The commonest divisor, 20, is right by chance in 0.08 of the easiest tasks.
 
     Termination:
         After the first answer.
@@ -41,17 +42,24 @@ class GcdLcm(NumberQuestion):
     """
 
     param_space = ParamSpace(
-        [IntAxis("largest", 600, 1_000_000, log=True), IntAxis("count", 2, 4), ChoiceAxis("ask", ("gcd", "lcm"))]
+        [
+            IntAxis("largest", 100, 1_000_000, log=True, limits=(50, 10**12)),
+            IntAxis("count", 2, 4, limits=(2, 8)),
+            ChoiceAxis("ask", ("gcd", "lcm")),
+        ]
     )
     verifier = "integer"
+    chance = 0.08
+    baselines: ClassVar = {"constant": (0.06, 0.01, 0.0, 0.0, 0.0), "random": (0.055, 0.01, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         largest, count, ask = params["largest"], params["count"], params["ask"]
         while True:
             first, *rest = rng.random(count + 1).tolist()
-            # The larger the numbers, the larger both the divisor and what is left beside it: 106 and 5 at first, then
-            # 4330 and 230.
-            shared = 11 + int(first * (4.33 * math.sqrt(largest) - 10.0))
+            # The larger the numbers, the larger both the divisor and what is left beside it: at most 106 and at least 5
+            # of numbers up to 600, 4330 and 230 of those up to a million. Of smaller ones there must be enough left.
+            least = min(11, max(2, int(0.45 * math.sqrt(largest))))
+            shared = least + int(first * (min(4.33 * math.sqrt(largest), largest / max(5, 2 * count)) - least + 1))
             numbers = [shared * (2 + int(u * (largest // shared - 1))) for u in rest]
             answer = math.gcd(*numbers) if ask == "gcd" else math.lcm(*numbers)
             if len(set(numbers)) == count and answer not in numbers:

@@ -39,7 +39,8 @@ class Inequality(Question):
         kind ("linear", "absolute", "quadratic", "rational", "cubic"): linear on both sides; an absolute value beside a
             number; a quadratic with different roots; a quotient of linear expressions; a cubic with rational roots,
             perhaps two of them equal.
-        size (9 to 20): the largest coefficient (the largest root where the inequality is quadratic or cubic).
+        size (9 to 20; open from 3 to 200): the largest coefficient (the largest root where the inequality is quadratic
+            or cubic).
 
     Observation:
         Text such as ``Solve x^2 - x - 6 >= 0 for real x. Answer with intervals, such as ...``
@@ -61,7 +62,7 @@ class Inequality(Question):
     param_space = ParamSpace(
         [
             ChoiceAxis("kind", ("linear", "absolute", "quadratic", "rational", "cubic")),
-            IntAxis("size", 9, 20),
+            IntAxis("size", 9, 20, limits=(3, 200)),
         ]
     )
 
@@ -79,6 +80,7 @@ class Inequality(Question):
             "point as {2}.",
             solution,
             content=inequality,
+            split_key=min(inequality, _turned(inequality)),
             data=[*steps, *signs],
         )
 
@@ -106,6 +108,12 @@ class Inequality(Question):
     def solution_steps(self, task: Task) -> list[str]:
         """A comparison with 0, and the sign of what is compared in each interval between its roots."""
         return [*task.data, self.oracle(task)]
+
+
+def _turned(inequality: str) -> str:
+    """The same inequality with its sides the other way round."""
+    left, comparison, right = re.split(" (<=?|>=?) ", inequality)
+    return f"{right} {comparison.translate(str.maketrans('<>', '><'))} {left}"
 
 
 def _solved(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str, list[str]]:

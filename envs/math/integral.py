@@ -36,10 +36,10 @@ class Integral(Question):
         integrated by parts. It is no multiple of its own antiderivative.
 
     Parameters:
-        terms (2 to 4): how many terms.
+        terms (2 to 4; open from 1 to 8): how many terms.
         rule ("powers", "functions", "substitution", "parts"): the terms that may occur, each with all that stand before
             it; one term at least is of this kind.
-        size (9 to 20): the largest absolute value of a coefficient.
+        size (9 to 20; open from 2 to 1000): the largest absolute value of a coefficient.
 
     Observation:
         Text such as ``Find an antiderivative of f(x) = 3*x^2 - 5*sin(2*x) for x > 0. ...``
@@ -60,7 +60,9 @@ class Integral(Question):
         School calculus; generated here.
     """
 
-    param_space = ParamSpace([IntAxis("terms", 2, 4), ChoiceAxis("rule", RULES), IntAxis("size", 9, 20)])
+    param_space = ParamSpace(
+        [IntAxis("terms", 2, 4, limits=(1, 8)), ChoiceAxis("rule", RULES), IntAxis("size", 9, 20, limits=(2, 1000))]
+    )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, size, last = params["terms"], params["size"], RULES.index(params["rule"])
@@ -70,7 +72,7 @@ class Integral(Question):
             pairs = []
             for i in range(count):
                 rule = RULES[last if i == hardest else int(next(draws) * (last + 1))]
-                pairs.append(_TERMS[rule](draws, size))
+                pairs.append(_TERMS[rule](draws, size) if rule != "powers" else _powers(draws, size, 2 * count))
             if len({function[1] for function, _ in pairs}) == count:
                 break
         question = written(function for function, _ in pairs)
@@ -98,8 +100,8 @@ class Integral(Question):
         return [*lines, self.oracle(task)]
 
 
-def _powers(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
-    c, n = signed(next(draws), size), 1 + int(next(draws) * 8)
+def _powers(draws: Iterator[float], size: int, most: int = 0) -> tuple[Term, list[Term]]:
+    c, n = signed(next(draws), size), 1 + int(next(draws) * max(8, most))
     return (c, power(n)), [(Fraction(c, n + 1), power(n + 1))]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,8 @@ class LinearEquation(NumberQuestion):
         ``a x + b = c``, or ``a x + b = c x + d`` with x on both sides; always exactly one solution.
 
     Parameters:
-        size (5 to 50): largest absolute value of a coefficient of x, and of the constant b beside it.
+        size (5 to 50; open from 3 to 10000): largest absolute value of a coefficient of x, and of the constant b beside
+            it.
         sides ("one", "both"): where x occurs.
         solution ("integer", "fraction"): what the solution is; an integer lies in -size to size.
 
@@ -43,13 +44,14 @@ class LinearEquation(NumberQuestion):
 
     param_space = ParamSpace(
         [
-            IntAxis("size", 5, 50),
+            IntAxis("size", 5, 50, limits=(3, 10_000)),
             ChoiceAxis("sides", ("one", "both")),
             ChoiceAxis("solution", ("integer", "fraction")),
         ]
     )
     verifier = "number"
     chance = 0.115
+    baselines: ClassVar = {"constant": (0.1, 0.03, 0.02, 0.0, 0.0), "random": (0.08, 0.04, 0.02, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, both, fraction = params["size"], params["sides"] == "both", params["solution"] == "fraction"
@@ -66,10 +68,15 @@ class LinearEquation(NumberQuestion):
                 gap, solution = rest, Fraction(rest, slope)
             else:
                 continue
-            equation = f"{_side(a, b)} = {_side(c, b + gap)}"
+            sides = _side(a, b), _side(c, b + gap)
+            equation = " = ".join(sides)
             form = "a fraction p/q" if fraction else "an integer"
             return Task(
-                f"Solve {equation}. Answer with {form}.", str(solution), content=equation, data=(a, b, c, b + gap)
+                f"Solve {equation}. Answer with {form}.",
+                str(solution),
+                content=equation,
+                split_key=" = ".join(sorted(sides)),
+                data=(a, b, c, b + gap),
             )
 
     def solution_steps(self, task: Task) -> list[str]:

@@ -17,7 +17,7 @@ from .expressions import written
 from .polynomials import signed
 from .spelling import in_order
 
-NAMES = "xyzw"
+NAMES = "xyzwvuts"
 
 # An equation: the coefficients and what they add up to.
 Row = tuple[int, ...]
@@ -27,11 +27,11 @@ class LinearSystem(Question):
     """Solve a system of linear equations.
 
     Description:
-        Two to four equations in as many unknowns, with whole coefficients other than zero and exactly one solution.
+        Two equations or more in as many unknowns, with whole coefficients other than zero and exactly one solution.
 
     Parameters:
-        unknowns (2 to 4): how many of x, y, z and w.
-        size (5 to 20): the largest absolute value of a coefficient.
+        unknowns (2 to 4; open from 2 to 8): how many of x, y, z, w, v, u, t and s.
+        size (5 to 20; open from 2 to 100): the largest absolute value of a coefficient.
         solution ("integers", "fractions"): integers from -2 size to 2 size, or fractions that have, before they are
             reduced, one denominator from 2 to 5, and of which one at least is no integer.
 
@@ -39,8 +39,8 @@ class LinearSystem(Question):
         Text such as ``Solve the system 2x + 3y = 8; x - y = -1. Answer with x, y in this order, ...``
 
     Actions:
-        Text with the values in order (``1, 2``) or with their names (``y = 2, x = 1``), each an exact number, read as
-        ``answer_format`` says.
+        Text with the values in order (``1, 2``) or with their names (``y = 2, x = 1``, or one a line), each an exact
+        number, read as ``answer_format`` says.
 
     Reward:
         1 for the solution, 0 otherwise.
@@ -54,7 +54,11 @@ class LinearSystem(Question):
 
     answer_form = "values"
     param_space = ParamSpace(
-        [IntAxis("unknowns", 2, 4), IntAxis("size", 5, 20), ChoiceAxis("solution", ("integers", "fractions"))]
+        [
+            IntAxis("unknowns", 2, 4, limits=(2, 8)),
+            IntAxis("size", 5, 20, limits=(2, 100)),
+            ChoiceAxis("solution", ("integers", "fractions")),
+        ]
     )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -85,7 +89,7 @@ class LinearSystem(Question):
         names = NAMES[: len(task.reference)]
         values = in_order(answer, names)
         if values is None:
-            example = ", ".join("1234"[: len(names)])
+            example = ", ".join("12345678"[: len(names)])
             return rejected(f"The answer must be {len(names)} numbers, such as {example}.")
         return CORRECT if values == list(map(Fraction, task.reference)) else WRONG
 

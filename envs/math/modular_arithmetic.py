@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .precedence import joined, operations_of
+from .precedence import commuted, joined, operations_of
 from .spelling import NumberQuestion, number_in
 
 # An operand: its text, its residue, and the base and exponent of a power (an exponent of -1 is the inverse).
@@ -27,8 +27,8 @@ class ModularArithmetic(NumberQuestion):
         leads out of the range from 0 to n - 1, so that there is something to reduce; the answer is never 0 or 1.
 
     Parameters:
-        modulus (100 to 10000, log-spaced): the largest n; n is at least half of it.
-        terms (2 to 5): how many operands.
+        modulus (100 to 10000, log-spaced; open from 10 to 1000000000): the largest n; n is at least half of it.
+        terms (2 to 5; open from 2 to 12): how many operands.
         operations ("sums", "products", "inverses", "powers"): what may occur, each with all that stand before it; the
             hardest one occurs at least once.
 
@@ -50,12 +50,13 @@ class ModularArithmetic(NumberQuestion):
 
     param_space = ParamSpace(
         [
-            IntAxis("modulus", 100, 10000, log=True),
-            IntAxis("terms", 2, 5),
+            IntAxis("modulus", 100, 10000, log=True, limits=(10, 10**9)),
+            IntAxis("terms", 2, 5, limits=(2, 12)),
             ChoiceAxis("operations", ("sums", "products", "inverses", "powers")),
         ]
     )
     verifier = "integer"
+    baselines: ClassVar = {"constant": (0.021, 0.0, 0.0, 0.0, 0.0), "random": (0.021, 0.01, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         terms, kind = params["terms"], params["operations"]
@@ -77,7 +78,8 @@ class ModularArithmetic(NumberQuestion):
         prompt = f"{expression} = ? Answer with an integer from 0 to {n - 1}."
         if "inv" in expression:
             prompt += f" inv(a) is the number from 1 to {n - 1} with a * inv(a) = 1 modulo {n}."
-        return Task(prompt, answer, content=expression, data=(operands, operators, n))
+        key = f"{commuted([operand[0] for operand in operands], operators)} mod {n}"
+        return Task(prompt, answer, content=expression, split_key=key, data=(operands, operators, n))
 
     def verify(self, task: Task, answer: str) -> Verdict:
         # The modulus may stand behind the residue.

@@ -28,10 +28,10 @@ class PolynomialExpand(Question):
         Two or three factors, each a sum of terms with whole coefficients; every variable occurs.
 
     Parameters:
-        factors (2 to 3): how many factors.
+        factors (2 to 3; open from 2 to 4): how many factors.
         terms (2 to 4): how many terms each factor has.
         variables (1 to 3): how many of the variables x, y and z occur.
-        size (9 to 20): the largest absolute value of a coefficient.
+        size (9 to 20; open from 2 to 100): the largest absolute value of a coefficient.
 
     Observation:
         Text such as ``Expand (2x + 3)(x - 4) and collect like terms. Answer with a polynomial, ...``
@@ -52,7 +52,12 @@ class PolynomialExpand(Question):
     """
 
     param_space = ParamSpace(
-        [IntAxis("factors", 2, 3), IntAxis("terms", 2, 4), IntAxis("variables", 1, 3), IntAxis("size", 9, 20)]
+        [
+            IntAxis("factors", 2, 3, limits=(2, 4)),
+            IntAxis("terms", 2, 4),
+            IntAxis("variables", 1, 3),
+            IntAxis("size", 9, 20, limits=(2, 100)),
+        ]
     )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -142,6 +147,6 @@ _POOLS = {
     2: [(2, 0, 0), (1, 1, 0), (0, 2, 0), (1, 0, 0), (0, 1, 0), (0, 0, 0)],
     3: [(2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)],
 }
-_TEXTS = {key: _body(key) for key in itertools.product(range(10), repeat=3) if sum(key) <= 9}
+_TEXTS = {key: _body(key) for key in itertools.product(range(13), repeat=3) if sum(key) <= 12}
 
 register("palaestra/PolynomialExpand-v0", f"{__name__}:PolynomialExpand")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,9 +24,12 @@ class PolynomialFactor(Question):
         perhaps of a number. The factorisation is unique up to order and signs.
 
     Parameters:
-        factors (2 to 4): how many factors that are not constant, repeated ones counted as often as they occur.
+        factors (2 to 4; open from 2 to 6): how many factors that are not constant, repeated ones counted as often as
+            they occur.
         degree (1 to 4): the degree of the factor of highest degree; the others have degree 1 or 2 at most.
-        leading (1 to 4): the largest leading coefficient of a factor, and the largest number before them.
+        leading (1 to 4; open from 1 to 12): the largest leading coefficient of a factor, and the largest number before
+            them.
+        size (4 to 20; open from 3 to 100): the largest absolute value of the constant of a factor.
 
     Observation:
         Text such as ``Factor x^2 - x - 6 completely over the integers. ...``
@@ -36,7 +39,8 @@ class PolynomialFactor(Question):
 
     Reward:
         1 for factors that cannot be factored further and whose product is the polynomial, 0 otherwise; the polynomial
-        itself always can.
+        itself always can. Of the easiest tasks, two linear factors with constants from -4 to 4, any one is right in
+        0.035 by chance.
 
     Termination:
         After the first answer.
@@ -45,15 +49,24 @@ class PolynomialFactor(Question):
         School algebra; generated here.
     """
 
-    param_space = ParamSpace([IntAxis("factors", 2, 4), IntAxis("degree", 1, 4), IntAxis("leading", 1, 4)])
+    param_space = ParamSpace(
+        [
+            IntAxis("factors", 2, 4, limits=(2, 6)),
+            IntAxis("degree", 1, 4),
+            IntAxis("leading", 1, 4, limits=(1, 12)),
+            IntAxis("size", 4, 20, limits=(3, 100)),
+        ]
+    )
+    chance = 0.035
+    baselines: ClassVar = {"random": (0.034, 0.0, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        count, degree, leading = params["factors"], params["degree"], params["leading"]
+        count, degree, leading, size = (params[name] for name in self.param_space.names)
         draws = rng.random(count + 1).tolist()
         number = 1 + int(draws[-1] * leading)
         # The first one has the full degree.
-        factors = [_irreducible(rng, degree, leading)]
-        factors += [_irreducible(rng, 1 + int(u * min(degree, 2)), leading) for u in draws[1:count]]
+        factors = [_irreducible(rng, degree, leading, size)]
+        factors += [_irreducible(rng, 1 + int(u * min(degree, 2)), leading, size) for u in draws[1:count]]
         factors.sort(key=lambda factor: (len(factor), factor))
         polynomial = product_of([*factors, (number,)])
         solution = "".join([str(number) if number > 1 else "", *map(_power, Counter(factors).items())])
@@ -103,12 +116,13 @@ class PolynomialFactor(Question):
         return [*lines, self.oracle(task)]
 
 
-def _irreducible(rng: np.random.Generator, degree: int, leading: int) -> Polynomial:
-    """A polynomial that cannot be factored: constant to 20, middle coefficients to 9, positive leading coefficient."""
+def _irreducible(rng: np.random.Generator, degree: int, leading: int, size: int) -> Polynomial:
+    """A polynomial that cannot be factored: constant to ``size``, other coefficients to 9 and ``leading``, the leading
+    one positive."""
     while True:
         draws = rng.random(degree + 1).tolist()
         middle = [int(u * 19) - 9 for u in draws[1:-1]]
-        found = (signed(draws[0], 20), *middle, 1 + int(draws[-1] * leading))
+        found = (signed(draws[0], size), *middle, 1 + int(draws[-1] * leading))
         if irreducible(found):
             return found
 

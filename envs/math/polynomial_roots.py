@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,8 +27,8 @@ class PolynomialRoots(Question):
         roots that are not rational.
 
     Parameters:
-        roots (2 to 5): how many rational roots, repeated ones counted as often as they occur.
-        size (20 to 40): the largest absolute value of a root, or of its numerator.
+        roots (2 to 5; open from 2 to 8): how many rational roots, repeated ones counted as often as they occur.
+        size (4 to 40; open from 3 to 200): the largest absolute value of a root, or of its numerator.
         kind ("integers", "fractions", "others"): whether all roots are integers, one at least is no integer, or besides
             there is a factor of degree 2 without rational roots.
 
@@ -40,7 +40,8 @@ class PolynomialRoots(Question):
         ``answer_format`` says.
 
     Reward:
-        1 for all roots with their multiplicities, 0 otherwise.
+        1 for all roots with their multiplicities, 0 otherwise. Of the easiest tasks, two different roots from -4 to 4,
+        any two are right in 0.04 by chance.
 
     Termination:
         After the first answer.
@@ -52,11 +53,13 @@ class PolynomialRoots(Question):
     answer_form = "values"
     param_space = ParamSpace(
         [
-            IntAxis("roots", 2, 5),
-            IntAxis("size", 20, 40),
+            IntAxis("roots", 2, 5, limits=(2, 8)),
+            IntAxis("size", 4, 40, limits=(3, 200)),
             ChoiceAxis("kind", ("integers", "fractions", "others")),
         ]
     )
+    chance = 0.04
+    baselines: ClassVar = {"random": (0.03, 0.0, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, size, kind = params["roots"], params["size"], params["kind"]

@@ -39,6 +39,19 @@ def operations_of(
     return done
 
 
+def commuted(values: Sequence[object], operators: Sequence[str]) -> str:
+    """What all expressions have in common that differ from this one by the order of their sums and products alone:
+    ``+*3*7 -*2`` for ``7 * 3 - 2`` and for ``3 * 7 - 2``."""
+    products, sign, factors = [], "+", [f"*{values[0]}"]
+    for operator, value in zip(operators, values[1:]):
+        if operator in "*/":
+            factors.append(f"{operator}{value}")
+        else:
+            products.append(sign + "".join(sorted(factors)))
+            sign, factors = operator, [f"*{value}"]
+    return " ".join(sorted([*products, sign + "".join(sorted(factors))]))
+
+
 def joined(values: Sequence[str], operators: Sequence[str]) -> str:
     """The text of the expression: ``7 + 2 * 3``."""
     return values[0] + "".join(f" {operator} {value}" for operator, value in zip(operators, values[1:]))

@@ -17,8 +17,8 @@ from ..question import Question, Task
 from ..registration import register
 from .spelling import stated
 
-_LARGEST = 500
-_POWER = re.compile(r"([0-9]{1,30})(?:\^([1-9][0-9]?|\{[1-9][0-9]?\}))?")
+_LARGEST = 2_000
+_POWER = re.compile(r"([0-9]{1,40})(?:\^([1-9][0-9]?|\{[1-9][0-9]?\}))?")
 # Powers in print.
 _RAISED = {ord(raised): f"^{power}" for power, raised in zip("23456", "\u00b2\u00b3\u2074\u2075\u2076")}
 # What is written for a product beside "*"; longer signs first.
@@ -34,8 +34,8 @@ class PrimeFactors(Question):
         factorisation there is one answer, up to the order of the factors.
 
     Parameters:
-        factors (3 to 6): how many primes, counted with multiplicity.
-        prime (47 to 500, log-spaced): no prime is larger than this.
+        factors (3 to 6; open from 2 to 12): how many primes, counted with multiplicity.
+        prime (47 to 500, log-spaced; open from 11 to 2000): no prime is larger than this.
 
     Observation:
         Text such as ``Factor 360 into primes. Answer with a product such as 2^2 * 3 * 11.``
@@ -56,7 +56,9 @@ class PrimeFactors(Question):
     """
 
     answer_form = "values"
-    param_space = ParamSpace([IntAxis("factors", 3, 6), IntAxis("prime", 47, _LARGEST, log=True)])
+    param_space = ParamSpace(
+        [IntAxis("factors", 3, 6, limits=(2, 12)), IntAxis("prime", 47, 500, log=True, limits=(11, _LARGEST))]
+    )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         primes = _primes()

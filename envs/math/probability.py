@@ -30,9 +30,9 @@ class Probability(NumberQuestion):
         that comes out. The probability is never 0, 1/2 or 1.
 
     Parameters:
-        draws (2 to 5): how many dice, balls or cards.
-        size (8 to 20): faces of a die and balls of a colour are at most this many (blue ones one more), and more
-            than half of it; fewer cards than this many are missing from the pack.
+        draws (2 to 5; open from 2 to 6): how many dice, balls or cards.
+        size (8 to 20; open from 6 to 60): faces of a die and balls of a colour are at most this many (blue ones one
+            more), and more than half of it; fewer cards than this many (and than 20) are missing from the pack.
         event ("exactly", "at least", "given"): the number is a given one, is at least a given one, or is a given one
             if it is known to be at least another one.
 
@@ -54,7 +54,11 @@ class Probability(NumberQuestion):
     """
 
     param_space = ParamSpace(
-        [IntAxis("draws", 2, 5), IntAxis("size", 8, 20), ChoiceAxis("event", ("exactly", "at least", "given"))]
+        [
+            IntAxis("draws", 2, 5, limits=(2, 6)),
+            IntAxis("size", 8, 20, limits=(6, 60)),
+            ChoiceAxis("event", ("exactly", "at least", "given")),
+        ]
     )
     verifier = "number"
     chance = 0.021
@@ -80,7 +84,9 @@ class Probability(NumberQuestion):
             event += f", given that it is at least {known}"
         prompt = f"{done} What is the probability that {event}? Answer with a fraction p/q."
         data = (ways, formulas, params["draws"], wanted, among)
-        return Task(prompt, str(probability), content=f"{done} {event}", data=data)
+        # Two experiments with as many ways to each value are one task, such as with the blue and green balls exchanged.
+        key = f"{ways} {wanted} {among}"
+        return Task(prompt, str(probability), content=f"{done} {event}", split_key=key, data=data)
 
     def solver_cost(self, episode: Task) -> float:
         """The digits of all numbers of ways that are looked at."""
@@ -167,7 +173,7 @@ def _urn(number: int, size: int, draws: Iterator[float]) -> Experiment:
 
 def _cards(number: int, size: int, draws: Iterator[float]) -> Experiment:
     name, good = _SUITS[_below(draws, len(_SUITS))]
-    gone = _below(draws, size)
+    gone = _below(draws, min(size, 20))
     missing = f", from which {gone} cards other than {name} are missing," if gone else ""
     done = f"From a pack of 52 cards{missing} {number} cards are drawn at once."
     return done, f"the number of {name} drawn", *_at_once(number, good, 52 - gone - good)

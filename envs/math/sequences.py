@@ -36,8 +36,8 @@ class Sequences(NumberQuestion):
     Parameters:
         rules ("add", "woven", "affine", "growing", "mixed"): the hardest rule that may occur, with all that stand
             before it; it is followed in half of the tasks or more, and then no easier one fits.
-        size (20 to 1000, log-spaced): the largest absolute value of a first term and of a step.
-        ahead (1 to 5): how many places after the last shown term the answer stands.
+        size (20 to 1000, log-spaced; open from 5 to 1000000): the largest absolute value of a first term and of a step.
+        ahead (1 to 5; open from 1 to 20): how many places after the last shown term the answer stands.
 
     Observation:
         Text such as ``A sequence begins 3, 7, 11, 15, 19, 23. In it each term is ... What is the next term?``
@@ -56,7 +56,11 @@ class Sequences(NumberQuestion):
     """
 
     param_space = ParamSpace(
-        [ChoiceAxis("rules", tuple(_RULES)), IntAxis("size", 20, 1000, log=True), IntAxis("ahead", 1, 5)]
+        [
+            ChoiceAxis("rules", tuple(_RULES)),
+            IntAxis("size", 20, 1000, log=True, limits=(5, 1_000_000)),
+            IntAxis("ahead", 1, 5, limits=(1, 20)),
+        ]
     )
     verifier = "integer"
 

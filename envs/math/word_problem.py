@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,9 +48,9 @@ STORIES: tuple[dict[str, tuple[str, ...]], ...] = (
     {
         "start": ("A tank holds {n} litres of water.", "There are {n} litres of water in a tank."),
         "more": ("{A} pours in {k} litres.", "Rain adds {k} litres."),
-        "fewer": ("{A} takes out {k} litres.", "A leak costs {k} litres."),
+        "fewer": ("{A} takes out {k} litres.", "{k} litres leak out."),
         "half": ("{A} uses half of the water.",),
-        "times": ("{A} fills in water until there is {k} times as much as before.",),
+        "times": ("{A} adds water until there is {k} times as much as before.",),
         "groups": (
             "A pump adds {m} litres a minute for {k} minutes.",
             "{A} empties {k} buckets of {m} litres each into it.",
@@ -76,11 +76,11 @@ STORIES: tuple[dict[str, tuple[str, ...]], ...] = (
     {
         "start": ("A shop has {n} boxes of tea.", "In the morning there are {n} boxes of tea in a shop."),
         "more": ("A van brings {k} boxes.", "{A} returns {k} boxes."),
-        "fewer": ("{A} buys {k} boxes.", "A guest buys {k} boxes."),
+        "fewer": ("{A} buys {k} boxes.", "A customer buys {k} boxes."),
         "half": ("Half of the boxes are sold.",),
         "times": ("A delivery leaves the shop with {k} times as many boxes as before.",),
         "groups": ("{k} vans bring {m} boxes each.",),
-        "groups off": ("{k} guests buy {m} boxes each.", "{A} buys {m} boxes a day for {k} days."),
+        "groups off": ("{k} customers buy {m} boxes each.", "{A} buys {m} boxes a day for {k} days."),
         "part": ("A {part} of the boxes are sold.",),
         "question": ("How many boxes of tea does the shop have in the end?",),
     },
@@ -105,10 +105,10 @@ class WordProblem(NumberQuestion):
         every moment. Some sentences may hold numbers that do not matter. The answer is none of the numbers that do.
 
     Parameters:
-        steps (2 to 8): how many operations (+, -, *, /) lead to the answer.
-        distractors (0 to 3): how many sentences do not matter.
-        size (20 to 100): the largest number of an event; the quantity is at most twice that at first, and at most 20
-            times that at any moment.
+        steps (2 to 8; open from 1 to 30): how many operations (+, -, *, /) lead to the answer.
+        distractors (0 to 3; open from 0 to 7): how many sentences do not matter.
+        size (20 to 100; open from 10 to 1000): the largest number of an event; the quantity is at most twice that at
+            first, and at most 20 times that at any moment.
 
     Observation:
         Text such as ``Ann has 31 marbles. Bob gives Ann 12 more marbles. ... How many marbles does Ann have in the
@@ -119,7 +119,7 @@ class WordProblem(NumberQuestion):
         ``answer_format`` says.
 
     Reward:
-        1 for the quantity in the end, 0 otherwise. The commonest one, 12, is right by chance in 0.035 of the easiest
+        1 for the quantity in the end, 0 otherwise. The commonest one, 18, is right by chance in 0.035 of the easiest
         tasks.
 
     Termination:
@@ -129,9 +129,16 @@ class WordProblem(NumberQuestion):
         After the word problems of primary schools (as in GSM8K, arXiv 2110.14168); stories written and generated here.
     """
 
-    param_space = ParamSpace([IntAxis("steps", 2, 8), IntAxis("distractors", 0, 3), IntAxis("size", 20, 100)])
+    param_space = ParamSpace(
+        [
+            IntAxis("steps", 2, 8, limits=(1, 30)),
+            IntAxis("distractors", 0, 3, limits=(0, 7)),
+            IntAxis("size", 20, 100, limits=(10, 1000)),
+        ]
+    )
     verifier = "integer"
     chance = 0.035
+    baselines: ClassVar = {"constant": (0.022, 0.015, 0.005, 0.005, 0.005), "random": (0.021, 0.01, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         steps, size = params["steps"], params["size"]
@@ -152,6 +159,7 @@ class WordProblem(NumberQuestion):
             _told(STORIES[story], start, events, params["distractors"], draws),
             quantity,
             content=f"{story} {start} {[(kind, numbers) for kind, numbers, _, _ in events]}",
+            split_key=_reordered(start, events),
             data=events,
         )
 
@@ -192,6 +200,18 @@ def _event(n: int, steps: int, size: int, draws: Iterator[float]) -> Event:
     # At most all but one.
     m = 2 + int(v * (min(size // 2, (n - 1) // k) - 1))
     return kind, (k, m), n, n - k * m
+
+
+def _reordered(start: int, events: list[Event]) -> str:
+    """What stories have in common that tell the same changes, in which what is added or taken away in a row may come in
+    any order."""
+    rows: list[list[int | str]] = [[]]
+    for kind, numbers, before, after in events:
+        if kind in ("half", "times", "part"):
+            rows += [[f"{kind} {numbers[0]}"], []]
+        else:
+            rows[-1].append(after - before)
+    return f"{start} {[sorted(row, key=str) for row in rows if row]}"
 
 
 def _lines(event: Event) -> list[str]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 import gymnasium as gym
 import palaestra
 import pytest
-from palaestra.envs.math.chained import _LITERAL, FAMILIES, Chained
+from palaestra.envs.math.chained import _LITERAL, FAMILIES, Chained, Link
 from palaestra.envs.splits import split_of
 from palaestra.errors import InputError
 
@@ -161,18 +161,22 @@ def test_one_question_alone_is_the_familys_own():
     assert prompt.endswith("= ? (integer)")
 
 
+def side_of(env: Chained, link: Link) -> str:
+    family = env.families[link.family]
+    return split_of(family.split_key(link.task) or family.content_of(link.task))
+
+
 def test_training_chains_consist_of_training_tasks_and_test_chains_of_test_tasks():
     for split in ("train", "test"):
         env = Chained(split=split, horizon=3)
         for seed in range(25):
             env.reset(seed=seed)
-            for link in env.here().data:
-                assert split_of(env.families[link.family].content_of(link.task)) == split
+            assert {side_of(env, link) for link in env.here().data} == {split}
     sides = set()
     for seed in range(60):
         env = Chained(split="all", horizon=2)
         env.reset(seed=seed)
-        sides.add(tuple(split_of(env.families[link.family].content_of(link.task)) for link in env.here().data))
+        sides.add(tuple(side_of(env, link) for link in env.here().data))
     assert sides == {("train", "train"), ("test", "test")}
 
 

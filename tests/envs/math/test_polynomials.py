@@ -267,7 +267,7 @@ def test_factorisations_are_those_of_sympy():
 
 def test_polynomials_to_factor_have_as_many_factors_of_such_degree_as_asked_for():
     for factors, degree, leading in [(2, 1, 1), (3, 3, 2), (4, 4, 4)]:
-        env = PolynomialFactor(factors=factors, degree=degree, leading=leading)
+        env = PolynomialFactor(factors=factors, degree=degree, leading=leading, size=20)
         numbers, firsts, lasts = set(), set(), set()
         for seed in range(30):
             env.reset(seed=seed)
