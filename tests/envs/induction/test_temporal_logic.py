@@ -121,7 +121,9 @@ def test_a_sentence_has_one_compound_clause_at_its_end_and_else_none():
                 begun = re.findall(
                     r"\b(?:at every|always|all through|at some|at least|eventually|there is|some|both|two|"
                     r"either|if|in case|it is not)\b",
-                    words.replace("at least one of two", "either").replace(", or both", ""),
+                    words.replace("at least one of two", "either")
+                    .replace(", or both", "")
+                    .replace("and at every step", ""),
                 )
                 assert len(begun) <= 2, line
 
