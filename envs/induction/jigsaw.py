@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ class Jigsaw(Question):
     Parameters:
         side (2 to 4): tiles along each side of the picture.
         step (1 to 3): the most by which neighbouring cells differ; more tiles then seem to fit.
-        cells (6 to 4, harder downwards): cells along each side of a tile; a short edge tells less.
+        cells (6 to 4, harder downwards, on request up to 12): cells along each side of a tile; a short edge tells less.
 
     Observation:
         Text: the rule, and the tiles with their numbers, each as rows of digits.
@@ -67,7 +68,10 @@ class Jigsaw(Question):
     """
 
     answer_form = "lines"
-    param_space = ParamSpace([IntAxis("side", 2, 4), IntAxis("step", 1, 3), IntAxis("cells", 4, 6, harder="down")])
+    param_space = ParamSpace(
+        [IntAxis("side", 2, 4), IntAxis("step", 1, 3), IntAxis("cells", 4, 6, harder="down", limits=(4, 12))]
+    )
+    baselines = MappingProxyType({"random": (1 / 24, 0.0, 0.0, 0.0, 0.0)})
     chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +17,14 @@ from ..registration import register
 from .images import PATTERNS, SYMMETRIES, lines, pattern, sheet, smooth, transformed
 
 WIDTH = 12
-HOLES = "ABC"
+HOLES = "ABCDEF"
 _RULES = {
     "mirror": "Its right half mirrors its left half",
     "repeat": "Each digit is the same as the one {across} columns further right and the one {down} rows further down",
     "smooth": "Digits side by side or one above the other differ by at most 1",
 }
 _FILLERS = re.compile(r"patch(?:es)?|holes?|and|[\s,;:=()\[\]|/.-]+")
+_EXAMPLES = (("2 1 3", "1 2 4"), ("2 1 3 5 4 6", "1 2 4 3 6 5"))
 # A negative number, or one with a decimal point, names no patch.
 _NO_PATCH = re.compile(r"(?<![a-z0-9])-[0-9]|[0-9]\.[0-9]")
 _LABELLED = re.compile(r"([a-z]) ?([0-9]{1,2})")
@@ -50,10 +52,11 @@ class PatchFit(Question):
     Parameters:
         rule ("mirror", "repeat", "smooth"): the halves of the picture mirror each other, the picture repeats itself
             across and down, or neighbouring digits differ by at most 1.
-        holes (1 to 3): holes to fill.
-        side (2 to 4): digits along each side of a hole.
-        patches (4 to 8): patches to choose from.
-        changed (3 to 1, harder downwards): digits changed in the wrong patches that are right ones with changes.
+        holes (1 to 3, on request up to 6): holes to fill.
+        side (2 to 4, on request up to 5): digits along each side of a hole.
+        patches (4 to 8, on request 2 to 16): patches to choose from; one more than there are holes at least.
+        changed (3 to 1, harder downwards, on request 4): digits changed in the wrong patches that are right ones with
+            changes.
 
     Observation:
         Text: the rule, the picture with letters for the digits of the holes, and the numbered patches.
@@ -77,16 +80,17 @@ class PatchFit(Question):
     param_space = ParamSpace(
         [
             ChoiceAxis("rule", tuple(_RULES)),
-            IntAxis("holes", 1, 3),
-            IntAxis("side", 2, 4),
-            IntAxis("patches", 4, 8),
-            IntAxis("changed", 1, 3, harder="down"),
+            IntAxis("holes", 1, 3, limits=(1, len(HOLES))),
+            IntAxis("side", 2, 4, limits=(2, 5)),
+            IntAxis("patches", 4, 8, limits=(2, 16)),
+            IntAxis("changed", 1, 3, harder="down", limits=(1, 4)),
         ]
     )
+    baselines = MappingProxyType({"constant": (0.25, 0.2, 0.01, 0.0, 0.0), "random": (0.25, 0.2, 0.03, 0.0, 0.0)})
     chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        rule, side, count = params["rule"], params["side"], params["patches"]
+        rule, side, count = params["rule"], params["side"], max(params["patches"], params["holes"] + 1)
         height = max(8, params["holes"] * (side + 2))
         while True:
             across, down = rng.integers(3, 6, 2).tolist()
@@ -103,7 +107,8 @@ class PatchFit(Question):
         shown = _shown(picture, holes, side)
         listed = "\n".join("\n".join((f"Patch {i}:", *lines(patch))) for i, patch in enumerate(patches, 1))
         stated = _RULES[rule].format(across=across, down=down)
-        example = next(text for text in ("2 1 3", "1 2 4") if text[: 2 * len(holes)].split() != list(map(str, fitting)))
+        shown_as = _EXAMPLES[len(holes) > 3]
+        example = next(text for text in shown_as if text[: 2 * len(holes)].split() != list(map(str, fitting)))
         one = len(holes) == 1
         where = "the hole A" if one else f"the holes {' '.join(HOLES[: len(holes)])}"
         form = "the number of the patch" if one else "the numbers of the patches for the holes in this order"

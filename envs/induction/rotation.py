@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,9 +47,9 @@ class Rotation(Question):
         copies differ in more than twice as many digits, so that exactly one of them comes as near.
 
     Parameters:
-        pictures (1 to 6): pictures, each turned on its own.
-        size (4 to 8): digits along each side of a picture.
-        noise (0 to 4): digits changed in each copy.
+        pictures (1 to 6, on request up to 20): pictures, each turned on its own.
+        size (4 to 8, on request up to 16): digits along each side of a picture.
+        noise (0 to 4, on request up to 6): digits changed in each copy.
         mirrors ("never", "perhaps"): whether copies may be mirrored, which makes eight possibilities of four.
 
     Observation:
@@ -70,12 +72,13 @@ class Rotation(Question):
     answer_form = "lines"
     param_space = ParamSpace(
         [
-            IntAxis("pictures", 1, 6),
-            IntAxis("size", 4, 8),
-            IntAxis("noise", 0, 4),
+            IntAxis("pictures", 1, 6, limits=(1, 20)),
+            IntAxis("size", 4, 8, limits=(4, 16)),
+            IntAxis("noise", 0, 4, limits=(0, 6)),
             ChoiceAxis("mirrors", ("never", "perhaps")),
         ]
     )
+    baselines = MappingProxyType({"constant": (0.25, 0.0, 0.0, 0.0, 0.0), "random": (0.25, 0.0625, 0.0, 0.0, 0.0)})
     chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -200,7 +203,8 @@ def _examples(count: int, mirrored: bool) -> list[str]:
     """Two answers of the right form."""
     first, second = ("mirrored 90", "180") if mirrored else ("90", "180")
     return [
-        ", ".join([one, other, "0", one, other, "270"][:count]) for one, other in ((first, second), (second, first))
+        ", ".join(itertools.islice(itertools.cycle((one, other, "0", one, other, "270")), count))
+        for one, other in ((first, second), (second, first))
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
@@ -44,6 +45,7 @@ WORDINGS = {
 _KINDS = ("G", "G", "F", "F", "and", "or", "->", "U", "not")
 # Sampled traces and moments on each, up to a signal value of 100; only formulas that agree on the first go on.
 SAMPLES, HIGH = ((12, 400), (60, 1000)), 100.0
+_NUMBERED = re.compile(r"#([0-9]+)")
 # How much of the reward each term is for a right formula. All are exact in binary, so that they add up to 1.
 WEIGHTS = {"semantics": 0.5, "propositions": 0.25, "operators": 0.125, "succinctness": 0.125}
 
@@ -62,13 +64,15 @@ class TemporalLogic(Question):
     """Write a requirement in signal temporal logic.
 
     Description:
-        A requirement on signals over time is told in English, in wordings that can be read in one way only. Any formula
-        with the same meaning is right: one that holds by as much (its robustness) at every moment of sampled traces.
+        A requirement on signals over time is told in English, in wordings that can be read in one way only; a clause
+        that would stand within another one is numbered and told on a line of its own. Any formula with the same meaning
+        is right: one that holds by as much (its robustness) at every moment of sampled traces.
 
     Parameters:
-        depth (1 to 4): how deep the operators are nested.
-        signals (1 to 4): signals that are named; the requirement speaks of as many as it has room for.
-        horizon (4 to 12): the longest window, in steps.
+        depth (0 to 4, on request up to 6): how deep the operators are nested; 0 is a proposition such as speed > 30.
+        signals (1 to 4, on request up to 10): signals that are named; the requirement speaks of as many as it has room
+            for.
+        horizon (4 to 12, on request 1 to 60): the longest window, in steps.
 
     Observation:
         Text: the requirement, the signals, and how formulas are written.
@@ -92,19 +96,29 @@ class TemporalLogic(Question):
         not learned. Robustness as in Fainekos & Pappas, Theoretical Computer Science 410, 2009.
     """
 
-    param_space = ParamSpace([IntAxis("depth", 1, 4), IntAxis("signals", 1, 4), IntAxis("horizon", 4, 12)])
+    param_space = ParamSpace(
+        [
+            IntAxis("depth", 0, 4, limits=(0, 6)),
+            IntAxis("signals", 1, 4, limits=(1, len(SIGNALS))),
+            IntAxis("horizon", 4, 12, limits=(1, 60)),
+        ]
+    )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        draws = iter(rng.random(300).tolist())
+        draws = _numbers(rng)
         places = sorted(range(len(SIGNALS)), key=[next(draws) for _ in SIGNALS].__getitem__)
         signals = tuple(SIGNALS[place] for place in places[: params["signals"]])
         formula = _formula(params["depth"], "", params["horizon"], signals, {}, draws)
         parts: list[tuple[str, str]] = []
-        sentence, _ = _told(formula, draws, parts)
+        nodes: list[Formula] = []
+        _tell(formula, draws, parts, nodes)
+        sentence, *clauses = _sentences(nodes, [told for told, _ in parts])
+        listed = "".join(f"\n({number}): {clause}" for number, clause in enumerate(clauses, 1))
+        named = f"The signal is {signals[0]}" if len(signals) == 1 else f"The signals are {', '.join(signals)}"
         solution = str(formula)
         return Task(
-            f'A requirement: "{sentence[0].upper()}{sentence[1:]}."\n'
-            f"Write it in signal temporal logic. The signals are {', '.join(signals)}. Write P > 3 and P < 3 for "
+            f'A requirement: "{sentence[0].upper()}{sentence[1:]}."{listed}\n'
+            f"Write it in signal temporal logic. {named}. Write P > 3 and P < 3 for "
             "propositions about a signal P; not A; A and B; A or B; A -> B; G[a,b] A (A at every step from a to b "
             "later); F[a,b] A (A at some such step); A U[a,b] B (B at some such step, and A at every step before that "
             "one, from the present one on). Windows count from the step at which their part is looked at. Use "
@@ -112,7 +126,7 @@ class TemporalLogic(Question):
             'Answer with one formula on one line, such as "G[1,4](wind < 7 -> F[0,2](rain > 1))".',
             solution,
             content=f"{', '.join(signals)}: {solution}",
-            data=Requirement(formula, signals, 4 * params["horizon"], tuple(parts)),
+            data=Requirement(formula, signals, max(4, params["depth"]) * params["horizon"], tuple(parts)),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
@@ -167,18 +181,47 @@ def _formula(
     return Formula(kind, tuple(parts), (first, last))
 
 
-def _told(formula: Formula, draws: Iterator[float], parts: list[tuple[str, str]]) -> tuple[str, str]:
-    """The formula in English, and its number among the ``parts``, which get it and those that it consists of."""
-    inner = [_told(part, draws, parts) for part in formula.parts]
+def _numbers(rng: np.random.Generator) -> Iterator[float]:
+    while True:
+        yield from rng.random(300).tolist()
+
+
+def _tell(formula: Formula, draws: Iterator[float], parts: list[tuple[str, str]], nodes: list[Formula]) -> str:
+    """The formula's number among the ``parts``, which get it and those that it consists of, and so do the ``nodes``."""
+    inner = [_tell(part, draws, parts, nodes) for part in formula.parts]
     wordings = WORDINGS[formula.operator]
     wording = wordings[int(next(draws) * len(wordings))]
     first, last = formula.window
-    told, numbered = (
-        wording.format(*texts, s=formula.signal, c=f"{formula.constant:g}", a=first, b=last)
-        for texts in ([text for text, _ in inner], [number for _, number in inner])
-    )
-    parts.append((numbered, formula.joining([number for _, number in inner])))
-    return told, f"#{len(parts)}"
+    told = wording.format(*inner, s=formula.signal, c=f"{formula.constant:g}", a=first, b=last)
+    parts.append((told, formula.joining(inner)))
+    nodes.append(formula)
+    return f"#{len(parts)}"
+
+
+def _sentences(nodes: list[Formula], texts: list[str]) -> list[str]:
+    """The last of the texts as a sentence, and the clauses (1), (2), ... that it speaks of, and that these do.
+
+    Args:
+        nodes, texts: each part and its words, in which #1 stands for the first part, and so on.
+    """
+    clauses = [len(nodes) - 1]
+
+    def spelled(place: int) -> str:
+        return _NUMBERED.sub(lambda mark: put(int(mark[1]) - 1, place), texts[place])
+
+    def put(place: int, above: int) -> str:
+        parts = nodes[place].parts
+        # A clause without clauses in it may end a sentence; anywhere else nobody would see where it ends itself.
+        plain = not any(part.parts for part in parts) and min(len(parts), len(nodes[above].parts)) < 2
+        if not parts or (plain and texts[above].endswith(f"#{place + 1}")):
+            return spelled(place)
+        clauses.append(place)
+        return f"({len(clauses) - 1})"
+
+    sentences: list[str] = []
+    while len(sentences) < len(clauses):
+        sentences.append(spelled(clauses[len(sentences)]))
+    return sentences
 
 
 def _agreement(given: Formula, wanted: Formula, signals: tuple[str, ...]) -> float:

@@ -91,25 +91,52 @@ def asking(text: str) -> Task:
     return Task("", None, data=Requirement(parse(text, SIGNALS, 40), SIGNALS, 40, ()))
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def sentence_of(task: Task) -> str:
+    """The requirement in one sentence, each numbered clause in its place."""
+    (sentence,) = re.findall(r'^A requirement: "(.*)\."$', task.prompt, re.MULTILINE)
+    clauses = dict(re.findall(r"^(\(\d+\)): (.*)$", task.prompt, re.MULTILINE))
+    assert sentence[0].isupper() or sentence.startswith("(")
+    assert list(clauses) == [f"({number})" for number in range(1, len(clauses) + 1)]
+    sentence = sentence[0].lower() + sentence[1:]
+    # Outer clauses come first.
+    for number, clause in clauses.items():
+        assert sentence.count(number) == 1
+        sentence = sentence.replace(number, clause)
+    return sentence
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 6])
 def test_english_can_be_read_in_one_way_and_means_the_formula(depth: int):
-    for task in tasks(150, depth, signals=3, horizon=12):
-        (sentence,) = re.findall(r'^A requirement: "(.*)\."$', task.prompt, re.MULTILINE)
-        assert sentence[0].isupper()
-        (formula,) = readings(sentence[0].lower() + sentence[1:])
-        assert formula == parse(FAMILY.oracle(task), signals_of(task), 48)
+    for task in tasks(120, depth, signals=3, horizon=12):
+        (formula,) = readings(sentence_of(task))
+        assert formula == parse(FAMILY.oracle(task), signals_of(task), 72)
+
+
+def test_a_sentence_has_one_compound_clause_at_its_end_and_else_none():
+    for depth in (2, 3, 4):
+        for task in tasks(80, depth, signals=3, horizon=12):
+            for line in task.prompt.split("\nWrite it")[0].split("\n"):
+                # What begins a compound clause.
+                words = line.lower().removeprefix('a requirement: "')
+                begun = re.findall(
+                    r"\b(?:at every|always|all through|at some|at least|eventually|there is|some|both|two|"
+                    r"either|if|in case|it is not)\b",
+                    words.replace("at least one of two", "either")
+                    .replace(", or both", "")
+                    .replace("and at every step", ""),
+                )
+                assert len(begun) <= 2, line
 
 
 def signals_of(task: Task) -> list[str]:
-    (listed,) = re.findall(r"The signals are ([a-z, ]+)\.", task.prompt)
+    (listed,) = re.findall(r"The signals? (?:is|are) ([a-z, ]+)\.", task.prompt)
     return listed.split(", ")
 
 
 def test_every_wording_and_every_operator_occurs():
     rng = np.random.default_rng(0)
     told = " ".join(
-        task.prompt.lower().split("\n")[0]
-        for task in (FAMILY.generate(rng, FAMILY.param_space.at(1.0)) for _ in range(300))
+        sentence_of(task) for task in (FAMILY.generate(rng, FAMILY.param_space.at(1.0)) for _ in range(300))
     )
     for words, _ in ENGLISH:
         pattern = re.sub(r"\b([NPQS])\b", lambda m: {"N": r"\d+", "S": "[a-z]+"}.get(m.group(), ".*?"), words)
@@ -327,7 +354,7 @@ def test_the_steps_give_the_formula_of_each_part():
             formulas[f"#{number}"] = f"({filled(written, formulas)})"
             (formula,) = readings(sentences[f"#{number}"])
             assert parse(formulas[f"#{number}"], signals_of(task), 40) == formula
-        assert sentences[f"#{len(steps)}"] in task.prompt.replace('A requirement: "', "").lower()
+        assert sentences[f"#{len(steps)}"] == sentence_of(task)
         assert str(formula) == last
 
 
