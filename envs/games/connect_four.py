@@ -56,8 +56,8 @@ class ConnectFour(Game):
         moves (2 to 4, on request up to 5): the agent's moves, within which it must win.
         opponent ("blocks", "searches"): how the other side plays.
         mistakes (0.2 to 0.0, harder downwards; on request up to 1.0): share of the opponent's moves that are random.
-        luck (1.0 to 0.25, harder downwards; on request 0.2): how often at most threats taken at random win from the start, against an
-            opponent that stops each of them.
+        luck (1.0 to 0.25, harder downwards; on request 0.2): how often at most threats taken at random win from the
+            start, against an opponent that stops each of them.
 
     Observation:
         Text: the rules first, and the board, top row first: X the agent's discs, O the opponent's.
