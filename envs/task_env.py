@@ -41,6 +41,8 @@ class TaskEnv(gym.Env[Any, Any]):
 
     Attributes:
         blind_loops: cycles of actions that a player might repeat without looking, beside single actions.
+        blind_twin: a family of the same tasks and steps that makes no observations, on which players without thought
+            are measured where observations are what takes the time.
         baselines: success rates of players without thought at the difficulties 0, .25, .5, .75 and 1, for each name of
             `baselines.PLAYERS` that succeeds in more than 2 % at one of them; see `baselines.success_rates`.
         chance: the mean reward that an answer without thought may earn by chance alone, on the easiest tasks; where it
@@ -74,6 +76,7 @@ class TaskEnv(gym.Env[Any, Any]):
     param_space: ParamSpace = ParamSpace(())
     default_answer_format: ClassVar[str] = "any"
     blind_loops: ClassVar[tuple[tuple[Any, ...], ...]] = ()
+    blind_twin: ClassVar[type[TaskEnv] | None] = None
     baselines: ClassVar[Mapping[str, tuple[float, float, float, float, float]]] = {}
     chance: ClassVar[float] = 0.0
     answer_form: Form = "line"

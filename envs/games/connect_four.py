@@ -56,8 +56,8 @@ class ConnectFour(Game):
         moves (2 to 4, on request up to 5): the agent's moves, within which it must win.
         opponent ("blocks", "searches"): how the other side plays.
         mistakes (0.2 to 0.0, harder downwards; on request up to 1.0): share of the opponent's moves that are random.
-        luck (1.0 to 0.25, harder downwards): how often at most threats taken at random win from the start, against an
-            opponent that stops each of them.
+        luck (1.0 to 0.25, harder downwards; on request 0.2): how often at most threats taken at random win from the
+            start, against an opponent that stops each of them.
 
     Observation:
         Text: the rules first, and the board, top row first: X the agent's discs, O the opponent's.
@@ -71,8 +71,8 @@ class ConnectFour(Game):
         first, wins 0.78 of the easiest and 0.34 of the hardest.
 
     Termination:
-        When either side has connected four. Truncated after the last move; a column that is full, or none, uses up a
-        move. ``info["progress"]`` is 1 for a win and 0 otherwise.
+        When either side has connected four. Truncated after the last move; an answer that cannot be read, or a column
+        that is full, uses up a move. ``info["progress"]`` is 1 for a win and 0 otherwise.
 
     Source:
         The board game by Howard Wexler and Ned Strongin; positions generated here.
@@ -83,7 +83,7 @@ class ConnectFour(Game):
             IntAxis("moves", 2, 4, limits=(2, 5)),
             ChoiceAxis("opponent", ("blocks", "searches")),
             FloatAxis("mistakes", 0.0, 0.2, harder="down", limits=(0.0, 1.0)),
-            FloatAxis("luck", 0.25, 1.0, harder="down"),
+            FloatAxis("luck", 0.25, 1.0, harder="down", limits=(0.2, 1.0)),
         ]
     )
     blind_loops = (("4", "5"), ("4", "3"), ("4", "5", "3"))
@@ -102,7 +102,7 @@ class ConnectFour(Game):
             for back, (mine, theirs) in enumerate(past[::-2], 1):
                 if not winning(mine, theirs, min(back, moves), quiet=False):
                     break
-                if back < moves or (luck < 1.0 and luck_of(mine, theirs, moves) > luck):
+                if back < moves or (luck < 1.0 and luck_of(mine, theirs, moves, luck) > luck):
                     continue
                 if winning(mine, theirs, moves - 1):
                     continue
@@ -174,7 +174,7 @@ class ConnectFour(Game):
     def heuristic_action(self, episode: Position) -> str:
         """Connects four, else stops the opponent, else makes a threat after which the opponent cannot win, the middle
         columns first."""
-        return _name(sensible(episode.mine, episode.theirs)[0])
+        return _name(sensible(episode.mine, episode.theirs)[0][0])
 
     def draw(self, episode: Position) -> np.ndarray:
         return board([[Cell(sign.strip("."), _FILLS.get(sign, "#fffdf8")) for sign in row] for row in _signs(episode)])
@@ -236,39 +236,44 @@ def winning(mine: int, theirs: int, moves: int, quiet: bool = True, known: set[K
     return 0
 
 
-def sensible(mine: int, theirs: int) -> list[int]:
-    """The cells among which a player chooses that looks one disc ahead: one that connects four, else one that stops the
-    opponent, else those that threaten to connect four and do not let the opponent do so, else any of the latter, else
-    any. There must be room."""
-    free = playable(mine | theirs)
-    if forced := fours(mine) & free or fours(theirs) & free:
-        return _cells(forced)[:1]
-    danger = fours(theirs)
-    safe = [cell for cell in _cells(free) if not danger & playable(mine | cell | theirs)]
-    threats = [cell for cell in safe if fours(mine | cell) & playable(mine | cell | theirs)]
-    return threats or safe or _cells(free)
+def sensible(mine: int, theirs: int) -> list[tuple[int, int]]:
+    """The cells among which a player chooses that looks one disc ahead, each with the cells that connect four next: one
+    that connects four, else one that stops the opponent, else those that threaten to connect four and do not let the
+    opponent do so, else any of the latter, else any. There must be room."""
+    free, danger = playable(mine | theirs), fours(theirs)
+    if forced := fours(mine) & free or danger & free:
+        cells = _cells(forced)[:1]
+    else:
+        cells = [cell for cell in _cells(free) if not danger & playable(mine | cell | theirs)] or _cells(free)
+    threats = [(cell, fours(mine | cell) & playable(mine | cell | theirs)) for cell in cells]
+    return [option for option in threats if option[1]] or threats
 
 
-def luck_of(mine: int, theirs: int, moves: int) -> float:
+def luck_of(mine: int, theirs: int, moves: int, most: float = 1.0) -> float:
     """How often the side to move connects four in ``moves`` moves of its own when it takes any of the `sensible` cells,
-    while the other side stops what it can; where it threatens nothing, the other side takes any column."""
+    while the other side stops what it can; where it threatens nothing, the other side takes any column. Where it is
+    more than ``most``, any number above that."""
     free = playable(mine | theirs)
     if fours(mine) & free:
         return 1.0
     if moves == 1 or not free:
         return 0.0
-    total, cells = 0.0, sensible(mine, theirs)
-    for cell in cells:
+    total, danger, options = 0.0, fours(theirs), sensible(mine, theirs)
+    for cell, threats in options:
         after = mine | cell
         room = playable(after | theirs)
-        if not room or fours(theirs) & room:
+        if not room or danger & room:
             continue
-        if threats := fours(after) & room:
-            total += min([luck_of(after, theirs | reply, moves - 1) for reply in _cells(threats)])
+        if threats & (threats - 1):
+            total += 1.0
+        elif threats:
+            total += luck_of(after, theirs | threats, moves - 1)
         else:
             replies = _cells(room)
             total += sum([luck_of(after, theirs | reply, moves - 1) for reply in replies]) / len(replies)
-    return total / len(cells)
+        if total > most * len(options):
+            break
+    return total / len(options)
 
 
 def played_out(chance: Sequence[float]) -> list[tuple[int, int]]:

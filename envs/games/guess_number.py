@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,8 +40,9 @@ class GuessNumber(Game):
         just enough guesses for bisection, and ``slack`` more.
 
     Parameters:
-        bits (4 to 16): the range is 1 to 2**bits.
-        slack (4 to 0, harder downwards): guesses beyond the ``bits + 1`` that bisection needs at worst.
+        bits (4 to 16, on request 1 to 60): the range is 1 to 2**bits.
+        slack (4 to 0, harder downwards; on request up to 100): guesses beyond the ``bits + 1`` that bisection needs at
+            worst.
         shaping (constructor, 0 to below 1, default 0): weight of the progress of each turn in the reward.
 
     Observation:
@@ -56,14 +57,22 @@ class GuessNumber(Game):
         a difference of potentials that sums to less than 1: a lost game never outranks a won one.
 
     Termination:
-        When the number is met. Truncated after the last guess. An unreadable guess counts as one.
+        When the number is met. Truncated after the last guess. A guess that cannot be read counts as one.
         ``info["progress"]`` is the share of the bits that the guesses have settled.
 
     Source:
         The classic twenty-questions game of binary search.
     """
 
-    param_space = ParamSpace([IntAxis("bits", 4, 16), IntAxis("slack", 0, 4, harder="down")])
+    param_space = ParamSpace(
+        [IntAxis("bits", 4, 16, limits=(1, 60)), IntAxis("slack", 0, 4, harder="down", limits=(0, 100))]
+    )
+    blind_loops = (tuple(map(str, range(1, 21))),)
+    baselines: ClassVar = {
+        "constant": (0.07, 0.01, 0.0, 0.0, 0.0),
+        "loop": (0.56, 0.09, 0.02, 0.0, 0.0),
+        "random": (0.43, 0.07, 0.02, 0.0, 0.0),
+    }
     chance = 0.58
 
     def __init__(self, *, shaping: float = 0.0, **kwargs: Any):
@@ -105,6 +114,9 @@ class GuessNumber(Game):
 
     def oracle(self, state: Guessing) -> str:
         return str((state.low + state.high) // 2)
+
+    def random_action(self, episode: Guessing, rng: np.random.Generator) -> str:
+        return str(rng.integers(1, episode.size + 1))
 
     def _paid(self, before: Guessing, after: Guessing, success: bool) -> Transition:
         terms = {"success": float(success)}

@@ -6,7 +6,7 @@ import functools
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from ..splits import salt
 from .words import WORDS, spelled
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# From the commonest in English words on.
+_BY_FREQUENCY = "eaoirlnstudmckphgbfwyjvzxq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Hangman(Game):
 
     Parameters:
         length (4 to 8): letters of the word.
-        lives (7 to 5, harder downwards): with so many misses the game is lost.
+        lives (7 to 5, harder downwards; on request up to 26): with so many misses the game is lost.
 
     Observation:
         Text: the rules first, then ``_ a _ e; misses: 2 of 7; tried: a e i o`` after each turn.
@@ -60,7 +62,8 @@ class Hangman(Game):
 
     Reward:
         1 when the whole word is shown or guessed, 0 otherwise. Of the easiest words, letters in random order find 0.02
-        by chance, and letters in the order of their frequency, whatever the answers, 0.17.
+        by chance, and letters in the order of their frequency, whatever the answers, 0.17. The latter does not fall
+        steadily with difficulty, as long words have more of the commonest letters.
 
     Termination:
         When the word is found, or with the last miss. A letter tried before, or an answer that cannot be read, uses up
@@ -70,7 +73,11 @@ class Hangman(Game):
         The pencil-and-paper game; the list of words is this project's own.
     """
 
-    param_space = ParamSpace([IntAxis("length", 4, 8), IntAxis("lives", 5, 7, harder="down")])
+    param_space = ParamSpace([IntAxis("length", 4, 8), IntAxis("lives", 5, 7, harder="down", limits=(5, 26))])
+    blind_loops = (tuple(_BY_FREQUENCY),)
+    baselines: ClassVar = {
+        "loop": (0.14, 0.14, 0.05, 0.14, 0.06),
+    }
     chance = 0.17
     max_turns = 30
 
@@ -96,7 +103,8 @@ class Hangman(Game):
         return (
             f"Find my English word of {len(state.secret)} letters. Name one letter a turn: I show you where the word "
             "has it. A letter that it does not have is a miss. You may also guess the whole word; a wrong guess is a "
-            f"miss too. With {state.lives} misses you lose. Answer with one letter, or with the whole word."
+            f"miss too. With {state.lives} misses you lose. You have {self.max_turns} turns. Answer with one letter, "
+            "or with the whole word."
         )
 
     def act(self, state: Hanging, action: str) -> Transition:
@@ -121,6 +129,10 @@ class Hangman(Game):
 
     def oracle(self, state: Hanging) -> str:
         return _next_try(state.pattern, state.tried, state.wrong)
+
+    def random_action(self, episode: Hanging, rng: np.random.Generator) -> str:
+        untried = [letter for letter in _LETTERS if letter not in episode.tried]
+        return untried[int(rng.integers(len(untried)))]
 
 
 @functools.cache

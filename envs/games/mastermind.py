@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Mastermind(Game):
     Parameters:
         pegs (4 to 6): letters in the code.
         colours (5 to 8): different letters that may occur, from A on.
-        slack (3 to 0, harder downwards): guesses beyond those that the oracle needs at worst.
+        slack (3 to 0, harder downwards; on request up to 100): guesses beyond those that the oracle needs at worst.
 
     Observation:
         Text: the rules first, then ``ABCA: 2 exact, 1 near.`` after each guess.
@@ -56,10 +56,11 @@ class Mastermind(Game):
         Text with one code such as ``ABCA``, with or without spaces, read as ``answer_format`` says.
 
     Reward:
-        1 when the code is met, 0 otherwise, however near the last guess.
+        1 when the code is met, 0 otherwise, however near the last guess. Who guesses the first code that fits all that
+        is known nearly always succeeds, which does not fall with difficulty: what is hard is to find a code that fits.
 
     Termination:
-        When the code is met. Truncated after the last guess. An unreadable guess counts as one.
+        When the code is met. Truncated after the last guess. A guess that cannot be read counts as one.
         ``info["progress"]`` is the largest share of letters that a guess had at the right place.
 
     Source:
@@ -67,7 +68,13 @@ class Mastermind(Game):
         case.
     """
 
-    param_space = ParamSpace([IntAxis("pegs", 4, 6), IntAxis("colours", 5, 8), IntAxis("slack", 0, 3, harder="down")])
+    baselines: ClassVar = {
+        "random": (0.03, 0.0, 0.0, 0.0, 0.0),
+        "heuristic": (1.0, 1.0, 1.0, 0.98, 0.95),
+    }
+    param_space = ParamSpace(
+        [IntAxis("pegs", 4, 6), IntAxis("colours", 5, 8), IntAxis("slack", 0, 3, harder="down", limits=(0, 100))]
+    )
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Codebreaking:
         pegs, colours = params["pegs"], params["colours"]
@@ -110,6 +117,14 @@ class Mastermind(Game):
     def oracle(self, state: Codebreaking) -> str:
         return _next_guess(len(state.secret), state.colours, state.past)
 
+    def random_action(self, episode: Codebreaking, rng: np.random.Generator) -> str:
+        return "".join([LETTERS[letter] for letter in rng.integers(0, episode.colours, len(episode.secret)).tolist()])
+
+    def heuristic_action(self, episode: Codebreaking) -> str:
+        """The first code of all, from A on, that fits what is known."""
+        codes = _codes(len(episode.secret), episode.colours)
+        return codes.text(int(_left(codes.pegs, codes.colours, episode.past)[0]))
+
     def draw(self, episode: Codebreaking) -> np.ndarray:
         pegs = len(episode.secret)
         rows = [
@@ -151,8 +166,9 @@ class _Codes:
         for colour in range(colours):
             count = (digits == colour).sum(0).astype(np.uint64)
             self.counts |= ((np.uint64(1) << count) - np.uint64(1)) << np.uint64(pegs * colour)
+        self.all = np.arange(digits.shape[1])
         self.first = self.index("AABBCC"[:pegs])
-        self.after_first = self.marked(self.first, np.arange(digits.shape[1]))
+        self.after_first = self.marked(self.first, self.all)
 
     def index(self, code: str) -> int:
         return functools.reduce(lambda total, letter: total * self.colours + LETTERS.index(letter), code, 0)
@@ -188,21 +204,25 @@ def _codes(pegs: int, colours: int) -> _Codes:
     return _Codes(pegs, colours)
 
 
+@functools.lru_cache(maxsize=128)
+def _left(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> np.ndarray:
+    """The codes that fit all guesses so far with their marks, in alphabetical order."""
+    codes = _codes(pegs, colours)
+    if not past:
+        return codes.all
+    before = _left(pegs, colours, past[:-1])
+    guess, exact, near = past[-1]
+    index = codes.index(guess)
+    known = codes.after_first if len(past) == 1 and index == codes.first else codes.marked(index, before)
+    return before[known == exact * 8 + exact + near]
+
+
 @functools.lru_cache(maxsize=8192)
 def _next_guess(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> str:
     codes = _codes(pegs, colours)
     if not past:
         return codes.text(codes.first)
-    left: np.ndarray | None = None
-    for guess, exact, near in past:
-        index, mark = codes.index(guess), exact * 8 + exact + near
-        if left is None:
-            known = codes.after_first if index == codes.first else codes.marked(index, np.arange(len(codes.places)))
-            left = np.flatnonzero(known == mark)
-        else:
-            left = left[codes.marked(index, left) == mark]
-    assert left is not None
-    return codes.text(codes.choose(left))
+    return codes.text(codes.choose(_left(pegs, colours, past)))
 
 
 register("palaestra/Mastermind-v0", f"{__name__}:Mastermind")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,17 +59,22 @@ class Minesweeper(Game):
         says.
 
     Reward:
-        1 when all cells without mines are open, 0 otherwise.
+        1 when all cells without mines are open, 0 otherwise. Who asks each number by itself opens all boards of
+        "single", and 0.4 of those of "pairs".
 
     Termination:
         When that is so, or when a mine is opened. Truncated after as many turns as cells without mines were closed at
-        the start; a turn that opens nothing counts. ``info["progress"]`` is the share of those that are open.
+        the start; a turn that opens nothing counts, and so does an answer that cannot be read. ``info["progress"]`` is
+        the share of those cells that are open.
 
     Source:
         The classic computer game; boards generated here.
     """
 
     answer_form = "moves"
+    baselines: ClassVar = {
+        "heuristic": (1.0, 1.0, 1.0, 0.44, 0.36),
+    }
     param_space = ParamSpace(
         [IntAxis("size", 5, 9), FloatAxis("density", 0.12, 0.2), ChoiceAxis("rules", ("single", "pairs"))]
     )
@@ -114,8 +119,8 @@ class Minesweeper(Game):
         return (
             f"Minesweeper, {size} rows and {size} columns, {state.mines.bit_count()} mines. # is a closed cell; a "
             "digit says how many of the up to 8 cells around have mines, and . that none has. Open all cells without "
-            "mines; opening a mine loses. No guessing is needed. Answer with cells to open as row and column, one or "
-            f"several separated by commas: 3 5, 4 1.\n{table}"
+            f"mines; opening a mine loses. No guessing is needed. You have {_closed(state, state.given)} turns. Answer "
+            f"with cells to open as row and column, one or several separated by commas: 3 5, 4 1.\n{table}"
         )
 
     def act(self, state: Field, action: str) -> Transition:
@@ -142,7 +147,16 @@ class Minesweeper(Game):
         if not safe:
             unknown = ((1 << state.size**2) - 1) & ~state.opened & ~state.mines
             safe = unknown & -unknown
-        return ", ".join(f"{cell // state.size + 1} {cell % state.size + 1}" for cell in _bits(safe))
+        return ", ".join(_cell_name(cell, state.size) for cell in _bits(safe))
+
+    def random_action(self, episode: Field, rng: np.random.Generator) -> str:
+        closed = _bits(((1 << episode.size**2) - 1) & ~episode.opened)
+        return _cell_name(closed[int(rng.integers(len(closed)))], episode.size)
+
+    def heuristic_action(self, episode: Field) -> str:
+        """Opens what one number alone shows to be free, given the mines that one number alone shows; where there is
+        nothing, the closed cell whose numbers make a mine least likely."""
+        return _cell_name(likely_free(episode.size, episode.mines, episode.opened), episode.size)
 
     def draw(self, episode: Field) -> np.ndarray:
         size = episode.size
@@ -222,6 +236,27 @@ def free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[int, in
             return 0, work
 
 
+def likely_free(size: int, mines: int, opened: int) -> int:
+    """The closed cell that looks safest to who asks each number by itself, once for mines and once for free cells."""
+    around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
+    numbers = [(around[c] & closed, (around[c] & mines).bit_count()) for c in _bits(opened) if around[c] & closed]
+    known = 0
+    for cells, count in numbers:
+        if count == cells.bit_count():
+            known |= cells
+    # The chance of a mine, by the worst of the numbers around; elsewhere by all mines among all closed cells.
+    risk = dict.fromkeys(_bits(closed & ~known), mines.bit_count() / closed.bit_count())
+    for cells, count in numbers:
+        unknown, missing = cells & ~known, count - (cells & known).bit_count()
+        if not missing and unknown:
+            return _bits(unknown)[0]
+    for cells, count in numbers:
+        unknown, missing = cells & ~known, count - (cells & known).bit_count()
+        for cell in _bits(unknown):
+            risk[cell] = max(risk[cell], missing / unknown.bit_count())
+    return min(risk, key=risk.__getitem__)
+
+
 def work_to_solve(size: int, mines: int, opened: int, pairs: bool) -> int:
     """The numbers that the rules look at until all is open; 0 where they get stuck."""
     everything, total = (1 << size**2) - 1, 0
@@ -242,6 +277,10 @@ def _bits(cells: int) -> list[int]:
         places.append(low.bit_length() - 1)
         cells ^= low
     return places
+
+
+def _cell_name(cell: int, size: int) -> str:
+    return f"{cell // size + 1} {cell % size + 1}"
 
 
 def _cells(action: str, size: int) -> list[int] | None:

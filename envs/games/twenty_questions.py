@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,9 +56,9 @@ class TwentyQuestions(Game):
         needs at worst: always asking for the property that splits the items left most evenly, whatever is hidden.
 
     Parameters:
-        items (12 to 32): items in the table.
+        items (12 to 32, on request 3 to 48): items in the table.
         properties (3 to 5): properties of each item.
-        slack (2 to 0, harder downwards): questions beyond those that halving needs at worst.
+        slack (2 to 0, harder downwards; on request up to 20): questions beyond those that halving needs at worst.
 
     Observation:
         Text: rules and table first, then ``red: yes.`` after each question.
@@ -68,20 +68,29 @@ class TwentyQuestions(Game):
 
     Reward:
         1 for guessing the hidden item, 0 otherwise. An item taken by chance is right in up to 0.09 of the
-        games.
+        games. Who asks for the first property that some items left have and some have not succeeds in 0.99 of the
+        easiest games and 0.68 of the hardest, which does not fall further, as properties are spread evenly.
 
     Termination:
         With the first guess. Truncated after as many turns as there are questions, and one for the guess. A word of
-        neither kind uses up a turn. ``info["progress"]`` is the share of bits that the answers have settled, the guess
-        being one more.
+        neither kind, or an answer that cannot be read, uses up a turn. ``info["progress"]`` is the share of bits that
+        the answers have settled, the guess being one more.
 
     Source:
         The parlour game; tables generated here.
     """
 
     param_space = ParamSpace(
-        [IntAxis("items", 12, 32), IntAxis("properties", 3, 5), IntAxis("slack", 0, 2, harder="down")]
+        [
+            IntAxis("items", 12, 32, limits=(3, 48)),
+            IntAxis("properties", 3, 5),
+            IntAxis("slack", 0, 2, harder="down", limits=(0, 20)),
+        ]
     )
+    baselines: ClassVar = {
+        "random": (0.09, 0.07, 0.05, 0.05, 0.04),
+        "heuristic": (0.99, 0.99, 0.87, 0.84, 0.68),
+    }
     chance = 0.09
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Asking:
@@ -118,7 +127,8 @@ class TwentyQuestions(Game):
         return (
             f"I think of one of the items below. Ask for a property by its word, and I say yes or no, at most "
             f"{state.questions} times. Then name the item; you have one guess, which ends the game.\n{table}\n"
-            "Answer with one word: a property to ask for, or an item to guess."
+            "Answer with one word: a property to ask for, or an item to guess. Any other word uses up one of "
+            f"{state.questions + 1} turns."
         )
 
     def act(self, state: Asking, action: str) -> Transition:
@@ -138,6 +148,16 @@ class TwentyQuestions(Game):
         if state.left.bit_count() == 1:
             return state.names[state.left.bit_length() - 1]
         return min(state.having, key=lambda word: _unevenness(state.left, state.having[word]))
+
+    def random_action(self, episode: Asking, rng: np.random.Generator) -> str:
+        words = (*episode.having, *episode.names)
+        return words[int(rng.integers(len(words)))]
+
+    def heuristic_action(self, episode: Asking) -> str:
+        """The first property that some of the items left have and some have not."""
+        if episode.left.bit_count() == 1:
+            return episode.names[episode.left.bit_length() - 1]
+        return next(word for word, having in episode.having.items() if 0 != episode.left & having != episode.left)
 
 
 def _progress(state: Asking) -> float:

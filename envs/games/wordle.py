@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Wordle(Game):
     Parameters:
         length (4 to 8): letters of the word.
         given (2 to 0, harder downwards): letters shown at the start.
-        guesses (8 to 5, harder downwards): guesses that there are.
+        guesses (8 to 5, harder downwards; on request up to 100): guesses that there are.
 
     Observation:
         Text: the rules first, then each guess with its colours below, both with spaces between the letters.
@@ -58,21 +58,26 @@ class Wordle(Game):
         Text with one word of the right length, in letters a to z, read as ``answer_format`` says.
 
     Reward:
-        1 when the word is met, 0 otherwise, however near the last guess.
+        1 when the word is met, 0 otherwise, however near the last guess. Who knows the list and guesses any word of it
+        that fits what is known nearly always succeeds, which does not fall with difficulty: what is hard is to have
+        such words in mind and to see whether they fit.
 
     Termination:
-        When the word is met. Truncated after the last guess. An unreadable guess counts as one.
+        When the word is met. Truncated after the last guess. A guess that cannot be read counts as one.
         ``info["progress"]`` is the largest share of letters that a guess had at the right place.
 
     Source:
         Josh Wardle's game of 2021; the list of words is this project's own.
     """
 
+    baselines: ClassVar = {
+        "heuristic": (0.99, 1.0, 1.0, 1.0, 1.0),
+    }
     param_space = ParamSpace(
         [
             IntAxis("length", 4, 8),
             IntAxis("given", 0, 2, harder="down"),
-            IntAxis("guesses", 5, 8, harder="down"),
+            IntAxis("guesses", 5, 8, harder="down", limits=(5, 100)),
         ]
     )
 
@@ -121,6 +126,14 @@ class Wordle(Game):
 
     def oracle(self, state: Guessed) -> str:
         return _choose(_left(state), state.guesses - len(state.past))
+
+    def random_action(self, episode: Guessed, rng: np.random.Generator) -> str:
+        words = WORDS[len(episode.secret)]
+        return words[int(rng.integers(len(words)))]
+
+    def heuristic_action(self, episode: Guessed) -> str:
+        """The first word of the list that fits what is known."""
+        return _left(episode)[0]
 
     def draw(self, episode: Guessed) -> np.ndarray:
         rows = [

@@ -15,6 +15,7 @@ from ...errors import MissingExtra
 from ..task_env import TaskEnv
 from ..unicode import share_as_text
 from . import door_key_world as dk
+from .door_key_moves import DoorKeyMoves
 
 try:
     from minigrid.core.grid import Grid
@@ -37,8 +38,8 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         solvable.
 
     Parameters:
-        size (5 to 16): cells along each side, the outer wall included.
-        obstacles (0 to 8): extra walls, as many as fit without cutting a room in two.
+        size (5 to 16, on request up to 40): cells along each side, the outer wall included.
+        obstacles (0 to 8, on request up to 40): extra walls, as many as fit without cutting a room in two.
 
     Observation:
         MiniGrid's dict: ``image`` (7, 7, 3) uint8 of what the agent sees, ``direction`` 0 to 3, ``mission`` text.
@@ -51,7 +52,8 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
 
     Termination:
         On reaching the goal. Truncated after 10 * size**2 steps, MiniGrid's limit. An action outside the space uses up
-        a step. ``info["progress"]`` counts key, door and goal as a third each.
+        a step. ``info["progress"]`` counts key, door and goal as a third each. The limit is so long that random actions
+        get there in a part of the smaller rooms; that of `palaestra/DoorKeyText-v0` is a tenth of it.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-DoorKey``.
@@ -59,6 +61,8 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}  # type: ignore[misc]
     param_space = dk.PARAM_SPACE
+    blind_twin = DoorKeyMoves
+    baselines: ClassVar = {"random": (0.1, 0.03, 0.02, 0.01, 0.0)}
 
     def __init__(self, **kwargs: Any):
         TaskEnv.__init__(self, **kwargs)
@@ -129,7 +133,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
     def _lay(self, world: dk.World, steps: int) -> None:
         """Put ``world`` into MiniGrid's objects."""
         self.width = self.height = world.size
-        self.max_steps = 10 * world.size**2
+        self.max_steps = dk.most_steps(world.size)
         self.step_count = steps
         self.mission = self._gen_mission()
         self.grid = Grid(world.size, world.size)

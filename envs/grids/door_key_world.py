@@ -8,6 +8,7 @@ step.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ DIRECTIONS = ("east", "south", "west", "north")
 _STEPS: tuple[Cell, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
 _RING: tuple[Cell, ...] = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
 
-PARAM_SPACE = ParamSpace([IntAxis("size", 5, 16), IntAxis("obstacles", 0, 8)])
+PARAM_SPACE = ParamSpace([IntAxis("size", 5, 16, limits=(5, 40)), IntAxis("obstacles", 0, 8, limits=(0, 40))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ class World:
     agent: Cell
     facing: int
 
+    def __deepcopy__(self, memo: object) -> World:
+        """Itself: nothing in it can change."""
+        return self
+
     @property
     def ahead(self) -> Cell:
         """The cell in front of the agent."""
@@ -69,6 +74,11 @@ class World:
         if self.lock != "locked":
             return 2 / 3
         return 1 / 3 if self.key is None else 0.0
+
+
+def most_steps(size: int) -> int:
+    """MiniGrid's limit of steps."""
+    return 10 * size**2
 
 
 def generate(rng: np.random.Generator, size: int, obstacles: int) -> World:
@@ -169,6 +179,32 @@ def _actions_to(world: World, parents: dict[World, tuple[World, int] | None]) ->
         yield action
 
 
+def approach(world: World) -> int:
+    """The next action of a player that looks one step ahead: it heads for the key, the door and then the goal, in the
+    direction that brings it nearer, as the crow flies, and where none does, goes where it can."""
+    if world.lock == "locked" and world.key is not None:
+        target, use = world.key, PICK_UP
+    elif world.lock != "open":
+        target, use = world.door, TOGGLE
+    else:
+        target, use = world.door if world.agent[0] < world.door[0] else world.goal, FORWARD
+    if world.ahead == target:
+        return use
+    x, y = world.agent
+
+    def gain(facing: int) -> int:
+        dx, dy = _STEPS[facing]
+        there = (x + dx, y + dy)
+        # A way that leads nearer but is blocked is no better than none.
+        near = abs(target[0] - x) + abs(target[1] - y) - abs(target[0] - there[0]) - abs(target[1] - there[1])
+        return near if there == target or can_enter(world, there) else -2
+
+    best = max((world.facing, world.facing + 1, world.facing + 3, world.facing + 2), key=lambda way: gain(way % 4)) % 4
+    if best == world.facing:
+        return FORWARD
+    return LEFT if (world.facing - 1) % 4 == best else RIGHT
+
+
 class Planner:
     """Next actions on a shortest way; a plan once made is followed as long as the world goes along with it."""
 
@@ -187,10 +223,17 @@ class Planner:
 
 def draw(world: World) -> str:
     """The map as lines of text: # wall, K key, L D O door (locked, closed, open), G goal, > v < ^ agent, . nothing."""
-    marks: dict[Cell, str] = dict.fromkeys(world.walls, "#")
-    marks[world.goal] = "G"
-    marks[world.door] = {"locked": "L", "closed": "D", "open": "O"}[world.lock]
+    size = world.size
+    signs = list(_walls_of(size, world.walls))
+    marks = [(world.goal, "G"), (world.door, {"locked": "L", "closed": "D", "open": "O"}[world.lock])]
     if world.key is not None:
-        marks[world.key] = "K"
-    marks[world.agent] = ">v<^"[world.facing]
-    return "\n".join("".join(marks.get((x, y), ".") for x in range(world.size)) for y in range(world.size))
+        marks.append((world.key, "K"))
+    for (x, y), sign in (*marks, (world.agent, ">v<^"[world.facing])):
+        signs[y * (size + 1) + x] = sign
+    return "".join(signs)
+
+
+@functools.lru_cache(maxsize=64)
+def _walls_of(size: int, walls: frozenset[Cell]) -> str:
+    """The map with nothing but walls, which most worlds share with the one before."""
+    return "\n".join(["".join(["#" if (x, y) in walls else "." for x in range(size)]) for y in range(size)])

@@ -112,6 +112,42 @@ def test_grid_and_text_play_the_same_worlds():
         assert grid.here() == text.here().world  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("difficulty", [0.0, 0.3])
+def test_the_twin_without_observations_plays_as_the_grid_does(difficulty: float):
+    grid: Any = gym.make("palaestra/DoorKey-v0", difficulty=difficulty, disable_env_checker=True).unwrapped
+    twin = grid.blind_twin(difficulty=difficulty)
+    rng = np.random.default_rng(0)
+    for seed in range(3):
+        grid.reset(seed=seed)
+        twin.reset(seed=seed)
+        ended = False
+        while not ended:
+            action = int(rng.integers(7)) if rng.random() < 0.9 else int(grid.oracle())
+            _, _, terminated, truncated, info = grid.step(action)
+            _, _, *ends, other = twin.step(action)
+            assert grid.here() == twin.here()
+            assert ends == [terminated, truncated]
+            assert other["is_success"] is info["is_success"]
+            ended = terminated or truncated
+    twin.reset(seed=0)
+    twin.set_state({**twin.get_state(), "steps": dk.most_steps(twin.here().size) - 1})
+    assert twin.step(dk.DONE)[2:4] == (False, True)
+
+
+def test_random_actions_hardly_ever_reach_the_goal_within_the_turns_the_prompt_tells():
+    env, rng, won = DoorKeyText(size=5), np.random.default_rng(0), 0
+    for seed in range(60):
+        prompt, _ = env.reset(seed=seed)
+        assert "You have 25 turns." in prompt
+        turns = 0
+        while not env._ended:
+            info = env.step(env.random_action(env.here(), rng))[4]
+            turns += 1
+        assert turns <= 25
+        won += info["is_success"]
+    assert won <= 2
+
+
 def test_text_alone_is_enough_to_solve_it():
     names = {number: name for name, number in ACTIONS.items()}
     env = DoorKeyText(axes={"size": [5, 9]})
