@@ -163,9 +163,9 @@ def test_first_test_that_takes_too_long_is_the_last_one(run: Run) -> None:
     slow = "import sys, time\nname = sys.stdin.readline()\nif name == '2\\n': time.sleep(60)\nprint(name)\n"
     tests = [StdioTest(f"{n}\n", f"{n}\n") for n in range(8)]
     begun = time.monotonic()
-    assert run(slow, *tests, limits=Limits(seconds=0.7)).failures == ("", "", *["limit"] * 6)
+    assert run(slow, *tests, limits=Limits(seconds=1)).failures == ("", "", *["limit"] * 6)
     # Eight in a row would take as many times as long.
-    assert time.monotonic() - begun < 4
+    assert time.monotonic() - begun < 6
 
 
 def test_tests_have_one_time_together(backend: str) -> None:
