@@ -6,6 +6,7 @@ gym.make("palaestra/APPS-v0", source="codeparrot/apps", part="train", difficulty
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -44,6 +45,8 @@ class ProblemSet(DatasetQuestion):
         seconds: that a call, or a run, of the program may take.
         memory_mb: that the program may use, MiB.
         backend: the sandbox, by its name in `sandbox.BACKENDS`. It starts with the first answer.
+        preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
+        packages: a folder of further packages that programs may import; see `sandbox.Job`.
         **kwargs: as for `DatasetQuestion`.
 
     Raises:
@@ -65,12 +68,15 @@ class ProblemSet(DatasetQuestion):
         seconds: float = 2.0,
         memory_mb: float = 256.0,
         backend: str = "local",
+        preload: Sequence[str] = (),
+        packages: str = "",
         **kwargs: Any,
     ):
         if isinstance(tests, bool) or not isinstance(tests, int) or not 1 <= tests <= MOST_TESTS:
             raise InputError(f"tests must be a whole number from 1 to {MOST_TESTS}, not {tests!r}.")
         self.tests, self.graded, self.backend = tests, graded, backend
         self.limits = Limits(seconds=seconds, memory_mb=memory_mb)
+        self.preload, self.packages = tuple(preload), packages
         super().__init__(**kwargs)
 
     def axes_of(self, collection: Collection) -> list[Axis]:
@@ -99,7 +105,12 @@ class ProblemSet(DatasetQuestion):
                 return rejected(f"The answer must be Python code that defines {problem.function}.")
         elif "print" not in program and "write" not in program:
             return rejected("The answer must be a Python program that prints what is asked for.")
-        judgement = run_tests(problem.whole(program), self.tests_of(problem), agrees, self.limits, backend=self.backend)
+        judgement = run_tests(
+            *(problem.whole(program), self.tests_of(problem), agrees, self.limits),
+            backend=self.backend,
+            preload=self.preload,
+            packages=self.packages,
+        )
         verdict = judgement.verdict(self.graded)
         return replace(verdict, feedback=problem.spoken(verdict.feedback))
 

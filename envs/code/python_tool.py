@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -82,6 +82,8 @@ class PythonTool(Game):
         answer_format: how the answer is read; the family's own way where None.
         seconds: for which a program may run.
         backend: of the sandbox, see `palaestra.envs.sandbox`.
+        preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
+        packages: a folder of further packages that programs may import; see `sandbox.Job`.
         **kwargs: as for every environment.
 
     Raises:
@@ -104,12 +106,15 @@ class PythonTool(Game):
         answer_format: str | None = None,
         seconds: float = 2.0,
         backend: str = "local",
+        preload: Sequence[str] = (),
+        packages: str = "",
         **kwargs: Any,
     ):
         self.inner = _question(of, of_kwargs or {}, answer_format)
         self.of, self.backend = of, backend
         self.supplies = self.inner.supplies
         self.limits = Limits(seconds=seconds)
+        self.preload, self.packages = tuple(preload), packages
         super().__init__(**kwargs)
         self.observation_space = Unicode(self.inner.max_observation + _ADDED)
 
@@ -142,7 +147,7 @@ class PythonTool(Game):
             return Transition(state, action_error=error)
         if not state.calls:
             return Transition(state, action_error="No call is left; give the answer without a block of Python.")
-        result = run(program, limits=self.limits, backend=self.backend)
+        result = run(program, limits=self.limits, backend=self.backend, preload=self.preload, packages=self.packages)
         if not result.valid:
             return Transition(state, valid=False)
         shown = ends_of(output_of(result, self.limits) or "(nothing was printed)", SHOWN)

@@ -6,6 +6,7 @@ result = sandbox.run("print(6 * 7)")                                # result.std
 sandbox.run("while True: pass", limits=sandbox.Limits(seconds=0.5))     # result.reason == "time"
 tests = [sandbox.CallTest("double", [4], 8, public=True), sandbox.CallTest("double", ["ab"], "abab")]
 sandbox.run_tests("def double(x): return x + x", tests)                 # .fraction, .success, .feedback
+sandbox.run("import sortedcontainers", packages="/opt/lib/site-packages", preload=["sortedcontainers"])
 """
 
 from __future__ import annotations

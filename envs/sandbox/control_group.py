@@ -72,6 +72,10 @@ def make() -> ControlGroup | None:
         except OSError:
             continue
         group = ControlGroup(made, _FILES[kind])
+        # What would go to the disk instead is kept from there, where that can be said.
+        for name in ("memory.swap.max", "memory.swappiness"):
+            with contextlib.suppress(OSError):
+                (made / name).write_text("0")
         if all(os.access(made / name, os.R_OK if place else os.W_OK) for place, name in enumerate(group.files)):
             return group
         group.remove()
@@ -109,7 +113,7 @@ def _remove_abandoned(folder: Path) -> None:
     """Remove the groups of processes that were killed before they could."""
     for place in folder.glob(f"{_PREFIX}-*-*-*"):
         process, begun = place.name.split("-")[1:3]
-        if _begun(int(process)) != begun:
+        if process.isdecimal() and _begun(int(process)) != begun:
             with contextlib.suppress(OSError):
                 place.rmdir()
 

@@ -75,7 +75,7 @@ def run(
         main = prepared(text, json.loads(content(files)) if files is not None else {})
         exec(compile(text.removeprefix("\ufeff"), PROGRAM, "exec", dont_inherit=True), main.__dict__)
         if calls:
-            serve(main, values, *calls, fork)
+            serve(main, values, calls[0], calls[1], fork)
     except SystemExit as stop:
         code = exit_code(stop)
     except BaseException as error:

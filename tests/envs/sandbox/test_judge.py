@@ -124,7 +124,7 @@ def test_no_call_has_more_time_than_its_own_whatever_the_program_replaces(name: 
 
 def test_program_itself_cannot_spend_the_time_of_its_calls(run: Run) -> None:
     tests = [CallTest("f", [n], n, public=True) for n in range(4)]
-    program = "import time\ntime.sleep(1.5)\ndef f(n): return n"
+    program = "import time\ntime.sleep(0.9)\ndef f(n): return n"
     judgement = run(program, *tests, limits=Limits(seconds=0.5))
     assert judgement.failures == ("limit",) * 4
     assert "f(0) failed: it took more than 0.5 s;" in judgement.feedback
@@ -163,9 +163,9 @@ def test_first_test_that_takes_too_long_is_the_last_one(run: Run) -> None:
     slow = "import sys, time\nname = sys.stdin.readline()\nif name == '2\\n': time.sleep(60)\nprint(name)\n"
     tests = [StdioTest(f"{n}\n", f"{n}\n") for n in range(8)]
     begun = time.monotonic()
-    assert run(slow, *tests, limits=Limits(seconds=0.7)).failures == ("", "", *["limit"] * 6)
+    assert run(slow, *tests, limits=Limits(seconds=1)).failures == ("", "", *["limit"] * 6)
     # Eight in a row would take as many times as long.
-    assert time.monotonic() - begun < 4
+    assert time.monotonic() - begun < 6
 
 
 def test_tests_have_one_time_together(backend: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 from palaestra.envs import sandbox
 from palaestra.envs.sandbox import CallTest, Limits, StdioTest
@@ -73,3 +75,21 @@ def test_packages_and_modules_are_named_as_they_must_be(tmp_path: Path) -> None:
     if not missing("docker"):
         with pytest.raises(InputError, match="packages must be a folder on the machine of the container engine"):
             sandbox.run("", backend="docker", packages=tmp_path / "nothing")
+
+
+@pytest.mark.skipif(bool(missing("local")), reason=missing("local"))
+def test_environments_pass_packages_and_modules_on(packages: str, tmp_path: Path) -> None:
+    env = gym.make("palaestra/PythonTool-v0", packages=packages, preload=("counters",), seconds=15.0)
+    env.reset(seed=0)
+    shown = env.step("```python\nimport sys\nprint('counters' in sys.modules, __import__('single').VALUE)\n```")[0]
+    assert "True 7" in shown
+    env.close()
+    record = {"task_id": 1, "text": "Write double(x).", "code": "def double(x): return 2 * x", "test_setup_code": ""}
+    record |= {"test_list": ["assert double(4) == 8"], "challenge_test_list": []}
+    source = tmp_path / "mbpp.jsonl"
+    source.write_text(json.dumps(record))
+    env = gym.make("palaestra/MBPP-v0", source=str(source), split="all", packages=packages, seconds=15.0)
+    env.reset(seed=0)
+    answer = "```python\nimport counters\ndef double(x): return counters.count('ab') * x\n```"
+    assert env.step(answer)[4]["is_success"]
+    env.close()

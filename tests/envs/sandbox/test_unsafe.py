@@ -39,12 +39,29 @@ def test_end_is_reported() -> None:
 
 def test_time_ends_a_program_and_what_it_started(tmp_path: Path) -> None:
     sign = tmp_path / "sign"
-    program = f"import subprocess, time\nsubprocess.Popen(['/bin/sh', '-c', 'sleep 3; touch {sign}'])\ntime.sleep(60)"
-    result = run(program, limits=Limits(seconds=1))
+    program = f"import subprocess, time\nsubprocess.Popen(['/bin/sh', '-c', 'sleep 1.5; touch {sign}'])\ntime.sleep(60)"
+    result = run(program, limits=Limits(seconds=0.5))
     assert (result.reason, result.exit_code, result.ok) == ("time", None, False)
     assert result.seconds < 20
-    time.sleep(3)
+    time.sleep(1.5)
     assert not sign.exists()
+
+
+@pytest.mark.parametrize(
+    ("program", "failures"),
+    [
+        ("def f(x):\n    while x == 1: pass\n    return x", ("", "limit", "limit")),
+        ("while True: pass\ndef f(x): return x", ("limit",) * 3),
+        ("import atexit, time\natexit.register(time.sleep, 60)\ndef f(x): return x", ("", "", "")),
+    ],
+    ids=["a call", "the program", "its end"],
+)
+def test_no_part_of_a_program_has_more_time_than_its_own(program: str, failures: tuple[str, ...]) -> None:
+    tests = [CallTest("f", [n], n) for n in range(3)]
+    begun = time.monotonic()
+    judged = sandbox.run_tests(program, tests, limits=Limits(seconds=1), backend="unsafe-subprocess")
+    assert judged.failures == failures
+    assert time.monotonic() - begun < 20
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
