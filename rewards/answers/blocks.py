@@ -43,7 +43,7 @@ def program_in(answer: str, function: str = "") -> str:
     if blocks:
         return _tidy(blocks[-1][1])
     tagged = enclosed(answer, "tag") if "</answer>" in answer else None
-    text = (tagged and tagged[0]) or answer
+    text = tagged[0] if tagged and tagged[0] else answer
     alone = _ON_ONE_LINE.fullmatch(text.strip())
     return alone.group(1).strip() if alone else _tidy(text.replace("\r\n", "\n").split("\n"))
 
