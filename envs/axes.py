@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import gymnasium as gym
 import numpy as np
@@ -282,7 +282,8 @@ def hardest(axis: Axis) -> float:
     """The hardness at which the axis reaches the hard one of its limits; 1 where it is closed there."""
     if isinstance(axis, ChoiceAxis) or axis.is_constant:
         return 1.0
-    return axis.to_unit(axis.limits[1]) if axis.harder == "up" else 1.0 - axis.to_unit(axis.limits[0])
+    lowest, highest = cast(tuple[Any, Any], axis.limits)
+    return axis.to_unit(highest) if axis.harder == "up" else 1.0 - axis.to_unit(lowest)
 
 
 def _extrapolated(axis: IntAxis | FloatAxis, u: float) -> float:
