@@ -18,7 +18,7 @@ from .grammar import read
 from .lexer import unwrap
 from .normal import Budget, Ring, TooBig
 from .readings import as_variables
-from .tree import Group, Malformed, Quantity, Relation, Scalar, Sym, Value, Words, is_scalar, symbols
+from .tree import Group, Malformed, Quantity, Relation, Scalar, Sym, Value, Words, is_scalar, multiply, number, symbols
 from .units import UNITS
 from .vocabulary import ARITHMETIC, DOUBTS, MAGNITUDES, PORTIONS
 
@@ -158,9 +158,12 @@ def _has(value: Value, name: str) -> bool:
 
 
 def _linked(operator: str, a: Value, b: Value) -> bool:
-    """Whether two sides may be equal: numbers that are, expressions that are shown to be, or measures."""
+    """Whether two sides may be equal: numbers and measures that are near, expressions that are shown to be equal."""
     if isinstance(a, Quantity) and isinstance(b, Quantity):
-        return True
+        same = (a.unit.dimensions, a.unit.pi) == (b.unit.dimensions, b.unit.pi)
+        if same and _linked(operator, _in_base_units(a), _in_base_units(b)):
+            return True
+    a, b = as_variables(a), as_variables(b)
     if not (is_scalar(a) and is_scalar(b)):
         return isinstance(a, Group) and isinstance(b, Group)
     if operator == "≈":
@@ -168,6 +171,10 @@ def _linked(operator: str, a: Value, b: Value) -> bool:
     if not free(a) and not free(b):
         return near(a, b, EQUAL)
     return _identical(a, b)  # type: ignore[arg-type]
+
+
+def _in_base_units(measure: Quantity) -> Scalar:
+    return multiply(measure.value, number(measure.unit.factor))
 
 
 def _identical(a: Scalar, b: Scalar) -> bool:

@@ -116,7 +116,8 @@ def verify_math(
     * percent: beside 50% also 50, and beside 50 also 50%. Refused: 0.5% beside 0.5, and two percentages that differ.
     * words: words behind a number, in brackets or not (``9 (apples)``): a unit of the reference may be left out, and a
       counted noun, a sign of currency or a degree sign added; of two nouns one may say more. Refused: other nouns,
-      units that the reference lacks, words that change a number (``9 dozen``) or doubt it.
+      units that the reference lacks, leaving out a letter that may be a variable (``5m``), words that change a number
+      (``9 dozen``) or doubt it.
     * prose: the last formula in prose, several that commas or "and" join as a list; without a formula what stands
       behind the last "is" or colon; and the "yes" or "no" that begins it. Refused: prose that denies, doubts,
       quantifies or makes conditions, numbers behind the formula, a lone name, and references with several formulas or

@@ -7,7 +7,7 @@ import time
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import verify
-from palaestra.rewards.audit import sheet
+from palaestra.rewards.audit import measure_fuzz, sheet
 from palaestra.rewards.verifiers.mathematics.policies import POLICIES, Policy
 
 SETTINGS = tuple(Policy.__dataclass_fields__)
@@ -54,17 +54,22 @@ def test_strict_is_the_default_and_sets_nothing():
 
 
 def test_a_wrong_answer_of_the_sheet_is_forgiven_only_where_one_setting_says_so():
-    rows = [row for row in sheet.load("math") if not row.label and not row.options]
+    rows = [row for row in sheet.load("math") if not row.label and not row.options and len(row.answer) < 200][::2]
     accepted = [row for row in rows if verify("math", row.answer, row.reference, policy="dataset").success]
-    assert 40 < len(accepted) < 80
+    assert 20 < len(accepted) < 50
     for row in accepted:
         settings = [name for name in SETTINGS if judged(row.answer, row.reference, **{name: True})]
         assert len(settings) == 1, row
         assert row.family in FORGIVEN.get(settings[0], ()), (settings, row)
 
 
+def test_random_wrong_answers_are_wrong_under_the_policy_of_data_sets():
+    found = measure_fuzz(20, 250, 5, lambda answer, reference: verify("math", answer, reference, policy="dataset"))
+    assert (found.refused, found.accepted, found.undecided) == ((), (), ())
+
+
 def test_what_is_right_is_right_under_every_policy():
-    rows = [row for row in sheet.load("math") if row.label and not row.options][::7]
+    rows = [row for row in sheet.load("math") if row.label and not row.options][::40]
     assert all(verify("math", row.answer, row.reference, policy="dataset").success for row in rows)
 
 
