@@ -127,6 +127,13 @@ def _sign(value: Value) -> int:
     return -1 if value == negate(Apply("oo")) else 0
 
 
+def _is_polynomial(value: Scalar) -> bool:
+    """Whether a scalar is made of numbers and variables by sums and products, so that it has a value of modest size."""
+    if isinstance(value, Apply):
+        return value.op in ("+", "*") and all(map(_is_polynomial, value.args))
+    return True
+
+
 def giant(value: Value, budget: Budget) -> bool:
     """Whether some part of a value is a number too large to be computed.
 
@@ -134,6 +141,8 @@ def giant(value: Value, budget: Budget) -> bool:
         Malformed: some part of it has no value at all, as 1/0.
     """
     if is_scalar(value):
+        if _is_polynomial(value):  # type: ignore[arg-type]
+            return False
         ring = Ring(budget)
         if not infinity(value):  # type: ignore[arg-type]
             with suppress(TooBig):

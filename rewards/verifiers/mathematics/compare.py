@@ -96,6 +96,11 @@ class Comparison:
         Raises:
             Malformed: one of the two has no value, as 1/0.
         """
+        if isinstance(answer, Quantity) and isinstance(reference, Quantity) and not (answer.loose or reference.loose):
+            # The common case of two amounts, at once.
+            if self._quantities(answer, reference):
+                return True
+            self.reason = ""
         variables = as_variables(answer), as_variables(reference)
         truth = self._same(*variables)
         if truth or (variables[0] is answer and variables[1] is reference):

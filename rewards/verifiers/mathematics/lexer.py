@@ -92,20 +92,14 @@ def unwrap(text: str) -> tuple[str, bool]:
         text = text.lstrip("#").lstrip()
         if text.endswith(".") and not text.endswith(".."):
             text = text[:-1].rstrip()
-        for mark in ("**", "__", "$$", "`", "$"):
-            inner = text[len(mark) : -len(mark)]
-            alone = mark not in inner.replace("\\$", "")
-            if text.startswith(mark) and text.endswith(mark) and len(text) > 2 * len(mark) and alone:
-                # An escaped dollar at the end is money.
-                if mark[0] == "$" and inner.endswith("\\"):
-                    continue
-                text = inner
-                break
+        if text.startswith(("*", "_", "$", "`")):
+            text = _unmarked(text)
         for opening, closing in (("\\(", "\\)"), ("\\[", "\\]")):
-            inner = text[2:-2]
-            if text.startswith(opening) and text.endswith(closing) and opening not in inner and closing not in inner:
-                text = inner
-        if amount := _AMOUNT.fullmatch(text):
+            if text.startswith(opening) and text.endswith(closing):
+                inner = text[2:-2]
+                if opening not in inner and closing not in inner:
+                    text = inner
+        if text.startswith("$") and (amount := _AMOUNT.fullmatch(text)):
             text = f"{amount[1]} {amount[2]}"
         if text.startswith("\\"):
             inner, was_text = _unwrapped_command(text)
@@ -115,6 +109,17 @@ def unwrap(text: str) -> tuple[str, bool]:
     if text.startswith("~"):
         raise Malformed("An approximate value is no answer.")
     return text, in_text
+
+
+def _unmarked(text: str) -> str:
+    """The text without one pair of marks around it."""
+    for mark in ("**", "__", "$$", "`", "$"):
+        if text.startswith(mark) and text.endswith(mark) and len(text) > 2 * len(mark):
+            inner = text[len(mark) : -len(mark)]
+            # An escaped dollar at the end is money.
+            if mark not in inner.replace("\\$", "") and not (mark[0] == "$" and inner.endswith("\\")):
+                return inner
+    return text
 
 
 def _unwrapped_command(text: str) -> tuple[str, bool]:

@@ -256,6 +256,9 @@ def _options(
     log_base: int | str | None,
     policy: Policy,
 ) -> Options:
+    given = (tolerance, absolute_tolerance, decimals, log_base)
+    if given == (None,) * 4 and units == "required" and assignment is ordered is True and policy is STRICT:
+        return _DEFAULTS
     if units not in ("required", "optional"):
         raise InputError(f'units must be "required" or "optional", not {units!r}.')
     for name, value in (("tolerance", tolerance), ("absolute_tolerance", absolute_tolerance)):
@@ -276,6 +279,9 @@ def _options(
         containers=policy.containers,
         words=policy.words,
     )
+
+
+_DEFAULTS = Options()
 
 
 def _is_number(value: Any) -> bool:

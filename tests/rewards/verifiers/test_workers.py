@@ -320,8 +320,7 @@ def in_a_fresh_process(tmp_path: Path, code: str, **options) -> subprocess.Popen
         import os, sys, threading, time
         sys.path.insert(0, {str(tmp_path)!r})
         import palaestra
-        from palaestra.rewards.verifiers import workers
-from palaestra.rewards.verifiers.workers import WorkerFailure, WorkerPool
+        from palaestra.rewards.verifiers.workers import WorkerFailure, WorkerPool
         pool = WorkerPool("jobs_of_the_test:work", workers=2)
     """
     program = textwrap.dedent(start) + textwrap.dedent(code)
@@ -395,7 +394,7 @@ def test_a_worker_ends_with_its_parent_though_a_forked_child_lives_on(tmp_path: 
 def test_a_worker_ends_with_its_parent_even_while_it_works(tmp_path: Path, job: list):
     code = f"""
         pool.run(["double", 1], 10.0)
-        threading.Thread(target=pool.run, args=({job!r}, 1.0 if {job[0]!r} == "spin" else 50.0), daemon=True).start()
+        threading.Thread(target=pool.run, args=({job!r}, 0.6 if {job[0]!r} == "spin" else 50.0), daemon=True).start()
         time.sleep(0.3)
         print(*pool.pids, flush=True)
         os.kill(os.getpid(), 9)
@@ -404,7 +403,7 @@ def test_a_worker_ends_with_its_parent_even_while_it_works(tmp_path: Path, job: 
     out, _ = process.communicate(timeout=60)
     pids = list(map(int, out.split()))
     assert len(pids) == 1
-    assert wait_until_dead(pids, 40.0)
+    assert wait_until_dead(pids, 90.0)
 
 
 def test_leaving_with_busy_daemon_threads_is_silent_and_leaves_no_process(tmp_path: Path):
