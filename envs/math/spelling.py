@@ -38,7 +38,7 @@ _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _NAMES = re.compile(r"(?:\([a-z, ]*\))?")
 # A number of things.
 _COUNTED = re.compile(r"([+-]?[0-9,]+) +([a-z]+)(?: of [a-z]+)?")
-_JOINED = re.compile(r",? (?:and|or) |[ \t]*[,;]?[ \t]*\n[ \t]*|[ \t]*;[ \t]*")
+_JOINED = re.compile(r",? (?:and|or) |[ \t]*[,;]?[ \t]*\n\s*|[ \t]*;[ \t]*")
 
 
 def stated(answer: str, equated: bool = True) -> str:

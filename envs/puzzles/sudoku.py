@@ -85,7 +85,7 @@ class Sudoku(Question):
         given = [digit if kinds[place] == CLUE else 0 for digit, place in zip(full, places)]
         hidden = [cell for cell, digit in enumerate(given) if not digit]
         hidden.sort(key=draws[2 + 5 * size :].__getitem__)
-        if knotted:
+        if knotted and params["shown"]:
             hidden.sort(key=lambda cell: kinds[places[cell]])
         for cell in hidden[: round(params["shown"] * len(hidden))]:
             given[cell] = full[cell]

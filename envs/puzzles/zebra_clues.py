@@ -19,8 +19,8 @@ RELATIONS = {
     "left": ("lives directly left of", (1,)),
     "beside": ("lives next to", (-1, 1)),
     "gap": ("lives two houses away from", (-2, 2)),
-    "before": ("lives somewhere left of", tuple(range(1, 9))),
-    "other": ("is not", (*range(-8, 0), *range(1, 9))),
+    "before": ("lives somewhere left of", range(1, 9)),
+    "other": ("is not", frozenset(range(-8, 9)) - {0}),
 }
 KINDS = {
     "direct": ("at", "same", "left"),

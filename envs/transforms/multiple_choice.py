@@ -33,7 +33,7 @@ class MultipleChoice(Transform):
     Parameters:
         options (4 to 10): how many options there are.
         The axes of the inner family; by default those of palaestra/LinearEquation-v0: size (5 to 50), sides ("one",
-        "both"), solution ("integer", "fraction").
+        "both"), solution ("integer", "fraction"); size is open from 3 to 10000.
 
     Observation:
         The inner question, one line such as ``B) 5`` for each option, and what to answer.

@@ -109,6 +109,10 @@ def test_values_are_given_in_order_or_by_name():
         "x = 1, y = -7/2, z = 4",
         "z=4; x=1; y=-14/4",
         "[1; -7/2; 4]",
+        "x = 1\ny = -7/2\nz = 4",
+        "x = 1,\ny = -7/2,\nz = 4",
+        "z = 4\n\nx = 1\ny = -7/2",
+        "1\n-7/2\n4",
         *NATURAL,
     ]:
         assert env.verify(task, answer).score == 1, answer

@@ -163,3 +163,9 @@ def test_only_the_quantity_is_right():
         ("9**9**9", 0),
     ]:
         assert WordProblem().verify(task, answer).score == right
+
+
+def test_nothing_but_what_is_bought_is_paid_for():
+    for story in STORIES:
+        paid = [wording for kind in STEPS for wording in story[kind] if re.search(r"cost|pays|spends", wording)]
+        assert all("dollars" in wording or "money" in wording for wording in paid)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from palaestra.envs import Question
 from palaestra.envs.puzzles.graph_colouring import GraphColouring
-from palaestra.envs.puzzles.n_queens import NQueens
+from palaestra.envs.puzzles.n_queens import NQueens, completions
 from palaestra.envs.puzzles.satisfiability import Satisfiability
 from palaestra.envs.question import Task
 
@@ -346,3 +346,58 @@ def test_the_picture_of_a_board_shows_the_queens():
     cells = picture[:320, :320].reshape(8, 40, 8, 40, 3)[:, 4:36, :, 4:36]
     marked = {(r, c) for r in range(8) for c in range(8) if len(np.unique(cells[r, :, c].reshape(-1, 3), axis=0)) > 1}
     assert marked == {(r, c) for r, c in enumerate(board_in(env.here().prompt)) if c >= 0}
+
+
+def saturation_colours(n: int, k: int, edges: list[tuple[int, int]], reverse: bool) -> bool:
+    """Whether DSATUR without going back needs no more than ``k`` colours; ties go to the first or last vertex."""
+    graph = {vertex: {a + b - vertex for a, b in edges if vertex in (a, b)} for vertex in range(1, n + 1)}
+    colours: dict[int, int] = {}
+    while len(colours) < n:
+        ranks = {
+            vertex: (len({colours[o] for o in others if o in colours}), len(others))
+            for vertex, others in graph.items()
+            if vertex not in colours
+        }
+        best = [vertex for vertex, rank in ranks.items() if rank == max(ranks.values())]
+        vertex = best[-1 if reverse else 0]
+        colours[vertex] = min(set(range(1, n + 1)) - {colours.get(other) for other in graph[vertex]})
+    return max(colours.values()) <= k
+
+
+def test_greedy_colouring_wins_easy_graphs_and_no_hard_ones():
+    wins = []
+    for difficulty in (0.0, 1.0):
+        env = GraphColouring(difficulty=difficulty)
+        for reverse in (False, True):
+            won = 0
+            for seed in range(12):
+                prompt, info = env.reset(seed=seed)
+                edges = [(int(a), int(b)) for a, b in re.findall(r"(\d+)-(\d+)", prompt)]
+                won += saturation_colours(info["params"]["vertices"], info["params"]["colours"], edges, reverse)
+            wins.append(won)
+    assert wins[0] >= 11
+    assert wins[1] >= 11
+    assert wins[2:] == [0, 0]
+
+
+def test_many_variables_have_a_solution_to_which_signs_do_not_point():
+    env, agreeing, literals = Satisfiability(variables=40, width=3), 0, 0
+    for seed in range(8):
+        n, clauses = clauses_in(env.reset(seed=seed)[0])
+        values = list(map(int, env.oracle().split()))
+        assert n == len(values) == 40
+        assert all(any(values[abs(lit) - 1] == (lit > 0) for lit in clause) for clause in clauses)
+        assert env.step(env.oracle())[1] == 1.0
+        literals += sum(map(len, clauses))
+        agreeing += sum(values[abs(lit) - 1] == (lit > 0) for clause in clauses for lit in clause)
+    # Of clauses drawn among all that are true, 4 of 7 literals are.
+    assert abs(agreeing / literals - 0.5) < 0.03
+
+
+def test_boards_beyond_the_shipped_range_have_one_completion():
+    for size in (5, 16):
+        env = NQueens(size=size, given=4)
+        for seed in range(4):
+            env.reset(seed=seed)
+            assert completions(env.here().data, 2)[0] == 1
+            assert 2 <= env.here().data.count(-1) <= 8

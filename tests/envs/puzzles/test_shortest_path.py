@@ -149,3 +149,21 @@ def test_steps_give_true_distances_from_the_nearest_place_on():
 def test_solver_cost_counts_the_roads_looked_along():
     # A and its three roads, then B, C and D with three each.
     assert FAMILY.solver_cost(TASK) == 12.0
+
+
+def test_with_many_places_counting_roads_does_not_find_a_shortest_path():
+    env, found = ShortestPath(places=20, degree=3), 0
+    for seed in range(20):
+        env.reset(seed=seed)
+        lengths, start, goal, least = env.here().data
+        best, front = {start: 0}, [start]
+        while goal not in best:
+            reached: dict[str, int] = {}
+            for name in front:
+                for other, road in lengths[name].items():
+                    if other not in best:
+                        reached[other] = min(reached.get(other, 10**9), best[name] + road)
+            best |= reached
+            front = list(reached)
+        found += best[goal] == least
+    assert found == 0

@@ -187,3 +187,12 @@ def test_more_houses_and_attributes_take_more_clues():
 
     assert effort(3, 3) < effort(4, 3) < effort(5, 3)
     assert effort(4, 2) < effort(4, 3) < effort(4, 5)
+
+
+def test_clues_speak_of_people():
+    env = Zebra(houses=4, attributes=5, clues="varied")
+    clues = [line for seed in range(40) for line in env.reset(seed=seed)[0].split("\n") if re.match(r"\d+\. ", line)]
+    people = r"([A-Z][a-z]+|[Tt]he (\w+ (owner|drinker|player|lover|teacher)|person who likes \w+|\w+))"
+    said = r"(is|is not|lives [a-z ]+|lives|does not live)"
+    assert all(re.fullmatch(rf"\d+\. {people} {said} (in house \d|{people})\.", clue) for clue in clues)
+    assert any("The person who likes " in clue for clue in clues)
