@@ -57,7 +57,7 @@ class CodeCompletion(ProgramQuestion):
         do not make it loop for ever.
 
     Parameters:
-        steps (1 to 5): sentences of the specification.
+        steps (1 to 5, on request up to 12): sentences of the specification.
         domain ("numbers", "strings", "lists"): what the function takes.
         masked ("expression", "line", "step"): what is missing.
 
@@ -81,7 +81,11 @@ class CodeCompletion(ProgramQuestion):
     """
 
     param_space = ParamSpace(
-        [IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS)), ChoiceAxis("masked", tuple(_WHAT))]
+        [
+            IntAxis("steps", 1, 5, limits=(1, 12)),
+            ChoiceAxis("domain", tuple(DOMAINS)),
+            ChoiceAxis("masked", tuple(_WHAT)),
+        ]
     )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
