@@ -157,7 +157,9 @@ def completed(before: str, code: str, after: str, masked: str) -> str:
 
 def _outcomes(found: Completion, code: str) -> list[Outcome]:
     """What the function returns in each test with this code in the gap; nothing where that is not known here."""
-    whole = completed(found.before, code, found.after, found.masked)
+    whole = f"{found.before}({code}){found.after}"
+    if found.masked != "expression":
+        whole = completed(found.before, code, found.after, found.masked)
     body = textwrap.dedent(whole.partition("\n")[2])
     if not is_known(body):
         return []
