@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import keyword
 import re
 import textwrap
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +18,18 @@ from ...rewards.verifiers.registry import rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from ..sandbox import CallTest
+from ..sandbox import CallTest, Judgement
+from ..sandbox.judge import Failure
 from .cases import Case, draw_cases
 from .dice import Dice
-from .interpreter import is_known
+from .interpreter import Outcome, is_known
 from .program_question import ProgramQuestion, call_tests, examples
 from .program_synthesis import TESTS
-from .programs import DOMAINS, Program, draw_program, numbered
+from .programs import DOMAINS, Program, draw_program, numbered, shown
 
 GAP = "____"
+# A number or a name: nothing that could do anything but be a value.
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]{0,30}|[0-9]{1,15}")
 _SHOWN = 2
 _EXPRESSIONS = (ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.GeneratorExp, ast.IfExp, ast.ListComp, ast.Subscript)
 _SHORTEST = 6
@@ -57,7 +63,7 @@ class CodeCompletion(ProgramQuestion):
         do not make it loop for ever.
 
     Parameters:
-        steps (1 to 5): sentences of the specification.
+        steps (1 to 5, on request up to 12): sentences of the specification.
         domain ("numbers", "strings", "lists"): what the function takes.
         masked ("expression", "line", "step"): what is missing.
 
@@ -81,8 +87,15 @@ class CodeCompletion(ProgramQuestion):
     """
 
     param_space = ParamSpace(
-        [IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS)), ChoiceAxis("masked", tuple(_WHAT))]
+        [
+            IntAxis("steps", 1, 5, limits=(1, 12)),
+            ChoiceAxis("domain", tuple(DOMAINS)),
+            ChoiceAxis("masked", tuple(_WHAT)),
+        ]
     )
+
+    # One expression does for another now and then.
+    baselines = MappingProxyType({"random": (0.02, 0.05, 0.02, 0.02, 0.02)})
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice = Dice(rng)
@@ -112,7 +125,20 @@ class CodeCompletion(ProgramQuestion):
             if not (code.startswith(found.before) and code.endswith(found.after)):
                 return rejected("The answer must be what fills the gap, or the function with nothing else changed.")
             return self.judged(code, found.tests)
+        if _WORD.fullmatch(code) and not hasattr(builtins, code) and not keyword.iskeyword(code):
+            # Most of these are wrong, which is seen without the sandbox.
+            judgement = _failed(found, code)
+            if judgement is not None:
+                return judgement.verdict(self.graded)
         return self.judged(completed(found.before, code, found.after, found.masked), found.tests)
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """What fills the gap of another task, but nothing that would loop for ever here."""
+        while True:
+            answer = super().random_action(episode, rng)
+            outcomes = _outcomes(episode.data, program_in(answer))
+            if all(outcome.error != "endless" for outcome in outcomes):
+                return answer
 
     def solver_cost(self, episode: Task) -> float:
         """The length of the program and, twice more, that of what is missing."""
@@ -127,6 +153,35 @@ def completed(before: str, code: str, after: str, masked: str) -> str:
         return f"{before}({code}\n){after}"
     indent = before[before.rfind("\n") + 1 :]
     return before + textwrap.indent(textwrap.dedent(code), indent).removeprefix(indent) + after
+
+
+def _outcomes(found: Completion, code: str) -> list[Outcome]:
+    """What the function returns in each test with this code in the gap; nothing where that is not known here."""
+    whole = f"{found.before}({code}){found.after}"
+    if found.masked != "expression":
+        whole = completed(found.before, code, found.after, found.masked)
+    body = textwrap.dedent(whole.partition("\n")[2])
+    if not is_known(body):
+        return []
+    return [found.program.run(tuple(test.arguments), (body,)) for test in found.tests]
+
+
+def _failed(found: Completion, word: str) -> Judgement | None:
+    """The judgement on a single word in the gap, if it fails a test; None where it does not, or that is not known."""
+    outcomes = _outcomes(found, word)
+    failures: list[Failure] = [
+        "error" if outcome.error else "" if outcome.value == test.expected else "wrong"
+        for test, outcome in zip(found.tests, outcomes)
+    ]
+    if not any(failures) or any(outcome.error == "endless" for outcome in outcomes):
+        return None
+    said = f"{failures.count('')} of {len(failures)} tests passed."
+    for test, outcome, failure in zip(found.tests, outcomes, failures):
+        if test.public and failure:
+            got = f"failed: {outcome.error}" if outcome.error else f"returned {outcome.value!r}"
+            asked = shown(found.program, tuple(test.arguments))
+            return Judgement(tuple(failures), f"{said} {asked} {got}; expected {test.expected!r}.")
+    return Judgement(tuple(failures), f"{said} A test that is not shown failed.")
 
 
 def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Completion | None:

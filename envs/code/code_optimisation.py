@@ -83,12 +83,12 @@ class CodeOptimisation(ProgramQuestion):
         parts (1 to 3): slow parts of the function.
         technique ("containers", "sweeps", "algorithms"): what makes them fast: sets, dicts and work done once; running
             sums, windows, two pointers and sorting; or another algorithm.
-        size (16 to 32): of the large arguments; lists of about this length, and numbers and texts that make as much
-            work. The larger, the further from the fast program is one that is half as clever.
-        gap (3.0 to 1.2, harder downwards): how many times the operations of a plain fast program the target is; at
-            most the geometric mean of those of the slow and the fast one. With arguments four times as large a
-            quarter more than that many times its operations are allowed, so that an answer must be faster in its order
-            of growth.
+        size (16 to 32, on request up to 64): of the large arguments; lists of about this length, and numbers and texts
+            that make as much work. The larger, the further from the fast program is one that is half as clever.
+        gap (3.0 to 1.2, harder downwards, on request 1.0): how many times the operations of a plain fast program the
+            target is; at most the geometric mean of those of the slow and the fast one. With arguments four times as
+            large a quarter more than that many times its operations are allowed, so that an answer must be faster in
+            its order of growth.
 
     Observation:
         Text: the slow function, what it takes, its operations for large arguments that are not shown, and the target.
@@ -116,8 +116,8 @@ class CodeOptimisation(ProgramQuestion):
         [
             IntAxis("parts", 1, 3),
             ChoiceAxis("technique", tuple(TECHNIQUES)),
-            IntAxis("size", 16, 32),
-            FloatAxis("gap", 1.2, 3.0, harder="down"),
+            IntAxis("size", 16, 32, limits=(16, 64)),
+            FloatAxis("gap", 1.2, 3.0, harder="down", limits=(1.0, 3.0)),
         ]
     )
 

@@ -38,7 +38,7 @@ class InputPrediction(Question):
         do not, and neither did sixteen random ones.
 
     Parameters:
-        steps (1 to 5): steps of the function, each a piece of code.
+        steps (1 to 5, on request up to 12): steps of the function, each a piece of code.
         domain ("numbers", "strings", "lists"): what the function takes.
 
     Observation:
@@ -60,7 +60,7 @@ class InputPrediction(Question):
     """
 
     strips_marks = False
-    param_space = ParamSpace([IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS))])
+    param_space = ParamSpace([IntAxis("steps", 1, 5, limits=(1, 12)), ChoiceAxis("domain", tuple(DOMAINS))])
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice = Dice(rng)

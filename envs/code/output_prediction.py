@@ -45,7 +45,7 @@ class OutputPrediction(Question):
         argument of the call, no whole number from -20 to 20, no power of two, and no list of less than three items.
 
     Parameters:
-        steps (1 to 6): steps of the function, each a piece of code.
+        steps (1 to 6, on request up to 20): steps of the function, each a piece of code.
         domain ("numbers", "strings", "lists"): what the function takes.
 
     Observation:
@@ -67,7 +67,7 @@ class OutputPrediction(Question):
     """
 
     strips_marks = False
-    param_space = ParamSpace([IntAxis("steps", 1, 6), ChoiceAxis("domain", tuple(DOMAINS))])
+    param_space = ParamSpace([IntAxis("steps", 1, 6, limits=(1, 20)), ChoiceAxis("domain", tuple(DOMAINS))])
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice = Dice(rng)

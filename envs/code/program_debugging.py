@@ -70,11 +70,11 @@ class ProgramDebugging(Game):
         as bugs, each of the bugs alone would show in one.
 
     Parameters:
-        steps (1 to 5): sentences of the specification.
+        steps (1 to 5, on request up to 8): sentences of the specification.
         domain ("numbers", "strings", "lists"): what the function takes.
-        bugs (1 to 3): bugs in the function, at most one for each step.
-        turns (6 to 2, harder downwards): programs and calls in all. One program may do.
-        examples (4 to 2, harder downwards): tests that the prompt shows.
+        bugs (1 to 3, on request 4): bugs in the function, at most one for each step.
+        turns (6 to 2, harder downwards, on request 1 to 12): programs and calls in all. One program may do.
+        examples (4 to 2, harder downwards, on request 1 to 7): tests that the prompt shows.
 
     Observation:
         Text: at first the specification, the function with the bugs, and examples of what it should return; then what
@@ -110,11 +110,11 @@ class ProgramDebugging(Game):
 
     param_space = ParamSpace(
         [
-            IntAxis("steps", 1, 5),
+            IntAxis("steps", 1, 5, limits=(1, 8)),
             ChoiceAxis("domain", tuple(DOMAINS)),
-            IntAxis("bugs", 1, 3),
-            IntAxis("turns", 2, 6, harder="down"),
-            IntAxis("examples", 2, 4, harder="down"),
+            IntAxis("bugs", 1, 3, limits=(1, 4)),
+            IntAxis("turns", 2, 6, harder="down", limits=(1, 12)),
+            IntAxis("examples", 2, 4, harder="down", limits=(1, TESTS - 1)),
         ]
     )
     default_answer_format = "whole"
@@ -133,7 +133,7 @@ class ProgramDebugging(Game):
         dice = Dice(rng)
         while True:
             state = self._drawn(dice, params)
-            if len(self.observe(state)) <= _LONGEST_PROMPT:
+            if len(self.observe(state)) <= _LONGEST_PROMPT * max(1, params["steps"] / 5):
                 return state
 
     def content_of(self, episode: Debugging) -> str:

@@ -38,9 +38,9 @@ class ProgramRepair(ProgramQuestion):
         what it should do. At least one of the examples shows the bug.
 
     Parameters:
-        steps (1 to 5): sentences of the specification.
+        steps (1 to 5, on request up to 12): sentences of the specification.
         domain ("numbers", "strings", "lists"): what the function takes.
-        examples (4 to 2, harder downwards): tests that the prompt shows.
+        examples (4 to 2, harder downwards, on request 1 to 5): tests that the prompt shows.
 
     Observation:
         Text: the specification, the function with the bug, and examples of what it should return.
@@ -62,7 +62,11 @@ class ProgramRepair(ProgramQuestion):
     """
 
     param_space = ParamSpace(
-        [IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS)), IntAxis("examples", 2, 4, harder="down")]
+        [
+            IntAxis("steps", 1, 5, limits=(1, 12)),
+            ChoiceAxis("domain", tuple(DOMAINS)),
+            IntAxis("examples", 2, 4, harder="down", limits=(1, 5)),
+        ]
     )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

@@ -38,9 +38,9 @@ class ProgramSynthesis(ProgramQuestion):
         of the specification matters in at least one of them.
 
     Parameters:
-        steps (1 to 5): sentences of the specification.
+        steps (1 to 5, on request up to 12): sentences of the specification.
         domain ("numbers", "strings", "lists"): what the function takes.
-        examples (4 to 2, harder downwards): tests that the prompt shows.
+        examples (4 to 2, harder downwards, on request 1 to 5): tests that the prompt shows.
 
     Observation:
         Text: the function's name and parameters, the specification, and examples such as ``f([1, 2]) == 3``.
@@ -67,7 +67,11 @@ class ProgramSynthesis(ProgramQuestion):
     """
 
     param_space = ParamSpace(
-        [IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS)), IntAxis("examples", 2, 4, harder="down")]
+        [
+            IntAxis("steps", 1, 5, limits=(1, 12)),
+            ChoiceAxis("domain", tuple(DOMAINS)),
+            IntAxis("examples", 2, 4, harder="down", limits=(1, 5)),
+        ]
     )
 
     def __init__(self, *, milestones: bool = False, **kwargs: Any):

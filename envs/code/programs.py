@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .dice import Dice
 from .interpreter import MOST_WORK, Outcome, call, states
-from .steps import INTEGER, LIST, TEXT, WORDS, Condition, Kind
+from .steps import INTEGER, LIST, TEXT, WORDS, Condition, Kind, worded
 from .steps_on_lists import LIST_CONDITIONS, LIST_STEPS
 from .steps_on_numbers import NUMBER_CONDITIONS, NUMBER_STEPS
 from .steps_on_text import TEXT_CONDITIONS, TEXT_STEPS
@@ -190,7 +190,7 @@ def _step(dice: Dice, kind: Kind, before: str, after: str, parameters: list[Para
         c = "k"
         parameters.append(Parameter(c, f"a whole number from {kind.c[0]} to {kind.c[-1]}", kind.c))
     code = _filled(dice.one(kind.codes), before, after, c, d)
-    return _Step(kind.words.format(c=c, d=d), code, (f"{after} = {before}",) if kind.takes == kind.gives else ())
+    return _Step(worded(kind.words, c, d), code, (f"{after} = {before}",) if kind.takes == kind.gives else ())
 
 
 def _choice_of_two(dice: Dice, kind: Kind, before: str, after: str) -> _Step:
@@ -204,7 +204,7 @@ def _choice_of_two(dice: Dice, kind: Kind, before: str, after: str) -> _Step:
     for one in (kind, other):
         c, d = _constants(dice, one)
         codes.append(_filled(dice.one(one.codes), before, after, c, d))
-        sentences.append(one.words.format(c=c, d=d))
+        sentences.append(worded(one.words, c, d))
     words = f"If {said}, do this: {_quoted(sentences[0])} Otherwise do this: {_quoted(sentences[1])}"
     return _Step(words, _branches(test, *codes), tuple(codes))
 
@@ -223,7 +223,7 @@ def _quoted(sentence: str) -> str:
 def _stated(dice: Dice, condition: Condition, variable: str) -> tuple[str, str]:
     """The condition on a variable, as code and in words."""
     c = dice.one(condition.c) if condition.c else ""
-    return condition.code.format(x=variable, c=c), condition.words.format(c=c)
+    return condition.code.format(x=variable, c=c), worded(condition.words, c)
 
 
 def _guard(dice: Dice, takes: str, gives: str, variable: str) -> _Step:

@@ -56,7 +56,7 @@ class PythonTool(Game):
 
     Parameters:
         level (0.0 to 1.0): the difficulty of the question, in its own family.
-        calls (1 to 8, harder downwards): how many programs may be run.
+        calls (8 to 1, harder downwards, on request up to 20): how many programs may be run.
 
     Observation:
         The question, what form its answer takes, and how Python is called; after a call a block of output of at most
@@ -90,7 +90,7 @@ class PythonTool(Game):
         InputError: ``of`` is not the id of a question, or an argument does not fit.
     """
 
-    param_space = ParamSpace([FloatAxis("level", 0.0, 1.0), IntAxis("calls", 1, 8, harder="down")])
+    param_space = ParamSpace([FloatAxis("level", 0.0, 1.0), IntAxis("calls", 1, 8, harder="down", limits=(1, 20))])
     default_answer_format = "whole"
     answer_form = "program"
     # The question's own limit holds for answers, and that of programs for programs.

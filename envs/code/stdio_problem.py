@@ -51,9 +51,9 @@ class StdioProblem(ProgramQuestion):
         the ends of lines does not count.
 
     Parameters:
-        steps (1 to 5): sentences of the specification.
+        steps (1 to 5, on request up to 12): sentences of the specification.
         domain ("numbers", "strings", "lists"): what the first line holds.
-        examples (3 to 1, harder downwards): tests that the prompt shows.
+        examples (3 to 1, harder downwards, on request up to 4): tests that the prompt shows.
 
     Observation:
         Text: what the input holds, the specification, and examples of input and output.
@@ -74,7 +74,11 @@ class StdioProblem(ProgramQuestion):
     """
 
     param_space = ParamSpace(
-        [IntAxis("steps", 1, 5), ChoiceAxis("domain", tuple(DOMAINS)), IntAxis("examples", 1, 3, harder="down")]
+        [
+            IntAxis("steps", 1, 5, limits=(1, 12)),
+            ChoiceAxis("domain", tuple(DOMAINS)),
+            IntAxis("examples", 1, 3, harder="down", limits=(1, 4)),
+        ]
     )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:

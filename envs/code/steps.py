@@ -5,10 +5,28 @@ The tables of steps are in `steps_on_numbers`, `steps_on_lists` and `steps_on_te
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from typing import Any, NamedTuple
 
 # The types of values between steps.
 INTEGER, LIST, TEXT, WORDS = "int", "list", "str", "words"
+
+
+# What a sentence says of one thing, and how that is put.
+_OF_ONE = (
+    (re.compile(r"the (first|last) 1 (number|character)s, or all if there are fewer"), r"the \1 \2, if there is one"),
+    (re.compile(r"the (first|last) 1 (number|character)s"), r"the \1 \2"),
+    (re.compile(r"are more than 1 words"), "is more than one word"),
+    (re.compile(r"\b1 places later"), "1 place later"),
+)
+
+
+def worded(words: str, c: Any = "", d: Any = "") -> str:
+    """The words of a step or a condition with its constants."""
+    said = words.format(c=c, d=d)
+    for pattern, better in _OF_ONE if c == 1 else ():
+        said = pattern.sub(better, said)
+    return said
 
 
 class Kind(NamedTuple):

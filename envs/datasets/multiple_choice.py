@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
         Text with one letter, ``B``, or with the text of the option, read as ``answer_format`` says.
 
     Reward:
-        1 for the right option, 0 otherwise. With 2 options any letter is right by chance in half (0.5) of the tasks.
+        1 for the right option, 0 otherwise. With 2 options any letter is right by chance in half (0.5) of the tasks;
+        with the 4 that questions have at most, this does not fall below a quarter.
 
     Termination:
         After the first answer.
@@ -62,6 +64,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
 
     layout = CHOICE
     built_in = "multiple_choice.jsonl"
+    # One of 2, 2, 3, 4 and 4 options.
+    baselines = MappingProxyType(dict.fromkeys(("constant", "random"), (0.5, 0.5, 1 / 3, 0.27, 0.27)))
     chance = 0.5
     # There is no worked solution in these layouts.
     solution_steps = Question.solution_steps

@@ -40,11 +40,11 @@ class GridTransformations(Question):
         neither the query nor an output of an example.
 
     Parameters:
-        operations (1 to 3): operations in the chain.
-        listed (6 to 10): operations to choose from.
-        size (3 to 8): rows and columns of the inputs, at most; beyond 3, some have one less.
-        colours (2 to 5): digits other than 0 to draw with.
-        examples (4 to 2, harder downwards): pairs of input and output.
+        operations (1 to 3, on request up to 4): operations in the chain.
+        listed (6 to 10, on request 2 to 14): operations to choose from.
+        size (3 to 8, on request up to 10): rows and columns of the inputs, at most; beyond 3, some have one less.
+        colours (2 to 5, on request up to 9): digits other than 0 to draw with.
+        examples (4 to 2, harder downwards, on request 1 to 8): pairs of input and output.
 
     Observation:
         Text: the operations, the examples, and the grid that is asked about, each a row of digits a line.
@@ -68,11 +68,11 @@ class GridTransformations(Question):
     answer_form = "lines"
     param_space = ParamSpace(
         [
-            IntAxis("operations", 1, 3),
-            IntAxis("listed", 6, 10),
-            IntAxis("size", 3, 8),
-            IntAxis("colours", 2, 5),
-            IntAxis("examples", 2, 4, harder="down"),
+            IntAxis("operations", 1, 3, limits=(1, 4)),
+            IntAxis("listed", 6, 10, limits=(2, 14)),
+            IntAxis("size", 3, 8, limits=(3, 10)),
+            IntAxis("colours", 2, 5, limits=(2, 9)),
+            IntAxis("examples", 2, 4, harder="down", limits=(1, 8)),
         ]
     )
 

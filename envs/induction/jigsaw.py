@@ -145,7 +145,8 @@ class Jigsaw(Question):
 def edges(tiles: np.ndarray, step: int) -> Edges:
     """What fits in int[count, cells, cells], where digits on both sides of a cut differ by at most ``step``."""
     sides = ((tiles[:, :, -1], tiles[:, :, 0]), (tiles[:, -1], tiles[:, 0]))
-    return Edges(*((abs(end[:, None] - start) <= step).all(axis=2) for end, start in sides))
+    right, below = (np.asarray((abs(end[:, None] - start) <= step).all(axis=2)) for end, start in sides)
+    return Edges(right, below)
 
 
 def two_can_change_places(fit: Edges, side: int) -> bool:

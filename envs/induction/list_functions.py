@@ -32,10 +32,10 @@ class ListFunctions(Question):
         99, and the output asked for is neither the query nor an output of an example.
 
     Parameters:
-        operations (1 to 4): operations in the chain.
-        listed (6 to 10): operations to choose from.
-        length (4 to 10): numbers in the longest inputs; the others have up to two fewer.
-        examples (8 to 3, harder downwards): pairs of input and output.
+        operations (1 to 4, on request up to 5): operations in the chain.
+        listed (6 to 10, on request 2 to 14): operations to choose from.
+        length (4 to 10, on request up to 14): numbers in the longest inputs; the others have up to two fewer.
+        examples (8 to 3, harder downwards, on request 2 to 12): pairs of input and output.
 
     Observation:
         Text: the operations, the examples as ``[3, 1, 4] -> [4, 1, 3]``, and the list that is asked about.
@@ -58,10 +58,10 @@ class ListFunctions(Question):
     answer_form = "values"
     param_space = ParamSpace(
         [
-            IntAxis("operations", 1, 4),
-            IntAxis("listed", 6, 10),
-            IntAxis("length", 4, 10),
-            IntAxis("examples", 3, 8, harder="down"),
+            IntAxis("operations", 1, 4, limits=(1, 5)),
+            IntAxis("listed", 6, 10, limits=(2, 14)),
+            IntAxis("length", 4, 10, limits=(4, 14)),
+            IntAxis("examples", 3, 8, harder="down", limits=(2, 12)),
         ]
     )
 

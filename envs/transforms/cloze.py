@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ class Cloze(Transform):
 
     Description:
         A question of the inner family ``of`` and its ``solution_steps``, among them at least one equation of plain
-        numbers, such as ``12 + 30 = 42``. One number of such a line, 3 or more, is masked. Whatever makes every line
-        with a mask true is right; the numbers next to the masked one never do.
+        numbers, such as ``12 + 30 = 42``. One number of such a line, 3 or more, is masked; where it is masked once, it
+        stands in no other line. Whatever makes every line with a mask true is right; the numbers next to the masked one
+        never do.
 
     Parameters:
         masked ("once", "everywhere"): whether the number is masked at one place, or wherever it stands in the solution,
@@ -51,6 +53,9 @@ class Cloze(Transform):
     """
 
     own_axes = (ChoiceAxis("masked", ("once", "everywhere")),)
+    baselines = MappingProxyType(
+        {"constant": (0.03, 0.01, 0.01, 0.01, 0.01), "random": (0.05, 0.035, 0.01, 0.01, 0.01)}
+    )
     chance = 0.1
 
     def __init__(self, *, of: str = "palaestra/WordProblem-v0", **kwargs: Any):
@@ -67,8 +72,9 @@ class Cloze(Transform):
             if not lines:
                 continue
             place = lines[int(order * len(lines))]
-            # Masked once, a number of the answer would be copied from the last line.
-            copied = set() if everywhere else set(NUMBER.findall(steps[-1]))
+            # Masked once, a number that stands in another line as well would be copied from there.
+            others = () if everywhere else steps[:place] + steps[place + 1 :]
+            copied = {number for line in others for number in NUMBER.findall(line)}
             spots = [s for s in NUMBER.finditer(steps[place]) if Fraction(s[0]) >= SMALLEST and s[0] not in copied]
             if not spots:
                 continue

@@ -38,7 +38,7 @@ class HintPrefix(Transform):
         As for the inner family.
 
     Reward:
-        As for the inner family.
+        As for the inner family, and so by chance 0.035 on the easiest tasks of the default one.
 
     Termination:
         After the first answer.
@@ -48,6 +48,7 @@ class HintPrefix(Transform):
     """
 
     own_axes = (FloatAxis("hint", 0.0, 1.0, harder="down"),)
+    chance = 0.035
 
     def __init__(self, *, of: str = "palaestra/WordProblem-v0", answer_format: str | None = None, **kwargs: Any):
         super().__init__(of=of, answer_format=answer_format, **kwargs)

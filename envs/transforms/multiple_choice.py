@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..question import Task
 from ..registration import register
 from .transform import MAX_DRAWS, Transform
 
-LETTERS = "ABCDEFGHIJ"
+LETTERS = "ABCDEFGHIJKLMNOP"
 MAX_OPTION = 700
 _NUMBER = re.compile(r"(?<![\w.])[0-9]{1,15}(?![0-9.])")
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -31,7 +32,7 @@ class MultipleChoice(Transform):
         more often right than chance has it. Every letter is right equally often.
 
     Parameters:
-        options (4 to 10): how many options there are.
+        options (4 to 10, on request 2 to 16): how many options there are.
         The axes of the inner family; by default those of palaestra/LinearEquation-v0: size (5 to 50), sides ("one",
         "both"), solution ("integer", "fraction"); size is open from 3 to 10000.
 
@@ -52,7 +53,9 @@ class MultipleChoice(Transform):
         The easiest formats of Cog-DRIFT (arXiv 2604.04767).
     """
 
-    own_axes = (IntAxis("options", 4, 10),)
+    own_axes = (IntAxis("options", 4, 10, limits=(2, 16)),)
+    # One of 4, 6, 7, 9 and 10 options.
+    baselines = MappingProxyType(dict.fromkeys(("constant", "random"), (0.25, 1 / 6, 1 / 7, 1 / 9, 0.1)))
     chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -100,7 +103,7 @@ class MultipleChoice(Transform):
         # With an odd number of options one of them stands alone, the right one as often as any other.
         if count % 2 == 0 or rng.random() * count >= 1.0:
             take(near_misses(right, rng.random(24).tolist()))
-        for _ in range(3 * count):
+        for _ in range(12 * count):
             if len(found) >= count - 1:
                 break
             other = self.inner.oracle(self.inner.generate(rng, inner))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class Rephrased(Transform):
         As for the inner family.
 
     Reward:
-        As for the inner family, and so by chance 0.1 on the easiest tasks of the default one.
+        As for the inner family, and so by chance 0.115 on the easiest tasks of the default one.
 
     Termination:
         After the first answer.
@@ -74,7 +75,10 @@ class Rephrased(Transform):
 
     own_axes = (IntAxis("changes", 1, 5),)
     added = 400
-    chance = 0.1
+    baselines = MappingProxyType(
+        {"constant": (0.11, 0.03, 0.02, 0.0, 0.0), "random": (0.1, 0.045, 0.02, 0.0, 0.0)}  # as for the inner family
+    )
+    chance = 0.115
 
     def __init__(self, *, answer_format: str | None = None, **kwargs: Any):
         super().__init__(answer_format=answer_format, **kwargs)

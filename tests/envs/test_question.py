@@ -150,7 +150,9 @@ def test_a_split_without_tasks_ends_in_one_sentence():
         missing.reset(seed=0)
 
 
-@pytest.mark.parametrize("options", [{"digits": 3}, {"difficulty": 2}, {"params": {"higher": 3}}, {"params": 3}])
+@pytest.mark.parametrize(
+    "options", [{"digits": 3}, {"difficulty": 2}, {"params": {"higher": 3}}, {"params": 3}, 5, ["difficulty"]]
+)
 def test_wrong_reset_options_are_refused(options: dict[str, Any]):
     with pytest.raises(InputError):
         Doubling().reset(options=options)

@@ -11,6 +11,7 @@ from palaestra.envs.code.code_completion import GAP, CodeCompletion, Completion,
 from palaestra.envs.code.program_question import call_tests
 from palaestra.envs.code.programs import Parameter, Program, shown
 from palaestra.envs.question import Task
+from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
 
 from .sandboxed import HOSTILE
@@ -90,6 +91,15 @@ def test_wrong_completions_are_told_the_first_example_that_fails(task: Task, ans
 )
 def test_what_is_no_completion_is_malformed_without_a_run(answer: str):
     assert CodeCompletion(backend="none").verify(CONDITION, answer).malformed
+
+
+@pytest.mark.parametrize("answer", ["v", "42", "unknown"])
+def test_a_wrong_word_is_refused_without_a_run_with_the_same_verdict(answer: str):
+    without = CodeCompletion(backend="none").verify(FACTOR, answer)
+    assert (without.success, without.reward, without.malformed, without.valid) == (False, 0.0, False, True)
+    assert len(without.extras["tests"]) == len(FACTOR.data.tests)
+    with pytest.raises(InputError, match="none"):
+        CodeCompletion(backend="none").verify(FACTOR, f"{answer} + 0")
 
 
 @pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"does not parse"}))

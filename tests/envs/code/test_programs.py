@@ -138,3 +138,17 @@ def test_arguments_come_near_the_numbers_that_the_code_names():
     program = draw_program(dice, "numbers", 1)._replace(marks=(1000,))
     near = [abs(draw_arguments(dice, program)[0] - 1000) <= 1 for _ in range(300)]
     assert 20 < sum(near) < 90
+
+
+def test_one_is_told_as_one():
+    dice = Dice(np.random.default_rng(7))
+    said = {
+        sentence for place in range(1500) for sentence in draw_program(dice, tuple(DOMAINS)[place % 3], 4).specification
+    }
+    assert not [one for one in said if re.search(r"\b1 (?:numbers|characters|places|words)\b", one)]
+    assert {
+        "Remove the first number, if there is one.",
+        "Remove the last number, if there is one.",
+        "Remove the first character, if there is one.",
+        "Move the first character to the end.",
+    } <= said

@@ -99,7 +99,7 @@ def test_arguments_reach_the_one_they_are_for():
     with pytest.raises(InputError, match="split"):
         make("Rephrased", "Arithmetic", of_kwargs={"split": "test"})
     with pytest.raises(InputError, match="options"):
-        make("MultipleChoice", options=3)
+        make("MultipleChoice", options=1)
 
 
 @pytest.mark.parametrize(
@@ -257,6 +257,15 @@ def test_the_masked_number_is_the_only_one_that_fits(inner: str):
             right = [n for n in range(max(0, number - 200), number + 200) if env.verify(task, str(n)).success]
             assert right == [number]
         assert env.verify(task, f"{env.oracle(task)}/1").success or "." in env.oracle(task)
+
+
+def test_masked_once_the_number_stands_in_no_other_line_of_the_solution():
+    env = make("Cloze", masked="once")
+    for task in tasks(env, 80):
+        lines = task.prompt.split("same number:\n")[1].split("\nWhich number")[0].split("\n")
+        (place,) = [place for place, line in enumerate(lines) if "#" in line]
+        rest = "\n".join(lines[:place] + lines[place + 1 :])
+        assert not re.search(rf"(?<![\w.]){env.oracle(task)}(?![\w.])", rest)
 
 
 def test_masked_everywhere_leaves_no_copy_of_the_number():
