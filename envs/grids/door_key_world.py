@@ -18,6 +18,7 @@ import numpy as np
 from ..param_space import IntAxis, ParamSpace
 
 Cell = tuple[int, int]
+_Lock = Literal["locked", "closed", "open"]
 
 # MiniGrid's numbering of actions and directions (x grows to the east, y to the south).
 LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE, DONE = range(7)
@@ -46,7 +47,7 @@ class World:
     walls: frozenset[Cell]
     door: Cell
     goal: Cell
-    lock: Literal["locked", "closed", "open"]
+    lock: _Lock
     key: Cell | None
     agent: Cell
     facing: int
@@ -153,7 +154,7 @@ def can_enter(world: World, cell: Cell) -> bool:
     return cell not in world.walls and cell != world.key and (cell != world.door or world.lock == "open")
 
 
-_Changing = tuple[Cell, int, Cell | None, str]
+_Changing = tuple[Cell, int, Cell | None, _Lock]
 
 
 def plan(world: World) -> list[int]:
