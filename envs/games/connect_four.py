@@ -174,7 +174,8 @@ class ConnectFour(Game):
     def heuristic_action(self, episode: Position) -> str:
         """Connects four, else stops the opponent, else makes a threat after which the opponent cannot win, the middle
         columns first."""
-        return _name(sensible(episode.mine, episode.theirs)[0][0])
+        mine, theirs = episode.mine, episode.theirs
+        return _name(sensible(mine, theirs, fours(mine), fours(theirs))[0][0])
 
     def draw(self, episode: Position) -> np.ndarray:
         return board([[Cell(sign.strip("."), _FILLS.get(sign, "#fffdf8")) for sign in row] for row in _signs(episode)])
@@ -236,41 +237,52 @@ def winning(mine: int, theirs: int, moves: int, quiet: bool = True, known: set[K
     return 0
 
 
-def sensible(mine: int, theirs: int) -> list[tuple[int, int]]:
-    """The cells among which a player chooses that looks one disc ahead, each with the cells that connect four next: one
-    that connects four, else one that stops the opponent, else those that threaten to connect four and do not let the
-    opponent do so, else any of the latter, else any. There must be room."""
-    free, danger = playable(mine | theirs), fours(theirs)
-    if forced := fours(mine) & free or danger & free:
+def sensible(mine: int, theirs: int, wins: int, danger: int) -> list[tuple[int, int]]:
+    """The cells among which a player chooses that looks one disc ahead, each with its `fours` after it: one that
+    connects four, else one that stops the opponent, else those that threaten to connect four and do not let the
+    opponent do so, else any of the latter, else any. There must be room.
+
+    Args:
+        wins, danger: `fours` of either side.
+    """
+    free = playable(mine | theirs)
+    if forced := wins & free or danger & free:
         cells = _cells(forced)[:1]
     else:
         cells = [cell for cell in _cells(free) if not danger & playable(mine | cell | theirs)] or _cells(free)
-    threats = [(cell, fours(mine | cell) & playable(mine | cell | theirs)) for cell in cells]
-    return [option for option in threats if option[1]] or threats
+    options = [(cell, fours(mine | cell)) for cell in cells]
+    return [option for option in options if option[1] & playable(mine | option[0] | theirs)] or options
 
 
-def luck_of(mine: int, theirs: int, moves: int, most: float = 1.0) -> float:
+def luck_of(mine: int, theirs: int, moves: int, most: float = 1.0, wins: int | None = None) -> float:
     """How often the side to move connects four in ``moves`` moves of its own when it takes any of the `sensible` cells,
-    while the other side stops what it can; where it threatens nothing, the other side takes any column. Where it is
-    more than ``most``, any number above that."""
+    while the other side stops what it can; where it threatens nothing, the other side takes any column.
+
+    Args:
+        most: where it is more than that, any number above that will do.
+        wins: `fours` of ``mine``, where they are known.
+    """
     free = playable(mine | theirs)
-    if fours(mine) & free:
+    wins = fours(mine) if wins is None else wins
+    if wins & free:
         return 1.0
     if moves == 1 or not free:
         return 0.0
-    total, danger, options = 0.0, fours(theirs), sensible(mine, theirs)
-    for cell, threats in options:
+    total, danger = 0.0, fours(theirs)
+    options = sensible(mine, theirs, wins, danger)
+    for cell, then in options:
         after = mine | cell
         room = playable(after | theirs)
         if not room or danger & room:
             continue
+        threats = then & room
         if threats & (threats - 1):
             total += 1.0
         elif threats:
-            total += luck_of(after, theirs | threats, moves - 1)
+            total += luck_of(after, theirs | threats, moves - 1, wins=then)
         else:
             replies = _cells(room)
-            total += sum([luck_of(after, theirs | reply, moves - 1) for reply in replies]) / len(replies)
+            total += sum([luck_of(after, theirs | reply, moves - 1, wins=then) for reply in replies]) / len(replies)
         if total > most * len(options):
             break
     return total / len(options)

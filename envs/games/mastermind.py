@@ -18,7 +18,7 @@ LETTERS = "ABCDEFGH"
 COLOURS = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#00798c", "#8d6a9f", "#c08552", "#9aa5b1")
 
 # Guesses that the oracle needs at worst, by pegs and then colours from 5 on; found by playing it against every code.
-WORST = {4: (6, 6, 7, 8), 5: (6, 7, 8, 8), 6: (7, 8, 8, 9)}
+WORST = {2: (5, 6, 7, 8), 3: (6, 7, 8, 9), 4: (6, 6, 7, 8), 5: (6, 7, 8, 8), 6: (7, 8, 8, 9)}
 # Of the codes that are left, at most so many are weighed, each against at most so many.
 _WEIGHED, _AGAINST = 24, 256
 
@@ -45,7 +45,7 @@ class Mastermind(Game):
         oracle's guesses all fit what is known: of some such codes the one that leaves the fewest in the worst case.
 
     Parameters:
-        pegs (4 to 6): letters in the code.
+        pegs (4 to 6, on request from 2): letters in the code.
         colours (5 to 8): different letters that may occur, from A on.
         slack (3 to 0, harder downwards; on request up to 100): guesses beyond those that the oracle needs at worst.
 
@@ -73,7 +73,11 @@ class Mastermind(Game):
         "heuristic": (1.0, 1.0, 1.0, 0.98, 0.95),
     }
     param_space = ParamSpace(
-        [IntAxis("pegs", 4, 6), IntAxis("colours", 5, 8), IntAxis("slack", 0, 3, harder="down", limits=(0, 100))]
+        [
+            IntAxis("pegs", 4, 6, limits=(2, 6)),
+            IntAxis("colours", 5, 8),
+            IntAxis("slack", 0, 3, harder="down", limits=(0, 100)),
+        ]
     )
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Codebreaking:

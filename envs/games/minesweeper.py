@@ -47,7 +47,7 @@ class Minesweeper(Game):
         the other's own cells are free.
 
     Parameters:
-        size (5 to 9): rows and columns.
+        size (5 to 9, on request 4 to 16): rows and columns.
         density (0.12 to 0.2): share of cells with mines.
         rules ("single", "pairs"): what solving takes.
 
@@ -76,7 +76,11 @@ class Minesweeper(Game):
         "heuristic": (1.0, 1.0, 1.0, 0.44, 0.36),
     }
     param_space = ParamSpace(
-        [IntAxis("size", 5, 9), FloatAxis("density", 0.12, 0.2), ChoiceAxis("rules", ("single", "pairs"))]
+        [
+            IntAxis("size", 5, 9, limits=(4, 16)),
+            FloatAxis("density", 0.12, 0.2),
+            ChoiceAxis("rules", ("single", "pairs")),
+        ]
     )
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Field:
@@ -112,8 +116,10 @@ class Minesweeper(Game):
 
     def observe(self, state: Field) -> str:
         size = state.size
-        rows = [f"{y + 1} " + " ".join([_sign(state, y * size + x) for x in range(size)]) for y in range(size)]
-        table = "\n".join(["  " + " ".join(map(str, range(1, size + 1))), *rows])
+        wide = len(str(size))
+        rows = [[str(y + 1), *(_sign(state, y * size + x) for x in range(size))] for y in range(size)]
+        rows = [["", *map(str, range(1, size + 1))], *rows]
+        table = "\n".join([" ".join([sign.rjust(wide) for sign in row]) for row in rows])
         if state.opened != state.given or state.exploded >= 0:
             return table
         return (

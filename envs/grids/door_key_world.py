@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,6 +18,7 @@ import numpy as np
 from ..param_space import IntAxis, ParamSpace
 
 Cell = tuple[int, int]
+_Lock = Literal["locked", "closed", "open"]
 
 # MiniGrid's numbering of actions and directions (x grows to the east, y to the south).
 LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE, DONE = range(7)
@@ -47,7 +47,7 @@ class World:
     walls: frozenset[Cell]
     door: Cell
     goal: Cell
-    lock: Literal["locked", "closed", "open"]
+    lock: _Lock
     key: Cell | None
     agent: Cell
     facing: int
@@ -154,29 +154,44 @@ def can_enter(world: World, cell: Cell) -> bool:
     return cell not in world.walls and cell != world.key and (cell != world.door or world.lock == "open")
 
 
+_Changing = tuple[Cell, int, Cell | None, _Lock]
+
+
 def plan(world: World) -> list[int]:
     """A shortest list of actions to the goal, by breadth-first search; empty where there is none to be found."""
-    parents: dict[World, tuple[World, int] | None] = {world: None}
-    queue = deque([world])
+    walls, door, goal = world.walls, world.door, world.goal
+    # Agent, facing, key and lock are all that changes.
+    start: _Changing = (world.agent, world.facing, world.key, world.lock)
+    parents: dict[_Changing, tuple[_Changing, int]] = {}
+    seen, queue = {start}, deque([start])
     while queue:
         here = queue.popleft()
-        if here.solved:
-            return list(_actions_to(here, parents))[::-1]
-        for action in (FORWARD, LEFT, RIGHT, PICK_UP, TOGGLE):
-            # Closing an open door never helps, and would double the search.
-            if action == TOGGLE and here.lock == "open":
-                continue
-            there = act(here, action)
-            if there not in parents:
-                parents[there] = (here, action)
+        agent, facing, key, lock = here
+        if agent == goal:
+            actions = []
+            while here != start:
+                here, action = parents[here]
+                actions.append(action)
+            return actions[::-1]
+        dx, dy = _STEPS[facing]
+        ahead = (agent[0] + dx, agent[1] + dy)
+        after: list[tuple[int, _Changing]] = []
+        # Closing an open door never helps, and would double the search; dropping the key never does either.
+        if ahead == key:
+            after.append((PICK_UP, (agent, facing, None, lock)))
+        elif ahead == door and lock != "open":
+            if lock == "closed" or key is None:
+                after.append((TOGGLE, (agent, facing, key, "open")))
+        elif ahead not in walls:
+            after.append((FORWARD, (ahead, facing, key, lock)))
+        after.append((LEFT, (agent, (facing - 1) % 4, key, lock)))
+        after.append((RIGHT, (agent, (facing + 1) % 4, key, lock)))
+        for action, there in after:
+            if there not in seen:
+                seen.add(there)
+                parents[there] = here, action
                 queue.append(there)
     return []
-
-
-def _actions_to(world: World, parents: dict[World, tuple[World, int] | None]) -> Iterator[int]:
-    while (step := parents[world]) is not None:
-        world, action = step
-        yield action
 
 
 def approach(world: World) -> int:

@@ -86,7 +86,7 @@ def deepest(pegs: int, colours: int) -> int:
     return walk(every, ())
 
 
-@pytest.mark.parametrize(("pegs", "colours"), [(4, 5), (4, 6), (4, 7), (5, 5)])
+@pytest.mark.parametrize(("pegs", "colours"), [(2, 5), (2, 8), (3, 6), (4, 5), (4, 6), (4, 7), (5, 5)])
 def test_the_oracle_finds_every_code_in_the_stated_number_of_guesses(pegs: int, colours: int):
     assert deepest(pegs, colours) == WORST[pegs][colours - 5]
 

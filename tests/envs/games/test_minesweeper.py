@@ -32,6 +32,19 @@ def test_a_board_in_words():
     assert prompt.endswith(board)
 
 
+def test_columns_stay_in_line_where_numbers_have_two_digits():
+    env = Minesweeper(size=12)
+    prompt, _ = env.reset(seed=0)
+    lines = prompt.splitlines()[1:]
+    assert lines[0] == "    1  2  3  4  5  6  7  8  9 10 11 12"
+    assert {len(line) for line in lines} == {len(lines[0])}
+    state = env.here()
+    for row, line in enumerate(lines[1:]):
+        assert line[:2] == f"{row + 1:2}"
+        signs = line[4::3]
+        assert [sign == "#" for sign in signs] == [not state.opened >> (12 * row + column) & 1 for column in range(12)]
+
+
 def test_opening_several_cells_and_winning():
     env = by_hand()
     # Closed without a mine: 1 1, 1 3, 1 5 and 2 1.
