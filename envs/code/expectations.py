@@ -125,6 +125,9 @@ def _alike(expected: Any, received: Any) -> bool:
     if isinstance(expected, bool) or isinstance(received, bool):
         return expected is received
     if isinstance(expected, float) and isinstance(received, (int, float)):
+        # JSON of a data set may have NaN, which is then what is right.
+        if math.isnan(expected):
+            return math.isnan(received)
         return math.isclose(expected, received, rel_tol=_CLOSE, abs_tol=_CLOSE)
     if isinstance(expected, (list, tuple)) and isinstance(received, (list, tuple)):
         return len(expected) == len(received) and all(map(_alike, expected, received))

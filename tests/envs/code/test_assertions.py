@@ -247,6 +247,9 @@ def test_printed_text_is_the_same_but_for_blanks_and_last_digits(expected: str, 
         (None, None, True),
         (0.5, 10**400, False),
         (0.5, "x", False),
+        ([float("nan")], [float("nan")], True),
+        (float("nan"), 0.0, False),
+        (0.0, float("nan"), False),
     ],
 )
 def test_values_are_alike_as_json(expected: Any, received: Any, same: bool):
