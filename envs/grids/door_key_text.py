@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,12 +20,37 @@ ACTIONS = {
     "toggle": dk.TOGGLE,
     "wait": dk.DONE,
 }
+# Other words for the same, after those that only lead on to them: "walk straight ahead", "open the door".
+_SYNONYMS = {
+    "turn left": "left",
+    "turn right": "right",
+    "go forward": "forward|ahead|forwards|straight|straight ahead|on",
+    "pick up": "pick up|pickup|grab|take|get",
+    "drop": "drop|put down|release",
+    "toggle": "toggle|open|unlock|close",
+    "wait": "wait|stay|done|nothing",
+}
+_SPOKEN = {
+    ACTIONS[name]: re.compile(
+        r"(?:(?:go|move|step|walk|turn|rotate|face|do)(?: one step)? (?:to the )?)?"
+        rf"(?:{words})(?: (?:the|this) (?:key|door))?"
+    )
+    for name, words in _SYNONYMS.items()
+}
 _NAMES = {number: name for name, number in ACTIONS.items()}
 _LIST = ", ".join(ACTIONS)
 _LEGEND = (
     "Take the key K, open the door L, reach the goal G. # is wall, . is free, D a closed and O an open door; "
     f"you are > v < or ^. Actions: {_LIST}."
 )
+
+
+def read_step(text: str) -> int | None:
+    """The number of the action that ``text`` names, in these words or others for them; None where it names none."""
+    words = " ".join(text[:80].lower().split())
+    if words in ACTIONS:
+        return ACTIONS[words]
+    return next((number for number, pattern in _SPOKEN.items() if pattern.fullmatch(words)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +115,7 @@ class DoorKeyText(Game):
         return f"{_LEGEND} You have {world.size**2} turns.\n{scene}" if state.first else scene
 
     def act(self, state: Scene, action: str) -> Transition:
-        number = ACTIONS.get(" ".join(action.lower().split()))
+        number = read_step(action)
         if number is None:
             return Transition(state, progress=state.world.progress, action_error=f"An action must be one of: {_LIST}.")
         world = dk.act(state.world, number)

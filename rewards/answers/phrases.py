@@ -21,7 +21,7 @@ _SUBJECT = re.compile(
     r"(?:move|guess|choice|pick|play|action|answer|question|letter|word|number|decision|command|try|step|code|arm|"
     r"column|tile|car)"
     r"(?: (?:is|will be|would be|should be))?\s*(?::|\bis\b|\bwill be\b|=>?|->)?\s+)?"
-    r"(?:(?:i(?:'ll| will| would| should)?|like to|now|next|first|then|again|it(?:'s| is)|is)\s+)*",
+    r"(?:(?:i(?:'ll| will| would| should)?|like to|now|next|first|then|again|it(?:'s| is)?|is)\s+)*",
     re.IGNORECASE,
 )
 _VERB = re.compile(

@@ -242,3 +242,27 @@ def test_importing_palaestra_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert "palaestra/DoorKey-v0" in palaestra.envs.ids()
+
+
+@pytest.mark.parametrize(
+    ("said", "action"),
+    [
+        *(("forward", "go forward"), ("I walk straight ahead.", "go forward"), ("Move forward!", "go forward")),
+        *(("left", "turn left"), ("I'll turn to the right", "turn right"), ("rotate left", "turn left")),
+        *(
+            ("pickup the key", "pick up"),
+            ("Grab the key", "pick up"),
+            ("open the door", "toggle"),
+            ("Unlock", "toggle"),
+        ),
+    ],
+)
+def test_actions_may_be_named_in_other_words(said: str, action: str):
+    env: Any = gym.make("palaestra/DoorKeyText-v0", disable_env_checker=True).unwrapped
+    outcomes = []
+    for text in (said, action):
+        env.reset(seed=1)
+        observation, *_, info = env.step(text)
+        assert info["action_error"] is None
+        outcomes.append((observation, env.get_state()["state"]))
+    assert outcomes[0] == outcomes[1]
