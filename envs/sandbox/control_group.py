@@ -3,7 +3,8 @@ a sandbox's programs, pages of processes and files, buffers, tables and descript
 
 Either generation of control groups will do, and no privilege beyond that of writing to a group that this process is in,
 or to the one above it. Where none can be made, nothing is: what counts the memory of programs is the supervisor
-(`inside.watch`), and the group is the wall behind it.
+(`inside.watch`), and the group is the wall behind it. A group ends with its sandbox; where a process is killed before
+it can remove one, that stays, empty, until the next one is made beside it.
 """
 
 from __future__ import annotations
