@@ -103,9 +103,9 @@ class TestEval:
             (["--agent", "no_such_module:x"], "the module 'no_such_module'"),
             (["--agent", "json:dump_"], "unknown attribute of json 'dump_'; did you mean 'dump'"),
             (["--agent", "json:decoder"], "an agent is an Agent, a registered name or a callable"),
-            (["--axis", "digits=9"], "digits must be a whole number from 1 to 6, not 9"),
+            (["--axis", "digits=99"], "digits must be a whole number from 1 to 15 (drawn from 1 to 6), not 99"),
             (["--episodes", "0"], "episodes must be at least 1, not 0"),
-            (["--difficulty", "2"], "not 2.0"),
+            (["--difficulty", "99"], "not 99.0"),
             (["--json", "."], "--json must be a file"),
         ],
     )

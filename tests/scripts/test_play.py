@@ -61,7 +61,7 @@ def test_axes_narrow_what_is_played(typed):
         (["palaestra/Arithmetic-v0", "--episodes", "0"], "--episodes must be at least 1, not 0."),
         (["palaestra/Arithmetic-v0", "--seed", "-1"], "--seed must not be negative"),
         (["palaestra/Arithmetic-v0", "--axis", "digit=1"], "did you mean 'digits'"),
-        (["palaestra/Arithmetic-v0", "--difficulty", "2"], "difficulty must be a number from 0 (easiest) to 1"),
+        (["palaestra/Arithmetic-v0", "--difficulty", "99"], "difficulty must be a number from 0 (easiest) to 1"),
         (["CartPole-v1", "--difficulty", "0.5"], "has no difficulty and no axes"),
     ],
 )
