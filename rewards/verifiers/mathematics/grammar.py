@@ -238,7 +238,8 @@ class Grammar(Expressions):
             if is_sum or split:
                 raise measure.refused
             return Quantity(measure.number, measure.unit, doubtful=measure.doubtful)
-        if split or (is_sum and is_arithmetic(measure.number)) or measure.letters & symbols(measure.number):
+        names = symbols(measure.number)
+        if split or (is_sum and (names or is_arithmetic(measure.number))) or measure.letters & names:
             return value
         self._either = True
         return Quantity(measure.number, measure.unit, value, loose=is_sum, doubtful=measure.doubtful)

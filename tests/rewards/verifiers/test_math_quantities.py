@@ -104,6 +104,22 @@ def test_random_expressions_with_letters_of_units_are_judged_as_they_should():
     assert result.refused == result.accepted == result.undecided == ()
 
 
+def test_the_same_under_the_policy_of_data_sets():
+    result = measure_fuzz(60, 150, seed=4, grade=lambda *pair: verify("math", *pair, policy="dataset"))
+    assert result.refused == result.accepted == result.undecided == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "good"),
+    [
+        *(("x = 5 km = 5000 m", "5 km", True), ("5 km = 500 m", "5 km", False), ("2 l = 3 l", "3 l", False)),
+        *(("2l = k - 3W", "k - 3W", False), ("2 l = k - 3W", "l = k - 3W", False), ("2 kg = 2 m", "2 m", False)),
+    ],
+)
+def test_links_of_a_chain_are_amounts_that_may_be_equal(answer: str, reference: str, good: bool):
+    assert right(answer, reference, policy="dataset") == good
+
+
 def test_a_fuzz_depends_on_its_seed_alone():
     assert list(fuzz(20, 5)) == list(fuzz(20, 5)) != list(fuzz(20, 6))
     assert {pair.right for pair in fuzz(20, 5, right=False)} == {False}
