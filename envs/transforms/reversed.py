@@ -31,8 +31,8 @@ class Reversed(Transform):
         number that was hidden is the only one that leads to this answer.
 
     Parameters:
-        The axes of the inner family; by default those of palaestra/Arithmetic-v0: terms (2 to 6), digits (1 to 6),
-        operations ("+", "+-", "+-*").
+        The axes of the inner family; by default those of palaestra/Arithmetic-v0: terms (2 to 6, on request up to 20),
+        digits (1 to 6, on request up to 15), operations ("+", "+-", "+-*").
 
     Observation:
         Text such as ``3 + # + 62 = 155. Which number is #? Answer with that number alone.``, or ``#x + 4 = 19 has the
