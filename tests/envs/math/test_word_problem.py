@@ -169,3 +169,11 @@ def test_nothing_but_what_is_bought_is_paid_for():
     for story in STORIES:
         paid = [wording for kind in STEPS for wording in story[kind] if re.search(r"cost|pays|spends", wording)]
         assert all("dollars" in wording or "money" in wording for wording in paid)
+
+
+def test_what_is_no_thing_for_sale_costs_nothing():
+    # "A leak costs 28 litres" reads as if somebody paid for it.
+    env = WordProblem()
+    for seed in range(400):
+        prompt, _ = env.reset(seed=seed)
+        assert not re.search(r"\bcosts? [0-9]+ litres", prompt), prompt
