@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, Self
 
 import gymnasium as gym
 import numpy as np
@@ -27,22 +27,105 @@ def _check_direction(name: str, harder: str) -> None:
         raise InputError(f"axis {name!r}: harder must be 'up' or 'down', not {harder!r}.")
 
 
-def _checked_limits(axis: IntAxis | FloatAxis) -> tuple[Any, Any]:
-    lowest, highest = axis.limits or (axis.low, axis.high)
-    if not lowest <= axis.low or not axis.high <= highest or (axis.log and lowest <= 0):
-        raise InputError(f"axis {axis.name!r}: limits {axis.limits} must enclose {axis.low} to {axis.high}.")
-    return lowest, highest
+@dataclass(frozen=True)
+class NumericAxis:
+    """What whole and real numbers have in common; see `IntAxis` for the arguments."""
 
+    name: str
+    low: Any
+    high: Any
+    harder: Direction = "up"
+    log: bool = False
+    limits: tuple[Any, Any] = ()  # type: ignore[assignment]  # filled in below
 
-def _span(axis: IntAxis | FloatAxis) -> str:
-    """The values that may be asked for, in words."""
-    lowest, highest = axis.limits
-    shipped = "" if (lowest, highest) == (axis.low, axis.high) else f" (drawn from {axis.low} to {axis.high})"
-    return f"from {lowest} to {highest}{shipped}"
+    # What a value must be, in words.
+    _kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        _check_direction(self.name, self.harder)
+        ordered = math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high
+        if not ordered or (self.log and self.low <= 0):
+            raise InputError(f"axis {self.name!r}: bad range {self.low} to {self.high} (log={self.log}).")
+        lowest, highest = self.limits or (self.low, self.high)
+        if not lowest <= self.low or not self.high <= highest or (self.log and lowest <= 0):
+            raise InputError(f"axis {self.name!r}: limits {self.limits} must enclose {self.low} to {self.high}.")
+        object.__setattr__(self, "limits", (lowest, highest))
+
+    @property
+    def is_constant(self) -> bool:
+        return self.low == self.high
+
+    @property
+    def hardest(self) -> float:
+        """The hardness at which the axis reaches the hard one of its limits; 1 where it is closed there."""
+        if self.is_constant:
+            return 1.0
+        lowest, highest = self.limits
+        return self.to_unit(highest) if self.harder == "up" else 1.0 - self.to_unit(lowest)
+
+    def from_unit(self, u: float) -> Any:
+        raise NotImplementedError
+
+    def to_unit(self, value: float) -> float:
+        if self.low == self.high:
+            return 0.0
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def at(self, hardness: float) -> Any:
+        """The value at a hardness from 0, the easy end of the range, over 1, its hard end, up to the limit."""
+        u = hardness if self.harder == "up" else 1.0 - hardness
+        if 0.0 <= u <= 1.0 or self.is_constant:
+            return self.from_unit(u)
+        # On the line (or exponential) through both ends; beyond what a float holds lies beyond every limit.
+        value = self.low + u * (self.high - self.low)
+        if self.log:
+            value = math.exp(min(math.log(self.low) + u * math.log(self.high / self.low), 700.0))
+        return min(max(self._rounded(value), self.limits[0]), self.limits[1])
+
+    def validate(self, value: Any) -> Any:
+        """``value`` as a plain number within the range. Raises InputError naming axis and range."""
+        return self._accept(value, self.low, self.high, f"from {self.low} to {self.high}")
+
+    def ask(self, value: Any) -> Any:
+        """``value`` as a plain number within the limits. Raises InputError naming axis and limits."""
+        lowest, highest = self.limits
+        shipped = "" if (lowest, highest) == (self.low, self.high) else f" (drawn from {self.low} to {self.high})"
+        return self._accept(value, lowest, highest, f"from {lowest} to {highest}{shipped}")
+
+    def restrict(self, values: Any) -> Self:
+        """This axis over ``values``, a pair [low, high] or one value, which may reach to the limits; closed there."""
+        low, high = map(self.ask, _pair(self.name, values))
+        return replace(self, low=low, high=high, limits=(low, high))
+
+    def extend(self, end: Any) -> Self:
+        """This axis with its hard end at ``end``, or over a pair [low, high]; it stays open up to the limits."""
+        low, high = map(self.ask, _pair(self.name, end))
+        if not isinstance(end, (list, tuple, np.ndarray)):
+            low, high = (self.low, high) if self.harder == "up" else (low, self.high)
+        return replace(self, low=low, high=high)
+
+    def _accept(self, value: Any, lowest: float, highest: float, span: str) -> Any:
+        if isinstance(value, (bool, np.bool_)) or not self._fits(value) or not lowest <= value <= highest:
+            raise InputError(f"{self.name} must be {self._kind} {span}, not {value!r}.")
+        return self._plain(value)
+
+    def _fits(self, value: Any) -> bool:
+        """Whether ``value`` is a number of this kind."""
+        return isinstance(value, (int, float, np.integer, np.floating))
+
+    def _plain(self, value: Any) -> Any:
+        """A number of this kind as int or float."""
+        raise NotImplementedError
+
+    def _rounded(self, value: float) -> Any:
+        """The number of this kind that is nearest."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class IntAxis:
+class IntAxis(NumericAxis):
     """Whole numbers from ``low`` to ``high``, both included.
 
     Args:
@@ -53,22 +136,10 @@ class IntAxis:
         limits: the widest range that can be asked for; the range itself unless given.
     """
 
-    name: str
     low: int
     high: int
-    harder: Direction = "up"
-    log: bool = False
-    limits: tuple[int, int] = ()  # type: ignore[assignment]  # filled in below
-
-    def __post_init__(self) -> None:
-        _check_direction(self.name, self.harder)
-        if self.low > self.high or (self.log and self.low < 1):
-            raise InputError(f"axis {self.name!r}: bad range {self.low} to {self.high} (log={self.log}).")
-        object.__setattr__(self, "limits", _checked_limits(self))
-
-    @property
-    def is_constant(self) -> bool:
-        return self.low == self.high
+    limits: tuple[int, int] = ()  # type: ignore[assignment]  # filled in by the base
+    _kind = "a whole number"
 
     @property
     def steps(self) -> int:
@@ -87,71 +158,26 @@ class IntAxis:
         # Equal bins, so that a uniform u gives uniform integers.
         return min(self.low + int(u * (self.high - self.low + 1)), self.high)
 
-    def to_unit(self, value: int) -> float:
-        if self.low == self.high:
-            return 0.0
-        if self.log:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
-
-    def at(self, hardness: float) -> int:
-        """The value at a hardness from 0, the easy end of the range, over 1, its hard end, up to the limit."""
-        u = hardness if self.harder == "up" else 1.0 - hardness
-        if 0.0 <= u <= 1.0 or self.is_constant:
-            return self.from_unit(u)
-        value = round(_extrapolated(self, u))
-        return min(max(value, self.limits[0]), self.limits[1])
-
-    def validate(self, value: Any) -> int:
-        """``value`` as an int within the range. Raises InputError naming axis and range."""
-        return self._checked(value, self.low, self.high, f"from {self.low} to {self.high}")
-
-    def ask(self, value: Any) -> int:
-        """``value`` as an int within the limits. Raises InputError naming axis and limits."""
-        return self._checked(value, *self.limits, _span(self))
-
-    def _checked(self, value: Any, lowest: int, highest: int, span: str) -> int:
-        whole = isinstance(value, (int, np.integer)) or (
+    def _fits(self, value: Any) -> bool:
+        return isinstance(value, (int, np.integer)) or (
             isinstance(value, (float, np.floating)) and float(value).is_integer()
         )
-        if isinstance(value, (bool, np.bool_)) or not whole or not lowest <= value <= highest:
-            raise InputError(f"{self.name} must be a whole number {span}, not {value!r}.")
+
+    def _plain(self, value: Any) -> int:
         return int(value)
 
-    def restrict(self, values: Any) -> IntAxis:
-        """This axis over ``values``, a pair [low, high] or one value, which may reach to the limits; closed there."""
-        low, high = map(self.ask, _pair(self.name, values))
-        return replace(self, low=low, high=high, limits=(low, high))
-
-    def extend(self, end: Any) -> IntAxis:
-        """This axis with its hard end at ``end``, or over a pair [low, high]; it stays open up to the limits."""
-        low, high = map(self.ask, _pair(self.name, end))
-        if not isinstance(end, (list, tuple, np.ndarray)):
-            low, high = (self.low, high) if self.harder == "up" else (low, self.high)
-        return replace(self, low=low, high=high)
+    def _rounded(self, value: float) -> int:
+        return round(value)
 
 
 @dataclass(frozen=True)
-class FloatAxis:
+class FloatAxis(NumericAxis):
     """Real numbers from ``low`` to ``high``, both included. Arguments as for `IntAxis`; ``log`` needs low > 0."""
 
-    name: str
     low: float
     high: float
-    harder: Direction = "up"
-    log: bool = False
-    limits: tuple[float, float] = ()  # type: ignore[assignment]  # filled in below
-
-    def __post_init__(self) -> None:
-        _check_direction(self.name, self.harder)
-        ordered = math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high
-        if not ordered or (self.log and self.low <= 0):
-            raise InputError(f"axis {self.name!r}: bad range {self.low} to {self.high} (log={self.log}).")
-        object.__setattr__(self, "limits", _checked_limits(self))
-
-    @property
-    def is_constant(self) -> bool:
-        return self.low == self.high
+    limits: tuple[float, float] = ()  # type: ignore[assignment]  # filled in by the base
+    _kind = "a number"
 
     @property
     def steps(self) -> int:
@@ -170,45 +196,11 @@ class FloatAxis:
             value = self.low + u * (self.high - self.low)
         return float(min(max(value, self.low), self.high))
 
-    def to_unit(self, value: float) -> float:
-        if self.low == self.high:
-            return 0.0
-        if self.log:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
-
-    def at(self, hardness: float) -> float:
-        """The value at a hardness; as for `IntAxis`."""
-        u = hardness if self.harder == "up" else 1.0 - hardness
-        if 0.0 <= u <= 1.0 or self.is_constant:
-            return self.from_unit(u)
-        return float(min(max(_extrapolated(self, u), self.limits[0]), self.limits[1]))
-
-    def validate(self, value: Any) -> float:
-        """``value`` as a float within the range. Raises InputError naming axis and range."""
-        return self._checked(value, self.low, self.high, f"from {self.low} to {self.high}")
-
-    def ask(self, value: Any) -> float:
-        """``value`` as a float within the limits. Raises InputError naming axis and limits."""
-        return self._checked(value, *self.limits, _span(self))
-
-    def _checked(self, value: Any, lowest: float, highest: float, span: str) -> float:
-        number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_))
-        if not number or not lowest <= value <= highest:
-            raise InputError(f"{self.name} must be a number {span}, not {value!r}.")
+    def _plain(self, value: Any) -> float:
         return float(value)
 
-    def restrict(self, values: Any) -> FloatAxis:
-        """This axis over ``values``, a pair [low, high] or one value, which may reach to the limits; closed there."""
-        low, high = map(self.ask, _pair(self.name, values))
-        return replace(self, low=low, high=high, limits=(low, high))
-
-    def extend(self, end: Any) -> FloatAxis:
-        """This axis with its hard end at ``end``, or over a pair [low, high]; it stays open up to the limits."""
-        low, high = map(self.ask, _pair(self.name, end))
-        if not isinstance(end, (list, tuple, np.ndarray)):
-            low, high = (self.low, high) if self.harder == "up" else (low, self.high)
-        return replace(self, low=low, high=high)
+    def _rounded(self, value: float) -> float:
+        return float(value)
 
 
 @dataclass(frozen=True)
@@ -250,6 +242,11 @@ class ChoiceAxis:
     def to_unit(self, value: Any) -> float:
         return self.choices.index(value) / (len(self.choices) - 1) if len(self.choices) > 1 else 0.0
 
+    @property
+    def hardest(self) -> float:
+        """1: there are no further choices."""
+        return 1.0
+
     def at(self, hardness: float) -> Any:
         """The choice at a hardness; the hardest one beyond 1."""
         return self.from_unit(hardness if self.harder == "up" else 1.0 - hardness)
@@ -276,23 +273,6 @@ class ChoiceAxis:
 
 
 Axis = IntAxis | FloatAxis | ChoiceAxis
-
-
-def hardest(axis: Axis) -> float:
-    """The hardness at which the axis reaches the hard one of its limits; 1 where it is closed there."""
-    if isinstance(axis, ChoiceAxis) or axis.is_constant:
-        return 1.0
-    lowest, highest = cast(tuple[Any, Any], axis.limits)
-    return axis.to_unit(highest) if axis.harder == "up" else 1.0 - axis.to_unit(lowest)
-
-
-def _extrapolated(axis: IntAxis | FloatAxis, u: float) -> float:
-    """The value at ``u`` outside [0, 1], on the line (or exponential) through both ends of the range."""
-    if not axis.log:
-        return axis.low + u * (axis.high - axis.low)
-    # Beyond what a float holds lies beyond every limit.
-    exponent = math.log(axis.low) + u * (math.log(axis.high) - math.log(axis.low))
-    return math.exp(min(exponent, 700.0))
 
 
 def _pair(name: str, values: Any) -> tuple[Any, Any]:

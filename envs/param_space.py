@@ -15,7 +15,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError, unknown_name
-from .axes import Axis, ChoiceAxis, FloatAxis, IntAxis, hardest
+from .axes import Axis, ChoiceAxis, FloatAxis, IntAxis
 
 __all__ = ["Axis", "ChoiceAxis", "FloatAxis", "IntAxis", "ParamSpace"]
 
@@ -74,7 +74,7 @@ class ParamSpace:
     @property
     def max_difficulty(self) -> float:
         """The highest difficulty that can be asked for: 1, or more where an axis is open at its hard end."""
-        return max((hardest(axis) for axis in self.axes), default=1.0)
+        return max((axis.hardest for axis in self.axes), default=1.0)
 
     def at(self, difficulty: float) -> dict[str, Any]:
         """The parameters at a difficulty; no axis ever gets easier as it grows.

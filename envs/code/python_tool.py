@@ -171,9 +171,10 @@ class PythonTool(Game):
         return self.inner.split_key(episode.task)
 
     def _answered(self, state: Session, text: str) -> Transition:
-        if error := self.inner.read_action(text)[1]:
-            return Transition(state, action_error=error)
         verdict, error = self.inner.judge(state.task, text)
+        if error and not verdict.malformed:
+            # There is nothing that could be the answer.
+            return Transition(state, action_error=error)
         return Transition(
             replace(state, over=True),
             done=True,

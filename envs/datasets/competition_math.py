@@ -63,8 +63,7 @@ class MATH(DatasetQuestion):
     Source:
         The layout: Hendrycks et al., Measuring Mathematical Problem Solving With the MATH Dataset (arXiv 2103.03874),
         on the hub EleutherAI/hendrycks_math and HuggingFaceH4/MATH-500. The problems that come with the package are its
-        own. Arguments ``source``, ``part`` and ``config``: see `DatasetQuestion`. Needs the extra
-        [math].
+        own. Arguments ``source``, ``part`` and ``config``: see `DatasetQuestion`. Needs the extra [math].
 
     Args:
         policy: how forgiving the verifier "math" is: "dataset", as references and answers of data sets are written, or

@@ -25,8 +25,8 @@ BUILT_IN = Path(__file__).parent / "data"
 # A score over fewer different questions, or training on them, says little about others.
 FEW = 30
 _log = logging.getLogger(__name__)
-# Family, source and split of what was told already.
-_told: set[tuple[str, Source, str]] = set()
+# Family, source and split of the warnings that were logged.
+_warned: set[tuple[str, Source, str]] = set()
 
 
 class DatasetQuestion(Question):
@@ -96,12 +96,12 @@ class DatasetQuestion(Question):
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Task:
         task = super().begin(seed, options)
         key = type(self).__name__, self._source(), self.split
-        if key not in _told:
+        if key not in _warned:
             spans = self._spans(options or {})
             low, high = spans.get(self.rung_axis, (0, 0))
             count = collected(key[1]).count(self.split, range(low, high + 1), spans.get("length"))
             if count < FEW:
-                _told.add(key)
+                _warned.add(key)
                 _log.warning(_few(key[0], self.split, self.source, count, spans))
         return task
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from .blocks import MAX_PROGRAM, fenced, program_in
 from .formats import FORMATS, REQUESTS, checked_format, present
 from .marks import bare
-from .readings import FORMS, Form, extract, readings
+from .readings import Form, extract, readings
 from .thoughts import THOUGHTS, checked_thoughts, without_thoughts
 
 __all__ = [
     "FORMATS",
-    "FORMS",
     "MAX_PROGRAM",
     "REQUESTS",
     "THOUGHTS",

@@ -78,7 +78,7 @@ def moves(line: str) -> Iterator[str]:
 def _moves(line: str) -> Iterator[str]:
     if len(line) > _LONGEST:
         return
-    spans = _marked(line)
+    spans = _emphasis(line)
     sentences = _SENTENCES.split(line.strip())
     # What is marked says the move, if just one thing is; else the last sentence does, or the first.
     for text in dict.fromkeys((line, *(spans if len(spans) == 1 else ()), sentences[-1], sentences[0])):
@@ -128,7 +128,7 @@ def is_denied(before: str) -> bool:
     return _DENIED.search(_CLAUSE.split(before)[-1]) is not None
 
 
-def _marked(line: str) -> list[str]:
+def _emphasis(line: str) -> list[str]:
     return [_inner(found) for found in _SPANS.finditer(line)]
 
 

@@ -23,7 +23,6 @@ from .thoughts import THOUGHTS, without_thoughts
 # How a task's answer is laid out: on one line; as several values; on several lines; as a program; as one move of a
 # game, or several.
 Form = Literal["line", "values", "lines", "program", "move", "moves"]
-FORMS: tuple[Form, ...] = ("line", "values", "lines", "program", "move", "moves")
 _SEVERAL = ("values", "lines", "moves")
 
 # Readings of one reply, and lines that are looked through for a label.
@@ -32,9 +31,7 @@ _MOST_LINES = 400
 _CLOSERS = {"```": "```", "~~~": "~~~", "$$": "$$", "\\]": "\\["}
 
 
-def extract(
-    text: str, answer_format: str = "any", form: Form = "line", thoughts: Sequence[str] = THOUGHTS
-) -> str | None:
+def extract(text: str, answer_format: str = "any", thoughts: Sequence[str] = THOUGHTS) -> str | None:
     """The answer in ``text`` as it is written there, stripped of white space; None where there is none.
 
     Args:
@@ -42,12 +39,11 @@ def extract(
         answer_format: "boxed": the content of the last ``\\boxed{...}`` with balanced braces. "tag": the content of the
             last ``<answer>...</answer>``. "last_line": the last line that is not blank. "any": whichever of box and tag
             ends later, or else the last line that is no closing remark. "whole": all of the text.
-        form: how the answer is laid out.
         thoughts: names of the tags around a thought; all up to the last one is dropped, and where a thought does not
             end there is no answer.
     """
     visible = without_thoughts(text, thoughts)
-    return None if visible is None else next(_places(visible, answer_format, form), None)
+    return None if visible is None else next(_places(visible, answer_format, "line"), None)
 
 
 def readings(

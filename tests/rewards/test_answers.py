@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +9,6 @@ from palaestra.errors import InputError
 from palaestra.rewards import verify
 from palaestra.rewards.answers import (
     FORMATS,
-    FORMS,
     Form,
     bare,
     checked_format,
@@ -207,7 +208,7 @@ def test_what_words_say_is_among_the_readings(form: Form, text: str, among: str)
     assert among in list(readings(text, form=form))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", get_args(Form))
 @pytest.mark.parametrize(
     "piece",
     ["\\boxed{1}, ", "<think></think>", "answer: ", "I go ", "1. A\n", "|1|\n", "**a** ", "```\na\n", "so, ", "is "],
