@@ -27,7 +27,7 @@ def split_of(content: str) -> Literal["train", "test"]:
 
 
 def salt(rng: np.random.Generator) -> str:
-    """64 random bits as text, drawn with a task that hides something, as a part of its content.
+    """63 random bits as text, drawn with a task that hides something, as a part of its content.
 
     Without it who knows the few secrets there are could try which one has the ``task_id`` shown, and a learner would
     find that those of the test split never occur in training.
