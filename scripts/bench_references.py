@@ -15,8 +15,8 @@ from ..envs.datasets.layouts import boxed
 from ..envs.datasets.sources import SUFFIXES, read_source
 from ..errors import InputError
 from ..rewards import unreadable, verify
+from ..rewards.verifiers.mathematics.policies import POLICIES
 
-POLICIES = ("strict", "dataset")
 # Where data sets keep the answer of a record, by what is looked for first.
 FIELDS = ("final_answer", "expected_answer", "reference", "answer", "Answer", "target", "gt", "solution")
 WIDTH = 110

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MissingExtra, unknown_name
+from ...errors import MissingExtra
 from ...rewards import Verdict, verify
 from ...rewards.answers import Form
 from ...rewards.verifiers.registry import CORRECT
@@ -25,8 +25,6 @@ from .questions import DatasetQuestion
 # Questions whose several answers come in a stated order.
 _ORDERED = re.compile(r"\bin [a-z ]{0,30}\border\b|\b(?:a|de)scending\b|\brespectively\b", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:or|and)\b|\\pm")
-# Of the verifier "math", which is loaded when it is first used.
-POLICIES = ("dataset", "strict")
 _EXAMPLES = ("\\frac{7}{9}", "7/9"), ("\\sqrt{23}", "sqrt(23)")
 
 
@@ -78,8 +76,10 @@ class MATH(DatasetQuestion):
     def __init__(self, *, policy: str = "dataset", **kwargs: Any):
         if importlib.util.find_spec("sympy") is None:
             raise MissingExtra("palaestra/MATH-v0", "math")
-        if policy not in POLICIES:
-            raise unknown_name("policy", str(policy), POLICIES)
+        # The verifier is loaded when it is first needed.
+        from ...rewards.verifiers.mathematics.policies import chosen
+
+        chosen(policy, {})  # or an error that names the policies there are
         self.policy = policy
         super().__init__(**kwargs)
 
@@ -124,7 +124,7 @@ def _has_unit(reference: str, policy: str) -> bool:
     from ...rewards.verifiers.mathematics import policies
     from ...rewards.verifiers.mathematics.tree import Quantity
 
-    value = policies.read_under(reference, policies.POLICIES[policy], is_reference=True)
+    value = policies.read_under(reference, policies.chosen(policy, {}), is_reference=True)
     return isinstance(value, Quantity) and not value.doubtful
 
 
