@@ -78,7 +78,7 @@ def success_rates(
 ) -> dict[str, float]:
     """How often each player succeeds, over the same episodes for all.
 
-    A player of several policies (constants, loops) is worth what its best policy reaches. One that the family does not
+    A player of several policies (constants, loops) is rated by its best one. A player that the family does not
     have is left out.
 
     Args:

@@ -1,4 +1,4 @@
-"""What people and models write around an answer: marks, labels before it, good wishes behind it."""
+"""What people and models write around an answer: marks, labels before it, closing remarks behind it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def labelled(line: str) -> str | None:
 
 
 def says_nothing(line: str) -> bool:
-    """Whether a line holds no part of an answer: blank, a rule, ornaments alone, or good wishes."""
+    """Whether a line holds no part of an answer: blank, a rule, ornaments alone, or closing remarks."""
     bare_line = without_ornaments(line)
     return not bare_line or bool(_RULE.fullmatch(bare_line)) or _closes(bare_line.strip("*_ "))
 
@@ -96,7 +96,7 @@ def without_ornaments(text: str) -> str:
 
 
 def without_closing(line: str) -> str:
-    """``line`` without the sentences of good wishes at its end."""
+    """``line`` without the sentences of closing remarks at its end."""
     if len(line) <= _LONGEST_CLOSING * 4:
         sentences = _SENTENCE_END.split(line)
         while len(sentences) > 1 and _closes(without_ornaments(sentences[-1])):

@@ -41,6 +41,7 @@ from ..verifiers.mathematics.tree import (
     number,
     symbols,
 )
+from .random_values import leading_number, number_and_multiple, random_value
 from .writing import Style, Unwritable, at, negated, renamed, written
 
 # Names of units and beginnings of such; every one of them is a variable to somebody.
@@ -98,9 +99,9 @@ def confusions(seed: int = 0, letters: Sequence[str] = UNIT_LETTERS) -> list[Pai
     rng = np.random.default_rng([seed, 2])
     pairs = []
     for letter in letters:
-        value = _amount(rng, letter)
+        value = number_and_multiple(rng, letter)
         pairs.append(Pair(_text(reordered(value, rng), rng), _text(value, rng), True, "reordered"))
-        wrong = _confused(list(value.args), rng)
+        wrong = _confuse_unit(list(value.args), rng)
         pairs.append(Pair(_text(wrong, rng), _text(value, rng), False, "a unit of the whole sum"))
     return pairs
 
@@ -123,7 +124,7 @@ def fuzz(count: int, seed: int = 0, right: bool = True, letters: Sequence[str] =
     made = 0
     while made < count:
         pool = [*letters, *(OTHER_LETTERS if rng.random() < 0.5 else ())]
-        pair = _pair(_random(rng, pool), right, rng)
+        pair = _pair(random_value(rng, pool), right, rng)
         if pair is not None:
             made += 1
             yield pair
@@ -224,7 +225,7 @@ def variables(value: Value) -> set[str]:
 
 def _same(value: Value, rng: np.random.Generator) -> tuple[Value, str]:
     if _is_equation(value) and rng.random() < 0.6:
-        return reordered(_scaled(value, rng), rng), "scaled"
+        return reordered(_scale(value, rng), rng), "scaled"
     return reordered(value, rng), "reordered"
 
 
@@ -260,7 +261,7 @@ def reordered(value: Value, rng: np.random.Generator) -> Value:
     return Apply(value.op, tuple(args))  # type: ignore[arg-type]
 
 
-def _scaled(value: Relation, rng: np.random.Generator) -> Relation:
+def _scale(value: Relation, rng: np.random.Generator) -> Relation:
     """An equation or inequality times a number, its sides exchanged by chance."""
     operator, (left, right) = value.operators[0], value.sides
     factor = number(int(rng.integers(2, 10)))
@@ -289,18 +290,18 @@ def _other(value: Value, rng: np.random.Generator) -> tuple[Value, str] | None:
     for _ in range(_TRIES):
         if _is_equation(value):
             side = int(rng.integers(2))
-            changed, what = _mistaken(value.sides[side], rng)  # type: ignore[arg-type]
+            changed, what = _make_mistake(value.sides[side], rng)  # type: ignore[arg-type]
             sides = (changed, value.sides[1]) if side == 0 else (value.sides[0], changed)
             other = Relation(value.operators, sides)
             if not _proportional(difference(*value.sides), difference(*sides)):  # type: ignore[arg-type]
                 return other, what
         elif isinstance(value, Group) and value.items and all(map(is_scalar, value.items)):
             place = int(rng.integers(len(value.items)))
-            changed, what = _mistaken(value.items[place], rng)  # type: ignore[arg-type]
+            changed, what = _make_mistake(value.items[place], rng)  # type: ignore[arg-type]
             if all(_differ(changed, item) for item in value.items):  # type: ignore[arg-type]
                 return Group(value.kind, (*value.items[:place], changed, *value.items[place + 1 :])), what
         elif isinstance(value, (Num, Sym, Apply)):
-            changed, what = _mistaken(value, rng)
+            changed, what = _make_mistake(value, rng)
             if _differ(changed, value):
                 return changed, what
         else:
@@ -308,13 +309,13 @@ def _other(value: Value, rng: np.random.Generator) -> tuple[Value, str] | None:
     return None
 
 
-def _mistaken(value: Scalar, rng: np.random.Generator) -> tuple[Scalar, str]:
+def _make_mistake(value: Scalar, rng: np.random.Generator) -> tuple[Scalar, str]:
     """A scalar after a mistake, which need not change its value."""
     terms = list(value.args) if isinstance(value, Apply) and value.op == "+" else [value]
     names = sorted(name for name in symbols(value) if len(name) == 1)
     kind = int(rng.integers(6))
     if kind < 2 and len(terms) > 1 and names:
-        return _confused(terms, rng), "a unit of the whole sum"
+        return _confuse_unit(terms, rng), "a unit of the whole sum"
     if kind == 2 and names:
         pool = [name for name in (*UNIT_LETTERS, *OTHER_LETTERS) if name not in names]
         other = str(rng.choice(pool))
@@ -329,11 +330,11 @@ def _mistaken(value: Scalar, rng: np.random.Generator) -> tuple[Scalar, str]:
     return add(*terms), "another number"
 
 
-def _confused(terms: list[Scalar], rng: np.random.Generator) -> Scalar:
+def _confuse_unit(terms: list[Scalar], rng: np.random.Generator) -> Scalar:
     """The letters of one term taken for a unit of the whole sum: ``3m`` for ``1 + 2m``, or ``300 cm``."""
     place = int(rng.integers(len(terms)))
-    coefficient, unit = _split(terms[place])
-    rest = [_split(term) for position, term in enumerate(terms) if position != place]
+    coefficient, unit = leading_number(terms[place])
+    rest = [leading_number(term) for position, term in enumerate(terms) if position != place]
     if all(not symbols(term) for position, term in enumerate(terms) if position != place) and len(unit) == 1:
         total = [term for position, term in enumerate(terms) if position != place]
         if all(isinstance(term, Num) for term in total):
@@ -346,18 +347,8 @@ def _confused(terms: list[Scalar], rng: np.random.Generator) -> Scalar:
     return multiply(Num(coefficient), *(unit or (Sym("m"),)))
 
 
-def _split(term: Scalar) -> tuple[Fraction, tuple[Scalar, ...]]:
-    """The number that begins a term, and what follows."""
-    if isinstance(term, Num):
-        return term.value, ()
-    factors = term.args if isinstance(term, Apply) and term.op == "*" else (term,)
-    if isinstance(factors[0], Num):
-        return factors[0].value, tuple(factors[1:])
-    return Fraction(1), tuple(factors)
-
-
 def _with_other_number(term: Scalar, rng: np.random.Generator) -> Scalar:
-    coefficient, rest = _split(term)
+    coefficient, rest = leading_number(term)
     other = Num(coefficient + int(rng.choice((-2, -1, 1, 2, 3))))
     return multiply(other, *rest) if rest else other
 
@@ -387,73 +378,3 @@ def _values(one: Scalar, other: Scalar) -> list[tuple[complex, complex]]:
         except (ArithmeticError, ValueError, KeyError):
             continue
     return found
-
-
-# Random values.
-
-
-def _random(rng: np.random.Generator, letters: Sequence[str]) -> Value:
-    kind = int(rng.integers(9))
-    if kind == 0:
-        return _term(rng, letters) if rng.random() < 0.6 else _applied(rng, letters)
-    if kind == 1:
-        return _amount(rng, str(rng.choice(letters)))
-    if kind == 2:
-        return _sum_of(rng, letters, 2)
-    if kind == 3:
-        return _sum_of(rng, letters, int(rng.integers(3, 5)))
-    if kind == 4:
-        # 3 (m + 2) s
-        factors = [number(int(rng.integers(2, 9))), _sum_of(rng, letters, 2), Sym(str(rng.choice(letters)))]
-        return multiply(*factors[: int(rng.integers(2, 4))])
-    if kind == 5:
-        below = _sum_of(rng, letters, 2) if rng.random() < 0.5 else _term(rng, letters)
-        return multiply(_sum_of(rng, letters, 2), Apply("^", (below, number(-1))))
-    if kind == 6:
-        left = Sym(str(rng.choice(letters))) if rng.random() < 0.6 else _sum_of(rng, letters, 2)
-        operator = str(rng.choice(("=", "=", "=", "<", "≤", ">", "≥")))
-        return Relation((operator,), (left, _sum_of(rng, letters, 2)))
-    if kind == 7:
-        items = tuple(_sum_of(rng, letters, 2) for _ in range(int(rng.integers(2, 4))))
-        return Group(str(rng.choice(("()", ",", "{}"))), items)
-    root = Apply("root", (number(int(rng.choice((2, 3, 5, 7)))), number(2)))
-    return add(multiply(number(int(rng.integers(2, 9))), root), _term(rng, letters))
-
-
-def _amount(rng: np.random.Generator, letter: str) -> Apply:
-    """A number plus a number times a letter, in this order."""
-    first, second = (int(k) for k in rng.choice((-9, -5, -3, 1, 2, 4, 7, 10), size=2, replace=False))
-    return Apply("+", (number(first), multiply(number(second), Sym(letter))))
-
-
-def _applied(rng: np.random.Generator, letters: Sequence[str]) -> Scalar:
-    """A function or a root, and a term beside it."""
-    inside = _term(rng, letters) if rng.random() < 0.5 else _sum_of(rng, letters, 2)
-    kind = int(rng.integers(6))
-    if kind < 3:
-        outside: Scalar = Apply("root", (inside, number(2)))
-    else:
-        outside = Apply(("sin", "cos", "ln")[kind - 3], (inside,))
-    return add(multiply(number(int(rng.integers(2, 9))), outside), _term(rng, letters))
-
-
-def _sum_of(rng: np.random.Generator, letters: Sequence[str], terms: int) -> Scalar:
-    """A sum of unlike terms, a plain number among them in half of the draws."""
-    found: dict[Scalar, Scalar] = {}
-    if rng.random() < 0.5:
-        found[number(1)] = number(int(rng.choice((-9, -5, -3, -1, 1, 2, 3, 4, 5, 7, 10, 12))))
-    while len(found) < terms:
-        term = _term(rng, letters)
-        found.setdefault(multiply(*_split(term)[1]), term)
-    parts = list(found.values())
-    return add(*(parts[k] for k in rng.permutation(len(parts))))
-
-
-def _term(rng: np.random.Generator, letters: Sequence[str]) -> Scalar:
-    """A number times one or two letters, one of them squared or cubed by chance."""
-    names = sorted(rng.choice(letters, size=int(rng.choice((1, 1, 1, 2))), replace=False).tolist())
-    factors: list[Scalar] = [Sym(name) for name in names]
-    if rng.random() < 0.25:
-        factors[0] = Apply("^", (factors[0], number(int(rng.integers(2, 4)))))
-    coefficient = Fraction(int(rng.choice((-7, -3, -2, -1, 1, 1, 2, 3, 4, 5, 8))), int(rng.choice((1, 1, 1, 1, 2, 3))))
-    return multiply(*factors) if coefficient == 1 else multiply(Num(coefficient), *factors)
