@@ -1,7 +1,7 @@
 """From a reply to the answer it gives: one reading for every family, verifier and reward.
 
 The last answer counts, so that an agent may correct itself but cannot list several. A reply is read from its end: the
-thought is dropped, then closing remarks, and what is left last is the answer, in a box, between tags, in a block or on a
+thought and closing remarks are dropped, and what is left last is the answer, in a box, between tags, in a block or on a
 line. How it is written cannot be known beforehand, so `readings` gives several readings of that one place, the plainest
 first; who judges takes the first that has the form the task asks for, whether it is right or wrong.
 
