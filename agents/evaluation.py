@@ -240,7 +240,7 @@ def _success(tasks: Sequence[Sequence[EpisodeRecord]], several: bool) -> Estimat
 
 def _pass_at_k(tasks: Sequence[Sequence[EpisodeRecord]], samples: int) -> tuple[PassAtK, ...]:
     # Not above: what belongs to the learner is imported where somebody asks for it.
-    from .grpo.pass_at_k import pass_at_ks, powers_of_two
+    from .grpo.run.pass_at_k import pass_at_ks, powers_of_two
 
     known = [[record.success for record in task if record.success is not None] for task in tasks]
     return pass_at_ks([(len(wins), sum(wins)) for wins in known], powers_of_two(samples))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InputError
+from ..schedules import Schedule
 from .reward import Reward
-from .schedules import Schedule
 
 
 class Timed(Reward):

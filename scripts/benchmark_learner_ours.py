@@ -188,7 +188,7 @@ pause = Pause()
 
 
 def _group(rows: dict[str, Any], settings: dict[str, Any]) -> Any:
-    from ..agents.grpo.types import Group, Trajectory, Turn
+    from ..agents.grpo.batch.trajectory import Group, Trajectory, Turn
 
     trajectories = []
     for ids, score in zip(rows["completions"], rows["rewards"], strict=True):
@@ -200,8 +200,8 @@ def _group(rows: dict[str, Any], settings: dict[str, Any]) -> Any:
 
 def _processed(groups: Sequence[Any], packer: str) -> int:
     """Tokens that the training pass encodes: distinct ones of rows whose advantage is not zero."""
-    from ..agents.grpo.batch import collate
-    from ..agents.grpo.packing import PACKERS
+    from ..agents.grpo.batch.batch import collate
+    from ..agents.grpo.batch.packing import PACKERS
 
     batch = collate([group for group in groups if group.has_variance])
     return sum(len(micro.ids) for micro in PACKERS[packer](batch, list(range(batch.rows)), 10**9))
@@ -283,7 +283,7 @@ def _recipe(settings: dict[str, Any]) -> str:
     if settings["played"]:
         return "grpo"
     from ..agents.grpo.recipes import RECIPES, c, register_recipe
-    from ..agents.grpo.stages import ROLLOUTS
+    from ..agents.grpo.recipes.stages import ROLLOUTS
 
     ROLLOUTS.add("ready_made", ReadyMade)
     rollout = c("ready_made", settings=json.dumps(settings))

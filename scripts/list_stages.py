@@ -148,7 +148,7 @@ def _without_papers(text: str) -> str:
 
 def _stages() -> dict[str, Registry[Any]]:
     try:
-        stages = importlib.import_module("..agents.grpo.stages", __package__)
+        stages = importlib.import_module("..agents.grpo.recipes.stages", __package__)
         stages.discover()
     except ImportError as error:
         if error.name in ("torch", "transformers", "safetensors"):

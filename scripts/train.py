@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise InputError(
                 f"--out {options.out} cannot be given with --resume, which goes on in the run's own folder."
             )
-        from ..agents.grpo.run_folder import RunFolder
+        from ..agents.grpo.run.folder import RunFolder
 
         saved = RunFolder.reopen(options.resume)[1]
         options = _parse(arguments, saved)

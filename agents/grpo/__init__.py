@@ -13,9 +13,9 @@ from .recipes import RECIPES, Component, Credit, Recipe, Stream, c, register_rec
 
 if TYPE_CHECKING:
     from .learner import Learner
-    from .objective import Objective
+    from .objective.objective import Objective
 
-_LAZY = {"Learner": "learner", "Objective": "objective"}
+_LAZY = {"Learner": "learner", "Objective": "objective.objective"}
 
 __all__ = [
     "RECIPES",

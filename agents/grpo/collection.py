@@ -18,17 +18,17 @@ from torch import Tensor
 from ... import teachers
 from ...errors import InputError
 from ..language.model import LanguageModel
-from .batch import Batch
+from .batch.batch import Batch
+from .batch.trajectory import Group, Origin, Trajectory
+from .components.streams.supply import Supply
 from .config import TrainConfig
-from .logs import Practice
-from .measures import MEASURES
-from .objective import Objective
+from .objective.objective import Objective
 from .rollouts.environments import Environments, begin
 from .rollouts.independent import Independent
+from .rollouts.measures import MEASURES
 from .rollouts.player import Player
 from .rollouts.starts import Limits, Start, Task
-from .streams.supply import Supply
-from .types import Group, Origin, Trajectory
+from .run.logs import Practice
 
 ROLLOUT, NOISE, EVALUATION, REPLAY, STREAM = 2, 3, 4, 5, 6
 """Streams of random numbers; the warm-up uses stream 1."""

@@ -21,18 +21,18 @@ from ...errors import InputError
 from ..evaluation import Report, environment_spec, evaluate
 from ..language.agent import LanguageAgent
 from ..language.model import LanguageModel, resolve_device
+from .batch.packing import PACKERS
 from .collection import EVALUATION, Collector, check_room, derived, limits_of
 from .config import TrainConfig
-from .logs import evaluation_row, phase_rates, proposal_row, step_summary, trajectory_row
-from .measures import MEASURES
-from .models import policy_of, teacher_of, with_adapters
-from .objective import Objective
-from .packing import PACKERS
+from .objective.objective import Objective
+from .objective.trial import try_out
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments
-from .run_folder import RunFolder, newest_checkpoint, readable
-from .trackers import TRACKERS, Tracker, evaluation_values, trackers_for
-from .trial import try_out
+from .rollouts.measures import MEASURES
+from .run.folder import RunFolder, newest_checkpoint, readable
+from .run.logs import evaluation_row, phase_rates, proposal_row, step_summary, trajectory_row
+from .run.models import policy_of, teacher_of, with_adapters
+from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
 from .warmup import warm_up
 

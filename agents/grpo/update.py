@@ -15,15 +15,15 @@ import torch
 from torch import Tensor
 
 from ..language.adapters import BaseOnly
-from .batch import Batch, collate
+from .batch.batch import Batch, collate
+from .batch.forward import Forward
+from .batch.tally import Tally
+from .batch.trajectory import Group
 from .config import TrainConfig
-from .forward import Forward
-from .loss import accumulate_gradients
-from .metrics import Tally
-from .objective import Objective
+from .objective.loss import accumulate_gradients
+from .objective.objective import Objective
+from .objective.parts import Weighted
 from .optimizers import make_optimizer
-from .terms import Weighted
-from .types import Group
 
 
 class Update:

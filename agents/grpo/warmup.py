@@ -14,16 +14,16 @@ import numpy as np
 import torch
 
 from ..language.model import LanguageModel
-from .batch import collate
+from .batch.batch import collate
+from .batch.forward import Forward
+from .batch.tally import Tally
+from .batch.trajectory import Group, Origin, Trajectory, Turn
 from .config import WarmUp
-from .forward import Forward
-from .metrics import Tally
 from .optimizers import make_optimizer
 from .rollouts.environments import Environments
 from .rollouts.independent import Independent
 from .rollouts.player import Player
 from .rollouts.starts import Limits, Task
-from .types import Group, Origin, Trajectory, Turn
 
 WARM_UP_STREAM = 1
 """Number of the warm-up's random stream; the learner's are others."""

@@ -122,7 +122,7 @@ def load_model(
     """Load a model folder, the newest checkpoint of a run folder, or a hub id; see `LanguageModel.load`."""
     checkpoints = Path(source) / "checkpoints"
     if checkpoints.is_dir():
-        from ..grpo.run_folder import newest_checkpoint
+        from ..grpo.run.folder import newest_checkpoint
 
         newest = newest_checkpoint(Path(source))
         if newest is None:

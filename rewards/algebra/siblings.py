@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..arguments import checked_count, checked_number
+from ...checks import checked_count, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
+from ...schedules import Schedule
+from ...schedules import schedule as as_schedule
 from ..episode import Episode
 from ..reward import Reward, register
-from ..schedules import Schedule
-from ..schedules import schedule as as_schedule
 from ..timed import Timed
 from ..verdict import Verdict
 from .composite import Composite, Single, named, terms_of

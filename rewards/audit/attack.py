@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError, unknown_name
-from ..arguments import checked_number
 from ..episode import Episode, Step
 from ..judges import Judge
 from ..reward import Reward

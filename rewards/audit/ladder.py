@@ -14,8 +14,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from ...checks import checked_count
 from ...errors import InputError
-from ..arguments import checked_count
 
 RUNGS = (
     "palaestra/GameableOpinion-v0",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from typing import TypeGuard
 
 import numpy as np
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
 from ..verdict import Verdict
 from ..verifiers import verify
 from ..verifiers.mathematics.grammar import read

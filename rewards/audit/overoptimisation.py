@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...checks import checked_choice
 from ...errors import InputError
-from ..arguments import checked_choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError, MissingExtra
-from ..arguments import checked_count, checked_number
 from . import prompts
 from .cache import ReplyCache
 from .judge import JUDGES, Judge, Judgement

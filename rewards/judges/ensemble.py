@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...checks import checked_choice, checked_count, checked_number
 from ...errors import InputError
-from ..arguments import checked_choice, checked_count, checked_number
 from .judge import JUDGES, Judge, Judgement, as_judge
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import GroupReward, PooledReward, register
 from ..verifiers import verify

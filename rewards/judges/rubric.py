@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...checks import checked_choice, checked_number
 from ...errors import InputError
-from ..arguments import checked_choice, checked_number
 
 MET = 0.5
 """A criterion counts as met from this score on."""

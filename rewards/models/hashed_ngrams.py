@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ..arguments import checked_count
+from ...checks import checked_count
 
 MAX_CHARACTERS = 20_000
 _WORD = re.compile(r"[A-Za-z]+|[0-9]|[^A-Za-z0-9\s]")

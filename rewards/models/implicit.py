@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
+from ...checks import checked_choice, checked_count, checked_number
 from ...errors import InputError
-from ..arguments import checked_choice, checked_count, checked_number
 from .token_episode import TokenEpisode
 
 LogProbs = Callable[[Tensor], Tensor]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...checks import checked_choice, checked_count
 from ...errors import InputError
 from ..answers import extract
-from ..arguments import checked_choice, checked_count
 from ..episode import Episode
 
 Rewrite = Callable[[str, str, bool], "str | None"]

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError, MissingExtra
-from ..arguments import checked_count, checked_number
 from .hashed_ngrams import HashedNgrams
 from .losses import bradley_terry_loss
 from .preferences import Preference

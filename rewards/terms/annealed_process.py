@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
+from ...schedules import Linear, Schedule, schedule
 from ..episode import Episode
 from ..reward import register
-from ..schedules import Linear, Schedule, schedule
 from ..timed import Timed
 from .answer_f1 import best_f1
 from .format import FormatCheck, r1_format

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .answer_f1 import best_f1

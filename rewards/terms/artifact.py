@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import checked_choice, checked_number
 from ...errors import InputError
-from ..arguments import checked_choice, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .repetition import repetition_rate

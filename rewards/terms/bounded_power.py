@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...checks import checked_choice, checked_number
 from ...errors import InputError
-from ..arguments import checked_choice, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .scored import score_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arguments import checked_choice
+from ...checks import checked_choice
 from ..episode import Episode
 from ..reward import Reward, register
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError
-from ..arguments import checked_count, checked_number
+from ...schedules import half_cosine
 from ..episode import Episode
 from ..reward import Reward, register
-from ..schedules import half_cosine
 
 
 def cosine_length(length: float, limit: float, at_zero: float, at_limit: float) -> float:

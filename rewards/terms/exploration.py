@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError
-from ..arguments import checked_count, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...checks import checked_number
 from ...errors import InputError
 from ..algebra.composite import Composite
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arguments import checked_number
+from ...checks import checked_number
 from ..embedding import Embedder, cosines, features_of
 from ..episode import Episode
 from ..reward import GroupReward, register

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arguments import checked_number
+from ...checks import checked_number
 from ..episode import Episode
 from ..reward import BatchReward, register
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import GroupReward, register
 from .scored import Score, Scorer, score_in

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
 from ..algebra.composite import Composite
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import checked_choice, checked_number
 from ...errors import InputError
 from ..algebra.composite import Composite
 from ..algebra.siblings import standardised
-from ..arguments import checked_choice, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict

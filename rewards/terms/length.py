@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
+from ...schedules import Schedule, StepDecay, schedule
 from ..episode import Episode
 from ..reward import register
-from ..schedules import Schedule, StepDecay, schedule
 from ..timed import Timed
 from ..verdict import Verdict
 from .format import pairs_once

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError
-from ..arguments import checked_count, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .step_scores import finite

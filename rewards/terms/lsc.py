@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .scored import Score, Scorer, score_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..arguments import checked_choice, checked_number
+from ...checks import checked_choice, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .format import checked_tags

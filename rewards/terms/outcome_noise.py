@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import checked_choice, checked_count, checked_number
 from ...errors import InputError
 from ..algebra.composite import Composite
-from ..arguments import checked_choice, checked_count, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict

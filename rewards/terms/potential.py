@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import checked_choice, checked_number
 from ...errors import InputError
-from ..arguments import checked_choice, checked_number
 from ..episode import Episode, Step
 from ..reward import StepReward, register
 from ..steps import potential_differences

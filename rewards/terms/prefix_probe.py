@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...checks import checked_count
 from ...errors import InputError
-from ..arguments import checked_count
 from ..episode import Episode
 from .step_scores import finite
 

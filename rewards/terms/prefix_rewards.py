@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..arguments import checked_choice, checked_count, checked_number
+from ...checks import checked_choice, checked_count, checked_number
 from ..episode import Episode
 from ..reward import Reward, StepReward, register
 from ..steps import prefix_gains, propagated_gains, turning_point_gains

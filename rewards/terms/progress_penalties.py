@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import StepReward, register
 from .scored import scores_in

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
 from ..answers import extract
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arguments import checked_count, checked_number
+from ...checks import checked_count, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arguments import checked_count, checked_number
+from ...checks import checked_count, checked_number
 from ..embedding import Embedder, HashedNgrams, features_of
 from ..episode import Episode
 from ..reward import GroupReward, register

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ...checks import checked_choice
 from ...errors import InputError
-from ..arguments import checked_choice
 from ..episode import Episode
 from ..reward import Reward, register
 from .format import pairs_once

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ...checks import checked_choice, checked_number
 from ...errors import InputError
-from ..arguments import checked_choice, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .scored import scores_in

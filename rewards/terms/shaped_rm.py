@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arguments import checked_number
+from ...checks import checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .par import sigmoid

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError
-from ..arguments import checked_count, checked_number
 from ..episode import Episode
 from ..reward import StepReward, register
 from .step_scores import finite, per_turn

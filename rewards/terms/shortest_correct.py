@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError
-from ..arguments import checked_count, checked_number
 from ..episode import Episode
 from ..reward import GroupReward, register
 from .format import FormatCheck, checked_tags, tags_in_order

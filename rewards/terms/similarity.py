@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...checks import checked_count
 from ...errors import InputError
-from ..arguments import checked_count
 from ..embedding import Embedder, HashedNgrams, cosines, embed, words
 from ..episode import Episode
 from ..reward import Reward, register

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import checked_count, checked_number
+from ...checks import checked_count, checked_number
 from ..episode import Episode
 from ..reward import GroupReward, register
 

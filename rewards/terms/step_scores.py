@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import checked_number
 from ...errors import InputError
 from .. import steps
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import StepReward, register
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arguments import checked_choice, checked_count, checked_number
+from ...checks import checked_choice, checked_count, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .scored import score_in

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError, MissingExtra
-from ..arguments import checked_count, checked_number
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..arguments import checked_number
+from ...checks import checked_number
+from ...schedules import Schedule
 from ..episode import Episode
 from ..reward import register
-from ..schedules import Schedule
 from ..timed import Timed
 from .length import checked_budget
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
+from ...schedules import Cosine, Schedule, schedule
 from ..episode import Episode
 from ..reward import register
-from ..schedules import Cosine, Schedule, schedule
 from ..timed import Timed
 
 FADING = Cosine(start=1.0, end=0.0, over=200)

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..arguments import checked_choice, checked_number
+from ...checks import checked_choice, checked_number
+from ...schedules import Constant, Schedule, schedule
 from ..episode import Episode
 from ..reward import register
-from ..schedules import Constant, Schedule, schedule
 from ..timed import Timed
 from ..verdict import Verdict
 from ..verifiers.tool_calls import CallError, checked_calls, parse_tool_calls, tool_call_correctness

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
+from ...schedules import Exponential, Schedule, schedule
 from ..algebra.siblings import trust
-from ..arguments import checked_number
 from ..episode import Episode
 from ..reward import GroupReward, register
-from ..schedules import Exponential, Schedule, schedule
 from ..timed import Timed
 from .scored import Score, Scorer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..arguments import checked_number
+from ...checks import checked_number
 from ..episode import Episode
 from ..reward import GroupReward, register
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError
-from ..arguments import checked_count, checked_number
 from ..episode import Episode, Step
 from ..reward import StepReward, register
 

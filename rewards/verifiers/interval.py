@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError
-from ..arguments import checked_number
 from ..verdict import Verdict
 from .number import parse_number
 from .registry import CORRECT, VERIFIERS, rejected

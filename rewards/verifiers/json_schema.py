@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from ...checks import checked_number
 from ...errors import InputError, MissingExtra
-from ..arguments import checked_number
 from ..verdict import Verdict
 from .json_text import JsonError, canonical, checked_value, parse_json, same_json, unfenced
 from .registry import CORRECT, VERIFIERS, rejected

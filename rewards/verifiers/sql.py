@@ -18,8 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ...checks import checked_count, checked_number
 from ...errors import InputError
-from ..arguments import checked_count, checked_number
 from ..verdict import Verdict
 from .json_text import unfenced
 from .registry import CORRECT, VERIFIERS, WRONG, rejected

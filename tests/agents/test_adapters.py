@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from palaestra.agents.engines.sampler import Request
-from palaestra.agents.grpo.logprobs import token_logps
+from palaestra.agents.grpo.batch.logprobs import token_logps
 from palaestra.agents.language.attention import attend_causally
 from palaestra.agents.language.decoder import hidden_states
 from palaestra.agents.language.head import head_of

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 from palaestra.agents.engines.cache import KeyValueCache
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.packing import PACKERS
-from palaestra.agents.grpo.types import Group, Trajectory, Turn
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.packing import PACKERS
+from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn
 from palaestra.agents.language.attention import attend_causally
 from palaestra.agents.language.decoder import attention_shape, hidden_states
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 from palaestra.agents.engines.sampler import Request
 from palaestra.agents.engines.torch_engine import TorchEngine
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.logprobs import token_logps
-from palaestra.agents.grpo.packing import PACKERS
-from palaestra.agents.grpo.types import Group, Trajectory, Turn
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.logprobs import token_logps
+from palaestra.agents.grpo.batch.packing import PACKERS
+from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn
 from palaestra.agents.language.attention import attend_causally
 from palaestra.agents.language.decoder import attention_shape, check_model, context_limit, hidden_states
 from palaestra.agents.language.head import head_of

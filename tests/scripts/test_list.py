@@ -130,7 +130,7 @@ def rows() -> list[dict]:
 
 class TestComponents:
     def test_every_stage_has_its_components(self, rows):
-        from palaestra.agents.grpo.stages import STAGES
+        from palaestra.agents.grpo.recipes.stages import STAGES
 
         assert list(dict.fromkeys(row["stage"] for row in rows)) == list(STAGES)
 

@@ -102,7 +102,7 @@ def c(name: str, **params: Any) -> Component:
 def schedule(kind: str, **params: Any) -> Component:
     """A number that follows training, in place of a parameter: ``schedule("linear", start=1.0, end=0.5)``.
 
-    Kinds and parameters are those of `palaestra.rewards.schedules`.
+    Kinds and parameters are those of `palaestra.schedules`.
     """
     return c(SCHEDULE + kind.replace("-", "_"), **params)
 

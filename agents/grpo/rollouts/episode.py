@@ -16,7 +16,7 @@ import gymnasium
 from ....errors import InputError
 from ...engines.sampler import Completion, Request
 from ...language.renderer import Renderer
-from ..types import Origin, Trajectory, Turn
+from ..batch.trajectory import Origin, Trajectory, Turn
 from .environments import oracle_action, snapshot
 from .starts import Insert, Limits, Moment, Start
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from ....errors import InputError
 from ....registry import Registry
+from ..batch.trajectory import Origin, Trajectory
 from ..recipes.recipe import Component
-from ..types import Origin, Trajectory
 from .player import Player
 from .starts import Insert, Played, Start, Task
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ....errors import InputError
-from ..stages import ROLLOUTS
-from ..types import Group, Trajectory
+from ..batch.trajectory import Group, Trajectory
+from ..recipes.stages import ROLLOUTS
 from .guidance import AMOUNTS, TRIGGERS, Shares, Solution, checked_share, in_answer, in_chunks, named, solve
 from .independent import Strategy, group_of, one_of, play_by_task
 from .player import Player

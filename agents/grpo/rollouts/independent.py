@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ....errors import InputError, unknown_name
-from ..stages import ROLLOUTS
-from ..types import Group
+from ..batch.trajectory import Group
+from ..recipes.stages import ROLLOUTS
 from .player import Player
 from .starts import Played, Start, Task
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ..types import Group, Node, Trajectory
+from ..batch.trajectory import Group, Node, Trajectory
 from .independent import play_by_task
 from .player import Player
 from .starts import Played, Start, Task, branch

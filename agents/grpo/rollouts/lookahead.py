@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from ....errors import InputError
 from ...engines.sampler import Likeliest, Request
-from ..stages import ROLLOUTS
-from ..types import Group, Origin
+from ..batch.trajectory import Group, Origin
+from ..recipes.stages import ROLLOUTS
 from .environments import begin
 from .independent import Strategy, at_least_one, group_of, one_of, play_by_task
 from .player import Player

@@ -22,7 +22,7 @@ from ....errors import InputError
 from ...engines.sampler import Completion, Request, Sampler
 from ...language.renderer import Renderer
 from ...stepping import AT_ONCE
-from ..types import Trajectory, Turn
+from ..batch.trajectory import Trajectory, Turn
 from .environments import Environments, begin, put_back
 from .episode import Episode
 from .starts import Limits, Moment, Played, Start

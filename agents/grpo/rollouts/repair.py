@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ....errors import InputError
-from ..stages import ROLLOUTS
-from ..types import Group, Origin, Trajectory
+from ..batch.trajectory import Group, Origin, Trajectory
+from ..recipes.stages import ROLLOUTS
 from .independent import Strategy, play_by_task
 from .lineage import Member, Shoot, grow, tree_group
 from .player import Player

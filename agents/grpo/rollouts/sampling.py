@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..stages import ROLLOUTS
-from ..types import Group, Trajectory
+from ..batch.trajectory import Group, Trajectory
+from ..recipes.stages import ROLLOUTS
 from .independent import Independent, Strategy, at_least_one, group_of, one_of, play_by_task
 from .player import Player
 from .starts import Start, Task

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....errors import InputError
-from ..stages import ROLLOUTS
-from ..types import Group, Trajectory, Turn
+from ..batch.trajectory import Group, Trajectory, Turn
+from ..recipes.stages import ROLLOUTS
 from .independent import Independent, Strategy, one_of
 from .player import Player
 from .starts import Task

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..types import Origin, Trajectory, Turn
+from ..batch.trajectory import Origin, Trajectory, Turn
 
 
 @dataclass(frozen=True)

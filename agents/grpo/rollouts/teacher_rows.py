@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..record import trajectory_from_json, trajectory_to_json
-from ..stages import ROLLOUTS
-from ..types import Group, Origin, Trajectory
+from ..batch.record import trajectory_from_json, trajectory_to_json
+from ..batch.trajectory import Group, Origin, Trajectory
+from ..recipes.stages import ROLLOUTS
 from .guidance import TRIGGERS, named, solve
 from .guided import replace_failures
 from .independent import Strategy, at_least_one, group_of, one_of, play_by_task

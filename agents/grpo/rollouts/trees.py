@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ....errors import InputError
-from ..stages import ROLLOUTS
-from ..types import Group, Origin, Trajectory
+from ..batch.trajectory import Group, Origin, Trajectory
+from ..recipes.stages import ROLLOUTS
 from .independent import Strategy, at_least_one, one_of
 from .lineage import Member, Shoot, grow, place_of, tree_group, turn_starts
 from .player import Player

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..stages import ROLLOUTS
-from ..types import Group
+from ..batch.trajectory import Group
+from ..recipes.stages import ROLLOUTS
 from .independent import Strategy
 from .player import Player
 from .starts import Task

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..stages import ROLLOUTS
-from ..types import Group, Node, Trajectory
+from ..batch.trajectory import Group, Node, Trajectory
+from ..recipes.stages import ROLLOUTS
 from .independent import Strategy, at_least_one, one_of, play_by_task
 from .lineage import place_of, turn_starts
 from .player import Player

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import palaestra
 import torch
-from palaestra.agents.grpo.types import Group, Node
+from palaestra.agents.grpo.batch.trajectory import Group, Node
 from palaestra.agents.grpo.warmup import supervised_step
 from palaestra.agents.language.model import LanguageModel
 from palaestra.envs import IntAxis, ParamSpace, Question, Task
@@ -66,8 +66,8 @@ def trained_on(small: LanguageModel, answers: str, steps: int = 60) -> LanguageM
 
 def both_arms(language: LanguageModel, pulls: str = "bbba", **changes: Any) -> list[Group]:
     """One group on each of three prompts; the policy's own log-probabilities come with its answers."""
-    from palaestra.agents.grpo.batch import collate
-    from palaestra.agents.grpo.forward import Forward
+    from palaestra.agents.grpo.batch.batch import collate
+    from palaestra.agents.grpo.batch.forward import Forward
 
     groups = []
     for number, ids in enumerate(prompts(language)[:3]):

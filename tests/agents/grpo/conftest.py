@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from palaestra.agents.grpo.types import Group, Trajectory, Turn
+from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn
 
 
 def trajectory(

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import Batch, collate
-from palaestra.agents.grpo.metrics import Tally
-from palaestra.agents.grpo.objective import Objective
+from palaestra.agents.grpo.batch.batch import Batch, collate
+from palaestra.agents.grpo.batch.scored import scored_of
+from palaestra.agents.grpo.batch.tally import Tally
+from palaestra.agents.grpo.batch.trajectory import Group
+from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES, Credit, Recipe, c
-from palaestra.agents.grpo.scored import scored_of
-from palaestra.agents.grpo.stages import SURROGATES, discover
-from palaestra.agents.grpo.types import Group
+from palaestra.agents.grpo.recipes.stages import SURROGATES, discover
 from torch import Tensor
 
 from .conftest import trajectory  # isort: skip

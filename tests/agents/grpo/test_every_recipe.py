@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.packing import PACKERS
+from palaestra.agents.grpo.batch.trajectory import Group, Node
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
-from palaestra.agents.grpo.forward import Forward
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.loss import accumulate_gradients
-from palaestra.agents.grpo.objective import Objective
-from palaestra.agents.grpo.packing import PACKERS
+from palaestra.agents.grpo.objective.loss import accumulate_gradients
+from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
-from palaestra.agents.grpo.types import Group, Node
 from palaestra.agents.grpo.update import Update
 from palaestra.agents.language.model import LanguageModel
 from palaestra.errors import InputError

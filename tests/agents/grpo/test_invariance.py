@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.forward import Forward
-from palaestra.agents.grpo.loss import accumulate_gradients
-from palaestra.agents.grpo.objective import Objective
-from palaestra.agents.grpo.packing import PACKERS
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.packing import PACKERS
+from palaestra.agents.grpo.batch.trajectory import Turn
+from palaestra.agents.grpo.objective.loss import accumulate_gradients
+from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
-from palaestra.agents.grpo.types import Turn
 
 from .conftest import group, trajectory  # isort: skip
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 import torch
-from palaestra.agents.grpo import logprobs
-from palaestra.agents.grpo.logprobs import token_divergence, token_logps, top_tokens
+from palaestra.agents.grpo.batch import logprobs
+from palaestra.agents.grpo.batch.logprobs import token_divergence, token_logps, top_tokens
 from palaestra.agents.language.head import Head
 from palaestra.errors import InputError
 from torch.utils._python_dispatch import TorchDispatchMode

@@ -6,8 +6,8 @@ import math
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.packing import PACKERS
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.packing import PACKERS
 
 HEADS, KV_HEADS, DIM = 4, 2, 8
 

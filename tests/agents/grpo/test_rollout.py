@@ -10,7 +10,7 @@ import palaestra
 import pytest
 import torch
 from palaestra.agents.engines.scripted import ScriptedSampler
-from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.independent import Independent
 from palaestra.agents.grpo.rollouts.player import Player

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo import masks, weights
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.filters import (
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.components import masks, weights
+from palaestra.agents.grpo.components.filters import (
     balanced,
     fewer_failures,
     high_variance,
@@ -21,8 +22,7 @@ from palaestra.agents.grpo.filters import (
     sound,
     untruncated,
 )
-from palaestra.agents.grpo.reductions import constant, delta_l, prompt_mean, token_mean, turn_mean
-from palaestra.agents.grpo.types import Origin
+from palaestra.agents.grpo.components.reductions import constant, delta_l, prompt_mean, token_mean, turn_mean
 from palaestra.errors import InputError
 
 from .conftest import group, trajectory  # isort: skip

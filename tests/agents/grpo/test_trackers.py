@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from palaestra.agents.grpo.trackers import (
+from palaestra.agents.grpo.run.trackers import (
     TRACKERS,
     TensorBoardTracker,
     WandbTracker,

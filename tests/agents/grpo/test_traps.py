@@ -12,19 +12,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
-from palaestra.agents.grpo.forward import Forward
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.loss import accumulate_gradients
-from palaestra.agents.grpo.objective import Objective
+from palaestra.agents.grpo.objective.loss import accumulate_gradients
+from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES, Stream, c
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.independent import Independent
 from palaestra.agents.grpo.rollouts.player import Player
 from palaestra.agents.grpo.rollouts.starts import Limits, Task
-from palaestra.agents.grpo.run_folder import newest_checkpoint
-from palaestra.agents.grpo.types import Origin
+from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.agents.grpo.update import Update
 
 from .conftest import group, trajectory  # isort: skip

@@ -16,13 +16,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from palaestra.agents.grpo.batch import Batch, collate  # noqa: E402
-from palaestra.agents.grpo.forward import Forward, Outputs  # noqa: E402
-from palaestra.agents.grpo.loss import accumulate_gradients, scored_tokens  # noqa: E402
-from palaestra.agents.grpo.metrics import Tally  # noqa: E402
-from palaestra.agents.grpo.objective import Objective, Weighted  # noqa: E402
+from palaestra.agents.grpo.batch.batch import Batch, collate  # noqa: E402
+from palaestra.agents.grpo.batch.forward import Forward, Outputs  # noqa: E402
+from palaestra.agents.grpo.batch.tally import Tally  # noqa: E402
+from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn  # noqa: E402
+from palaestra.agents.grpo.objective.loss import accumulate_gradients, scored_tokens  # noqa: E402
+from palaestra.agents.grpo.objective.objective import Objective, Weighted  # noqa: E402
 from palaestra.agents.grpo.recipes import RECIPES, Recipe  # noqa: E402
-from palaestra.agents.grpo.types import Group, Trajectory, Turn  # noqa: E402
 
 HERE = Path(__file__).parent / "trl"
 RECORD: dict[str, Any] = json.loads((HERE / "vectors.json").read_text(encoding="utf-8"))

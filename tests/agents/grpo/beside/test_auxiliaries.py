@@ -8,13 +8,13 @@ import math
 
 import pytest
 import torch
-from palaestra.agents.grpo.auxiliaries.auxiliary import Head
-from palaestra.agents.grpo.auxiliaries.critic import Critic
-from palaestra.agents.grpo.auxiliaries.implicit_prm import ImplicitPRM, pairs
-from palaestra.agents.grpo.auxiliaries.token_reward import TokenReward, prefix_mean, token_reward_weight
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.forward import Forward
-from palaestra.agents.grpo.stages import AUXILIARIES, discover
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.components.auxiliaries.auxiliary import Head
+from palaestra.agents.grpo.components.auxiliaries.critic import Critic
+from palaestra.agents.grpo.components.auxiliaries.implicit_prm import ImplicitPRM, pairs
+from palaestra.agents.grpo.components.auxiliaries.token_reward import TokenReward, prefix_mean, token_reward_weight
+from palaestra.agents.grpo.recipes.stages import AUXILIARIES, discover
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip

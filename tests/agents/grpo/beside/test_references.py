@@ -6,8 +6,8 @@ import json
 from itertools import pairwise
 
 import pytest
-from palaestra.agents.grpo.references import AtStep, Frozen, MovingAverage, OnStall, Periodic, Previous
-from palaestra.agents.grpo.stages import REFERENCES
+from palaestra.agents.grpo.components.references import AtStep, Frozen, MovingAverage, OnStall, Periodic, Previous
+from palaestra.agents.grpo.recipes.stages import REFERENCES
 from palaestra.errors import InputError
 
 

@@ -9,15 +9,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.replay.mixing import MixPolicy, Priority
-from palaestra.agents.grpo.replay.recompose import Recompose
-from palaestra.agents.grpo.replay.self_imitation import SelfImitation, group_advantages
-from palaestra.agents.grpo.replay.successes import LikelySuccesses, PastSuccesses, PromptReplay, mean_probability
-from palaestra.agents.grpo.scored import scored_of
-from palaestra.agents.grpo.stages import REPLAYS, discover
-from palaestra.agents.grpo.surrogates.clip import clip, moving_clip
-from palaestra.agents.grpo.types import Group, Origin
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.scored import scored_of
+from palaestra.agents.grpo.batch.trajectory import Group, Origin
+from palaestra.agents.grpo.components.replay.mixing import MixPolicy, Priority
+from palaestra.agents.grpo.components.replay.recompose import Recompose
+from palaestra.agents.grpo.components.replay.self_imitation import SelfImitation, group_advantages
+from palaestra.agents.grpo.components.replay.successes import (
+    LikelySuccesses,
+    PastSuccesses,
+    PromptReplay,
+    mean_probability,
+)
+from palaestra.agents.grpo.components.surrogates.clip import clip, moving_clip
+from palaestra.agents.grpo.recipes.stages import REPLAYS, discover
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip

@@ -8,16 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.scored import scored_of
+from palaestra.agents.grpo.batch.trajectory import Group, Origin
+from palaestra.agents.grpo.components.streams.demonstrations import Oracle, TeacherModel
+from palaestra.agents.grpo.components.streams.rehearsal import Rehearsal
+from palaestra.agents.grpo.components.streams.successes import Experience, Rollouts, SelfImitationStream, Successes
+from palaestra.agents.grpo.components.streams.supply import Supply
+from palaestra.agents.grpo.components.streams.terms import (
+    entropy_factor,
+    entropy_weighted_likelihood,
+    shaped_importance,
+)
+from palaestra.agents.grpo.recipes.stages import SOURCES, discover
 from palaestra.agents.grpo.rollouts.starts import Task
-from palaestra.agents.grpo.scored import scored_of
-from palaestra.agents.grpo.stages import SOURCES, discover
-from palaestra.agents.grpo.streams.demonstrations import Oracle, TeacherModel
-from palaestra.agents.grpo.streams.rehearsal import Rehearsal
-from palaestra.agents.grpo.streams.successes import Experience, Rollouts, SelfImitationStream, Successes
-from palaestra.agents.grpo.streams.supply import Supply
-from palaestra.agents.grpo.streams.terms import entropy_factor, entropy_weighted_likelihood, shaped_importance
-from palaestra.agents.grpo.types import Group, Origin
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.credit.adjustments import (
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.components.credit.adjustments import (
     amplify,
     bounded,
     confidence,
@@ -21,7 +22,6 @@ from palaestra.agents.grpo.credit.adjustments import (
     turns_ahead,
     whiten,
 )
-from palaestra.agents.grpo.types import Origin
 
 from ..conftest import group, trajectory  # isort: skip
 

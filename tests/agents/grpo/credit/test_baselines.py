@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.credit.baselines import (
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.components.credit.baselines import (
     anchor_state,
     by_role,
     drawn_mean,
@@ -27,10 +28,9 @@ from palaestra.agents.grpo.credit.baselines import (
     shifted,
     virtual_best,
 )
-from palaestra.agents.grpo.credit.peers import answer_entropy, compared
-from palaestra.agents.grpo.credit.returns import outcome, outcome_by_token, turn_return
-from palaestra.agents.grpo.credit.trackers import BetaTracker, Ema
-from palaestra.agents.grpo.types import Origin
+from palaestra.agents.grpo.components.credit.peers import answer_entropy, compared
+from palaestra.agents.grpo.components.credit.returns import outcome, outcome_by_token, turn_return
+from palaestra.agents.grpo.components.credit.trackers import BetaTracker, Ema
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip

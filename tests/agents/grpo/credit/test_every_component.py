@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo import stages
-from palaestra.agents.grpo.batch import Batch, collate
-from palaestra.agents.grpo.credit.baselines import leave_one_out
-from palaestra.agents.grpo.credit.returns import outcome, turn_return
-from palaestra.agents.grpo.types import Node
+from palaestra.agents.grpo.batch.batch import Batch, collate
+from palaestra.agents.grpo.batch.trajectory import Node
+from palaestra.agents.grpo.components.credit.baselines import leave_one_out
+from palaestra.agents.grpo.components.credit.returns import outcome, turn_return
+from palaestra.agents.grpo.recipes import stages
 
 from ..conftest import group, trajectory  # isort: skip
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.credit.hidden_rank import HiddenRank, effective_rank, rank_measures
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.components.credit.hidden_rank import HiddenRank, effective_rank, rank_measures
 
 from ..conftest import group, trajectory  # isort: skip
 

@@ -6,13 +6,17 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import Batch, collate
+from palaestra.agents.grpo.batch.batch import Batch, collate
+from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.components.credit import hidden_reward as module
+from palaestra.agents.grpo.components.credit.hidden_reward import (
+    hidden_reward,
+    influence_on_correct,
+    negative_hidden_reward,
+)
 from palaestra.agents.grpo.config import TrainConfig
-from palaestra.agents.grpo.credit import hidden_reward as module
-from palaestra.agents.grpo.credit.hidden_reward import hidden_reward, influence_on_correct, negative_hidden_reward
-from palaestra.agents.grpo.objective import Objective
+from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
-from palaestra.agents.grpo.types import Origin
 from palaestra.agents.grpo.update import Update
 from palaestra.errors import InputError
 

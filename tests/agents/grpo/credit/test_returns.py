@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.credit.baselines import leave_one_out, token_rate
-from palaestra.agents.grpo.credit.process import (
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.components.credit.baselines import leave_one_out, token_rate
+from palaestra.agents.grpo.components.credit.process import (
     gae,
     implicit_token,
     implicit_turn,
@@ -17,7 +17,7 @@ from palaestra.agents.grpo.credit.process import (
     min_form,
     turn_gae,
 )
-from palaestra.agents.grpo.credit.returns import (
+from palaestra.agents.grpo.components.credit.returns import (
     given,
     outcome_by_token,
     outcome_by_turn,
@@ -25,7 +25,7 @@ from palaestra.agents.grpo.credit.returns import (
     turn_return,
     turn_reward,
 )
-from palaestra.agents.grpo.credit.units import suffix_sum
+from palaestra.agents.grpo.components.credit.units import suffix_sum
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip

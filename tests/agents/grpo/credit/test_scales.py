@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.credit.baselines import group_mean, kalman, virtual_best
-from palaestra.agents.grpo.credit.returns import outcome
-from palaestra.agents.grpo.credit.scales import (
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.components.credit.baselines import group_mean, kalman, virtual_best
+from palaestra.agents.grpo.components.credit.returns import outcome
+from palaestra.agents.grpo.components.credit.scales import (
     batch_std,
     drawn_std,
     group_std,
@@ -22,7 +22,7 @@ from palaestra.agents.grpo.credit.scales import (
     whiten,
     whiten_units,
 )
-from palaestra.agents.grpo.credit.success_scales import (
+from palaestra.agents.grpo.components.credit.success_scales import (
     best_gap,
     beta_norm,
     consistency_blend,

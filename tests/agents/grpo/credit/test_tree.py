@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.credit.adjustments import shared_mean
-from palaestra.agents.grpo.credit.baselines import depth_mean, siblings
-from palaestra.agents.grpo.credit.scales import group_std
-from palaestra.agents.grpo.credit.tree import node_return, segment_gain, tree_of, turning_point
-from palaestra.agents.grpo.masks import unshared
-from palaestra.agents.grpo.types import Node
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Node
+from palaestra.agents.grpo.components.credit.adjustments import shared_mean
+from palaestra.agents.grpo.components.credit.baselines import depth_mean, siblings
+from palaestra.agents.grpo.components.credit.scales import group_std
+from palaestra.agents.grpo.components.credit.tree import node_return, segment_gain, tree_of, turning_point
+from palaestra.agents.grpo.components.masks import unshared
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.scored import needs_of
-from palaestra.agents.grpo.stages import CORRECTORS, WEIGHTS, discover
-from palaestra.agents.grpo.surrogates.ratios import restricted
-from palaestra.agents.grpo.types import Origin
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.scored import needs_of
+from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.components.surrogates.ratios import restricted
+from palaestra.agents.grpo.recipes.stages import CORRECTORS, WEIGHTS, discover
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip

@@ -10,9 +10,9 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.scored import Scored, needs_of
-from palaestra.agents.grpo.stages import SURROGATES, discover
-from palaestra.agents.grpo.surrogates.ratios import LARGEST, restricted
+from palaestra.agents.grpo.batch.scored import Scored, needs_of
+from palaestra.agents.grpo.components.surrogates.ratios import LARGEST, restricted
+from palaestra.agents.grpo.recipes.stages import SURROGATES, discover
 from torch import Tensor
 
 from .tokens import mixed, tokens  # isort: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from palaestra.agents.grpo.stages import GUARDS, discover
+from palaestra.agents.grpo.recipes.stages import GUARDS, discover
 from palaestra.errors import InputError
 
 discover()

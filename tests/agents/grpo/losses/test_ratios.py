@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from palaestra.agents.grpo.stages import SURROGATES, discover
-from palaestra.agents.grpo.surrogates.adaptive import balanced_bounds
+from palaestra.agents.grpo.components.surrogates.adaptive import balanced_bounds
+from palaestra.agents.grpo.recipes.stages import SURROGATES, discover
 from palaestra.errors import InputError
 
 from .tokens import slope, tokens  # isort: skip

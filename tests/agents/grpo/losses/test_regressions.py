@@ -6,8 +6,8 @@ import math
 
 import pytest
 import torch
-from palaestra.agents.grpo.stages import SURROGATES, discover
-from palaestra.agents.grpo.types import Origin
+from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.recipes.stages import SURROGATES, discover
 
 from .tokens import slope, tokens  # isort: skip
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.scored import needs_of
-from palaestra.agents.grpo.stages import REGULARISERS, discover
-from palaestra.agents.grpo.surrogates.ratios import restricted
+from palaestra.agents.grpo.batch.scored import needs_of
+from palaestra.agents.grpo.components.surrogates.ratios import restricted
+from palaestra.agents.grpo.recipes.stages import REGULARISERS, discover
 from palaestra.errors import InputError
 
 from .tokens import mixed, slope, tokens  # isort: skip

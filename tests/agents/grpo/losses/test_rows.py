@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.objective import Objective
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
 
 from ..conftest import group, trajectory  # isort: skip

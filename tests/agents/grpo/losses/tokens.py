@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from palaestra.agents.grpo.scored import Scored, scored_of
+from palaestra.agents.grpo.batch.scored import Scored, scored_of
 from torch import Tensor
 
 

@@ -7,15 +7,15 @@ import json
 import numpy as np
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
-from palaestra.agents.grpo.binding import Clock, number
-from palaestra.agents.grpo.forward import Forward
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.objective.binding import Clock, number
 from palaestra.agents.grpo.recipes import RECIPES, Component
+from palaestra.agents.grpo.recipes.stages import ROLLOUTS, discover
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.player import Player
 from palaestra.agents.grpo.rollouts.starts import Limits, Task
-from palaestra.agents.grpo.stages import ROLLOUTS, discover
-from palaestra.agents.grpo.types import Origin
 
 from .conftest import ARITHMETIC, GUESS  # isort: skip
 

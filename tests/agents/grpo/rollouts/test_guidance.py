@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 from palaestra.agents.engines.sampler import Completion
-from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.rollouts.guidance import AMOUNTS, TRIGGERS, fit_logistic, named, share_for, solve
 from palaestra.agents.grpo.rollouts.guided import Guided
 from palaestra.agents.grpo.rollouts.independent import Independent
 from palaestra.agents.grpo.rollouts.teacher_rows import TeacherRows
-from palaestra.agents.grpo.types import Origin
 from palaestra.errors import InputError
 
 from ..conftest import trajectory  # isort: skip

@@ -9,13 +9,13 @@ import pytest
 import torch
 from palaestra.agents.engines.sampler import Request
 from palaestra.agents.engines.scripted import ScriptedSampler
-from palaestra.agents.grpo.binding import Clock, bind
+from palaestra.agents.grpo.objective.binding import Clock, bind
 from palaestra.agents.grpo.recipes import RECIPES
+from palaestra.agents.grpo.recipes.stages import ROLLOUTS, discover
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.lookahead import METRICS, Lookahead, Tree
 from palaestra.agents.grpo.rollouts.player import Player
 from palaestra.agents.grpo.rollouts.starts import Limits, Start, Task
-from palaestra.agents.grpo.stages import ROLLOUTS, discover
 from palaestra.errors import InputError
 
 from .conftest import ARITHMETIC  # isort: skip

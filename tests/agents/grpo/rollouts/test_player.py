@@ -8,10 +8,10 @@ from collections import deque
 import gymnasium
 import palaestra
 import pytest
-from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Group, Origin
 from palaestra.agents.grpo.rollouts.independent import Independent
 from palaestra.agents.grpo.rollouts.starts import Insert, Limits, Start, Task, branch
-from palaestra.agents.grpo.types import Group, Origin
 from palaestra.errors import InputError
 
 from .conftest import ARITHMETIC, GUESS, ROOM, answer_of, row_of  # isort: skip

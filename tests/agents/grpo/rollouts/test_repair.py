@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.rollouts.repair import FirstErrorRepair, ReflectRetry, named_turn
 from palaestra.agents.grpo.rollouts.selfplay import LEARNABILITY, SelfPlay, describe, read_params, written
-from palaestra.agents.grpo.types import Origin
 from palaestra.errors import InputError
 
 from .conftest import ARITHMETIC, GUESS, answer_of, row_of, secret_of  # isort: skip

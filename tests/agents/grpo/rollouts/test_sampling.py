@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Trajectory, Turn
 from palaestra.agents.grpo.rollouts.sampling import (
     AdaptiveRounds,
     FirstFinished,
@@ -12,7 +13,6 @@ from palaestra.agents.grpo.rollouts.sampling import (
     ResampleOnCorrect,
     clumsiness,
 )
-from palaestra.agents.grpo.types import Trajectory, Turn
 from palaestra.errors import InputError
 
 from .conftest import ARITHMETIC, GUESS, answer_of, secret_of  # isort: skip

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import collate
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS, discover
 from palaestra.agents.grpo.rollouts.lineage import Member, tree_group
 from palaestra.agents.grpo.rollouts.starts import Played, Task
 from palaestra.agents.grpo.rollouts.trees import EntropyBranch, RandomTree, SplitTree, ToolBranch
 from palaestra.agents.grpo.rollouts.vine import Vine
-from palaestra.agents.grpo.stages import BASELINES, RETURNS, discover
-from palaestra.agents.grpo.types import Origin
 from palaestra.errors import InputError
 
 from ..conftest import trajectory  # isort: skip

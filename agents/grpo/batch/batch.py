@@ -1,0 +1,219 @@
+"""The flat batch: every token of every row in one line, without padding.
+
+One convention: a per-token tensor holds, at the place of a token, what belongs to *that* token (its log-probability
+given what precedes it, its advantage, its weight). The shift between a token and the hidden state that predicts it
+happens in `packing` and nowhere else.
+
+Tokens lie in rows (what the model sees in one context), rows in episodes, episodes in groups. An episode has one row
+unless its context began anew somewhere. Whatever is learned is learned from episodes; rows matter to the forward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from .trajectory import Group, Origin, Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """N tokens in S rows, K turns, E valid episodes and G groups.
+
+    Attributes:
+        ids: int64 [N].
+        row_of, turn_of, episode_of: where each token lies, int64 [N], non-decreasing; turns are counted over the batch.
+        position: place of each token in its row, int64 [N].
+        action: True where the token is part of an action, bool [N].
+        origin: `Origin` of each token, int64 [N].
+        node_of: node of the group's tree that each action token lies in, counted over the batch, -1 elsewhere,
+            int64 [N].
+        logp_mu: behaviour log-probability of action tokens, 0 elsewhere, float32 [N].
+        row_start: first token of each row and N at the end, int64 [S + 1].
+        prompt_length: tokens before the first action of each row, int64 [S].
+        episode_of_row: int64 [S].
+        episode_of_turn: int64 [K].
+        turn_reward: what each turn was paid, by the environment (unless replaced) and for the turn itself by shaping,
+            float32 [K].
+        group_of: group of each episode, int64 [E].
+        outcome: return of each episode, float32 [E].
+        truncated: episodes ended by a limit, bool [E].
+        rescore: episodes whose ratios start from the policy at the beginning of the update, bool [E].
+        trajectories: the E episodes themselves, for what is rarely needed.
+        group_list: the groups themselves.
+        max_tokens: the budget of action tokens of one episode.
+        logp_old, entropy, logp_ref, logp_teacher, logp_prm, value, hidden: measured before the update, float [N]
+            (hidden [N, H]), 0 at tokens that are not actions; None where no component needs them. In order:
+            log-probability under the policy at the beginning of the update, entropy of its distribution, under the
+            reference, under the model to distil from, under the implicit process reward model; the critic's value of
+            the state before the token; the last hidden state that predicts the token.
+        head: what makes logits of hidden states at the sampling temperature, ``(hidden [A, H], ids [U]) -> [A, U]``, on
+            the device of the policy; None where no component needs it.
+        extra: further measurements of auxiliary models by name, [N] each.
+    """
+
+    ids: Tensor
+    row_of: Tensor
+    turn_of: Tensor
+    episode_of: Tensor
+    position: Tensor
+    action: Tensor
+    origin: Tensor
+    node_of: Tensor
+    logp_mu: Tensor
+    row_start: Tensor
+    prompt_length: Tensor
+    episode_of_row: Tensor
+    episode_of_turn: Tensor
+    turn_reward: Tensor
+    group_of: Tensor
+    outcome: Tensor
+    truncated: Tensor
+    rescore: Tensor
+    trajectories: tuple[Trajectory, ...]
+    group_list: tuple[Group, ...]
+    max_tokens: int
+    logp_old: Tensor | None = None
+    entropy: Tensor | None = None
+    logp_ref: Tensor | None = None
+    logp_teacher: Tensor | None = None
+    logp_prm: Tensor | None = None
+    value: Tensor | None = None
+    hidden: Tensor | None = None
+    head: Callable[[Tensor, Tensor], Tensor] | None = None
+    extra: Mapping[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        return len(self.episode_of_row)
+
+    @property
+    def episodes(self) -> int:
+        return len(self.outcome)
+
+    @property
+    def groups(self) -> int:
+        return len(self.group_list)
+
+    @cached_property
+    def action_count(self) -> Tensor:
+        """Action tokens of each episode, int64 [E]."""
+        return self.sum_by_episode(self.action.long())
+
+    def sum_by_episode(self, token_value: Tensor) -> Tensor:
+        """Sum of a token value [N] over each episode, [E]."""
+        return torch.zeros(self.episodes, dtype=token_value.dtype).index_add_(0, self.episode_of, token_value)
+
+    def sum_by_group(self, episode_value: Tensor) -> Tensor:
+        """Sum of an episode value [E] over each group, [G]."""
+        return torch.zeros(self.groups, dtype=episode_value.dtype).index_add_(0, self.group_of, episode_value)
+
+    def per_token(self, episode_value: Tensor) -> Tensor:
+        """Spread a value per episode [E] over its tokens [N]."""
+        return episode_value[self.episode_of]
+
+    def written_by(self, *origins: Origin) -> Tensor:
+        """Action tokens of these origins, bool [N]."""
+        wanted = torch.zeros(len(Origin), dtype=torch.bool)
+        wanted[list(origins)] = True
+        return self.action & wanted[self.origin]
+
+    def measured(self, name: str) -> Tensor:
+        """One of the measured tensors; a component that asks for one must declare that it needs it."""
+        tensor = self.extra.get(name) if name in self.extra else getattr(self, name, None)
+        if tensor is None:
+            raise RuntimeError(f"{name!r} was not measured; the component that reads it must declare needs({name!r}).")
+        return tensor
+
+    def row_slice(self, row: int) -> slice:
+        return slice(int(self.row_start[row]), int(self.row_start[row + 1]))
+
+    def with_(self, **measured: Tensor) -> Batch:
+        """The batch with measurements added; those that have no attribute of their own go to ``extra``."""
+        known = {item.name for item in fields(self)}
+        own = {name: value for name, value in measured.items() if name in known}
+        others = {name: value for name, value in measured.items() if name not in known}
+        return replace(self, **own, extra={**self.extra, **others})
+
+
+def collate(groups: Sequence[Group]) -> Batch:
+    """Flatten the valid trajectories of ``groups``; group numbers are positions in ``groups``."""
+    members = [(g, t) for g, group in enumerate(groups) for t in group.valid]
+    ids: list[int] = []
+    action: list[bool] = []
+    origin: list[int] = []
+    logp: list[float] = []
+    node_of: list[int] = []
+    turn_lengths: list[int] = []
+    turn_episode: list[int] = []
+    turn_reward: list[float] = []
+    row_lengths: list[int] = []
+    row_episode: list[int] = []
+    prompts: list[int] = []
+    nodes: dict[tuple[int, str], int] = {}
+    for episode, (g, trajectory) in enumerate(members):
+        path = _node_of_each_token(g, episode, trajectory, nodes)
+        for number, turn in enumerate(trajectory.turns):
+            observed, acted = len(turn.obs_ids), len(turn.act_ids)
+            if number == 0 or turn.fresh:
+                row_lengths.append(0)
+                row_episode.append(episode)
+                prompts.append(observed)
+            ids += turn.obs_ids
+            ids += turn.act_ids
+            action += [False] * observed + [True] * acted
+            origin += [int(Origin.ENVIRONMENT)] * observed
+            origin += turn.token_origins
+            logp += [0.0] * observed
+            logp += turn.logps
+            node_of += [-1] * observed
+            node_of += path[:acted]
+            del path[:acted]
+            row_lengths[-1] += observed + acted
+            turn_lengths.append(observed + acted)
+            turn_episode.append(episode)
+            turn_reward.append(turn.shaping + (0.0 if trajectory.replaced else turn.reward))
+    length = torch.tensor(row_lengths, dtype=torch.int64)
+    row_start = torch.cat((torch.zeros(1, dtype=torch.int64), length.cumsum(0)))
+    row_of = torch.repeat_interleave(torch.arange(len(length)), length)
+    turns = torch.tensor(turn_lengths, dtype=torch.int64)
+    episode_of_row = torch.tensor(row_episode, dtype=torch.int64)
+    return Batch(
+        ids=torch.tensor(ids, dtype=torch.int64),
+        row_of=row_of,
+        turn_of=torch.repeat_interleave(torch.arange(len(turns)), turns),
+        episode_of=episode_of_row[row_of],
+        position=torch.arange(len(ids)) - row_start[row_of],
+        action=torch.tensor(action, dtype=torch.bool),
+        origin=torch.tensor(origin, dtype=torch.int64),
+        node_of=torch.tensor(node_of, dtype=torch.int64),
+        logp_mu=torch.tensor(logp, dtype=torch.float32),
+        row_start=row_start,
+        prompt_length=torch.tensor(prompts, dtype=torch.int64),
+        episode_of_row=episode_of_row,
+        episode_of_turn=torch.tensor(turn_episode, dtype=torch.int64),
+        turn_reward=torch.tensor(turn_reward, dtype=torch.float32),
+        group_of=torch.tensor([g for g, _ in members], dtype=torch.int64),
+        outcome=torch.tensor([t.outcome for _, t in members], dtype=torch.float32),
+        truncated=torch.tensor([t.truncated for _, t in members], dtype=torch.bool),
+        rescore=torch.tensor([t.rescore for _, t in members], dtype=torch.bool),
+        trajectories=tuple(t for _, t in members),
+        group_list=tuple(groups),
+        max_tokens=max((t.max_tokens for _, t in members), default=1),
+    )
+
+
+def _node_of_each_token(
+    group: int, episode: int, trajectory: Trajectory, known: dict[tuple[int, str], int]
+) -> list[int]:
+    """Node number of each action token; a trajectory without nodes is one node of its own."""
+    if not trajectory.nodes:
+        return [known.setdefault((group, f"\0{episode}"), len(known))] * trajectory.action_tokens
+    path: list[int] = []
+    for node in trajectory.nodes:
+        path += [known.setdefault((group, node.key), len(known))] * node.tokens
+    return path

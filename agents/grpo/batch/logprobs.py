@@ -1,0 +1,258 @@
+"""Statistics of next-token distributions without ever holding [tokens x vocabulary].
+
+Logits are made for a chunk of tokens at a time, reduced to a number or two a token, and made again in the backward
+pass: log-probabilities and entropies of one policy, divergences between two, and the likeliest tokens. All take hidden
+states and a `Head` (or just its weight) and return nats at the given temperature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from ....errors import InputError
+from ...language.head import Head
+
+CHUNK_BYTES = {"cpu": 1 << 25, "cuda": 1 << 29}
+"""Most bytes of logits alive at once, by device."""
+
+Divergence = Literal["reverse", "forward"]
+
+
+def token_logps(
+    hidden: Tensor,
+    head: Head | Tensor,
+    targets: Tensor,
+    temperature: float = 1.0,
+    *,
+    fp32_head: bool = False,
+    entropy_grad: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Log-probability of each target, and the entropy of the distribution it is drawn from.
+
+    Args:
+        hidden: [A, H], the state that predicts each target.
+        head: output head, or its matrix [V, H].
+        targets: int64 [A].
+        temperature: the sampling temperature; logits are divided by it.
+        fp32_head: compute the logits of half-precision input in single precision; the same as ``Head.fp32``.
+        entropy_grad: whether the entropy has a gradient, d H / d logit_j = -p_j (log p_j + H) / temperature.
+
+    Returns:
+        (logp [A], entropy [A]), nats, float32 (float64 for float64 input).
+    """
+    head = _as_head(head, fp32_head)
+    return _TokenLogps.apply(hidden, head.weight, head.bias, head, targets, temperature, entropy_grad)  # type: ignore[return-value]
+
+
+def token_divergence(
+    hidden: Tensor,
+    head: Head | Tensor,
+    other_hidden: Tensor,
+    other_head: Head | Tensor,
+    kind: Divergence = "reverse",
+    temperature: float = 1.0,
+) -> Tensor:
+    """Divergence between two next-token distributions at each position, summed over the whole vocabulary.
+
+    Args:
+        hidden, head: the policy pi; gradients flow into these. [A, H] and a head over V ids.
+        other_hidden, other_head: another policy, such as the reference; no gradient. [A, H'] and a head over V ids.
+        kind: "reverse" is KL(pi || other) = sum_j pi_j log(pi_j / other_j), the usual penalty against a reference;
+            "forward" is KL(other || pi).
+        temperature: of both distributions.
+
+    Returns:
+        [A] nats, float32 (float64 for float64 input).
+
+    Raises:
+        InputError: another kind, or vocabularies of different size.
+    """
+    if kind not in ("reverse", "forward"):
+        raise InputError(f"unknown divergence {kind!r}; take 'reverse' or 'forward'.")
+    head, other = _as_head(head), _as_head(other_head)
+    if len(head.weight) != len(other.weight):
+        raise InputError(
+            f"distributions over {len(head.weight)} and {len(other.weight)} ids have no divergence; use models with "
+            "the same vocabulary."
+        )
+    inputs = (head.weight, head.bias, head, other_hidden.detach(), other, kind, temperature)
+    return _TokenDivergence.apply(hidden, *inputs)  # type: ignore[return-value]
+
+
+@torch.no_grad()
+def top_tokens(hidden: Tensor, head: Head | Tensor, k: int, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
+    """The ``k`` likeliest tokens at each position, likeliest first; no gradient.
+
+    Returns:
+        (ids int64 [A, k], log-probabilities [A, k] in nats under the whole distribution, not renormalised).
+
+    Raises:
+        InputError: k is not in 1..V.
+    """
+    head = _as_head(head)
+    if not 1 <= k <= len(head.weight):
+        raise InputError(f"k must lie in 1..{len(head.weight)}, got {k}.")
+    ids = torch.empty((len(hidden), k), dtype=torch.int64, device=hidden.device)
+    logps = torch.empty((len(hidden), k), dtype=_wide(hidden), device=hidden.device)
+    for part in _parts(hidden, head):
+        logits = head.logits(hidden[part]).div_(temperature)
+        best, ids[part] = logits.topk(k)
+        logps[part] = best - logits.logsumexp(-1, keepdim=True)
+    return ids, logps
+
+
+def _as_head(head: Head | Tensor, fp32: bool = False) -> Head:
+    if isinstance(head, Tensor):
+        return Head(head, fp32=fp32)
+    return replace(head, fp32=head.fp32 or fp32)
+
+
+def _wide(x: Tensor) -> torch.dtype:
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+def _chunk(weight: Tensor) -> int:
+    """Tokens whose logits are made at once."""
+    return max(1, CHUNK_BYTES.get(weight.device.type, CHUNK_BYTES["cpu"]) // (weight.shape[0] * 4))
+
+
+def _parts(hidden: Tensor, head: Head) -> list[slice]:
+    step = _chunk(head.weight)
+    return [slice(low, low + step) for low in range(0, len(hidden), step)]
+
+
+class _HeadGradient:
+    """Collects the gradient of a head's input and parameters, chunk by chunk, from the slope of its logits."""
+
+    def __init__(self, hidden: Tensor, head: Head, needed: tuple[bool, ...]):
+        self._hidden, self._head = hidden, head
+        # Sums over chunks are taken in single precision at least.
+        wide = _wide(hidden)
+        self.hidden = torch.empty_like(hidden) if needed[0] else None
+        self.weight = torch.zeros_like(head.weight, dtype=wide) if needed[1] else None
+        self.bias = torch.zeros_like(head.bias, dtype=wide) if needed[2] and head.bias is not None else None
+
+    def add(self, part: slice, slope: Tensor, logits: Tensor | None) -> None:
+        """Add a chunk: ``slope`` [n, V] is d loss / d logits; a softcapped head needs its ``logits`` [n, V] too."""
+        head = self._head
+        if logits is not None:
+            slope = slope * head.slope(logits)
+        elif head.scale != 1.0:
+            slope = slope * head.scale
+        if self.bias is not None:
+            self.bias += slope.sum(0)
+        slope = slope.to(self._hidden.dtype)
+        if self.hidden is not None:
+            self.hidden[part] = slope @ head.weight
+        if self.weight is not None:
+            if self.weight.dtype == slope.dtype:
+                self.weight.addmm_(slope.T, self._hidden[part])
+            else:
+                self.weight += slope.T @ self._hidden[part]
+
+    def result(self) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """Gradients of hidden states, weight and bias, in the types of what they belong to."""
+        weight = None if self.weight is None else self.weight.to(self._head.weight.dtype)
+        bias = None if self.bias is None or self._head.bias is None else self.bias.to(self._head.bias.dtype)
+        return self.hidden, weight, bias
+
+
+class _TokenLogps(torch.autograd.Function):
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        head: Head,
+        targets: Tensor,
+        temperature: float,
+        entropy_grad: bool,
+    ) -> tuple[Tensor, Tensor]:
+        logp = torch.empty(len(targets), dtype=_wide(hidden), device=hidden.device)
+        entropy = torch.empty_like(logp)
+        normaliser = torch.empty_like(logp)
+        for part in _parts(hidden, head):
+            logits = head.logits(hidden[part]).div_(temperature)
+            lse = logits.logsumexp(-1)
+            normaliser[part] = lse
+            logp[part] = logits.gather(-1, targets[part, None])[:, 0] - lse
+            # H = log Z - E[logit]
+            entropy[part] = lse - (logits - lse[:, None]).exp_().mul_(logits).sum(-1)
+        ctx.save_for_backward(hidden, weight, bias, targets, normaliser, entropy if entropy_grad else None)
+        ctx.head, ctx.temperature = head, temperature
+        if not entropy_grad:
+            ctx.mark_non_differentiable(entropy)
+        return logp, entropy
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, entropy_grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        hidden, weight, bias, targets, normaliser, entropy = ctx.saved_tensors
+        head = replace(ctx.head, weight=weight, bias=bias)
+        gradient = _HeadGradient(hidden, head, ctx.needs_input_grad)
+        for part in _parts(hidden, head):
+            scaled = grad[part, None] / ctx.temperature
+            logits = head.logits(hidden[part])
+            capped = logits.clone() if head.softcap is not None else None
+            logps = logits.div_(ctx.temperature).sub_(normaliser[part, None])
+            if entropy is None:
+                # d logp / d logits = onehot - probability
+                slope = logps.exp_().mul_(-scaled)
+            else:
+                # d H / d logits = -probability (logp + H)
+                pull = (logps + entropy[part, None]).mul_(entropy_grad[part, None] / ctx.temperature).add_(scaled)
+                slope = logps.exp_().mul_(pull.neg_())
+            slope.scatter_add_(-1, targets[part, None], scaled)
+            gradient.add(part, slope, capped)
+        return (*gradient.result(), None, None, None, None)
+
+
+class _TokenDivergence(torch.autograd.Function):
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        head: Head,
+        other_hidden: Tensor,
+        other: Head,
+        kind: Divergence,
+        temperature: float,
+    ) -> Tensor:
+        value = torch.empty(len(hidden), dtype=_wide(hidden), device=hidden.device)
+        for part in _parts(hidden, head):
+            ours = head.logits(hidden[part]).div_(temperature).log_softmax(-1)
+            theirs = other.logits(other_hidden[part]).div_(temperature).log_softmax(-1).to(ours)
+            first, second = (ours, theirs) if kind == "reverse" else (theirs, ours)
+            value[part] = (first - second).mul_(first.exp()).sum(-1)
+        ctx.save_for_backward(hidden, weight, bias, other_hidden, other.weight, other.bias, value)
+        ctx.head, ctx.other, ctx.kind, ctx.temperature = head, other, kind, temperature
+        return value
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        hidden, weight, bias, other_hidden, other_weight, other_bias, value = ctx.saved_tensors
+        head = replace(ctx.head, weight=weight, bias=bias)
+        other = replace(ctx.other, weight=other_weight, bias=other_bias)
+        gradient = _HeadGradient(hidden, head, ctx.needs_input_grad)
+        for part in _parts(hidden, head):
+            logits = head.logits(hidden[part])
+            capped = logits.clone() if head.softcap is not None else None
+            ours = logits.div_(ctx.temperature).log_softmax(-1)
+            theirs = other.logits(other_hidden[part]).div_(ctx.temperature).log_softmax(-1).to(ours)
+            if ctx.kind == "reverse":
+                # d KL(pi || q) / d logits = pi (log pi - log q - KL)
+                slope = (ours - theirs).sub_(value[part, None]).mul_(ours.exp())
+            else:
+                # d KL(q || pi) / d logits = pi - q
+                slope = ours.exp() - theirs.exp_()
+            gradient.add(part, slope.mul_(grad[part, None] / ctx.temperature), capped)
+        return (*gradient.result(), None, None, None, None, None)

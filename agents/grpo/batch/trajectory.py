@@ -1,0 +1,210 @@
+"""What a rollout leaves behind: turns, trajectories and groups, as plain immutable data without tensors.
+
+Ids and log-probabilities are kept exactly as sampled; text is carried for people, never fed back to the learner.
+Every token has an origin, so that a stage can tell what the policy wrote from what was put into its mouth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cached_property
+from typing import Any, Literal
+
+from ....rewards import Episode, Step
+
+
+class Origin(IntEnum):
+    """Who wrote a token.
+
+    POLICY: sampled by the policy. HINT: part of a solution that was given to the policy inside its answer. TEACHER:
+    written by another model or a solver. COPY: sampled by the policy in another trajectory, from which this one
+    branched off, and trained there. ENVIRONMENT: observations and the scaffold around messages.
+    """
+
+    POLICY = 0
+    HINT = 1
+    TEACHER = 2
+    COPY = 3
+    ENVIRONMENT = 4
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One exchange with the environment.
+
+    Attributes:
+        obs_ids: the tokens appended before this action (the delta, never a re-rendered history).
+        act_ids: the tokens of the action, the stop token included where one was sampled.
+        logps: behaviour log-probability of each action token, nats; 0 for tokens that the policy did not sample.
+        finish: "stop" or "length" (the token budget ended the action).
+        reward, reward_terms: what the environment paid for the action.
+        extras: what else it says for rewards to read.
+        shaping: what the learner's shaping stage paid for this very turn.
+        origins: who wrote each action token; () where the policy wrote all.
+        entropies: entropy in nats of the distribution that each action token was drawn from; () where not recorded.
+        fresh: the context begins anew here: ``obs_ids`` is all that the model sees before the action.
+    """
+
+    obs_ids: tuple[int, ...]
+    act_ids: tuple[int, ...]
+    logps: tuple[float, ...]
+    finish: Literal["stop", "length"]
+    reward: float
+    observation: str = ""
+    action: str = ""
+    reward_terms: Mapping[str, float] = field(default_factory=dict)
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    action_error: str | None = None
+    shaping: float = 0.0
+    origins: tuple[int, ...] = ()
+    entropies: tuple[float, ...] = ()
+    fresh: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.act_ids) != len(self.logps):
+            raise ValueError(f"{len(self.act_ids)} action ids but {len(self.logps)} log-probabilities.")
+        if self.origins and len(self.origins) != len(self.act_ids):
+            raise ValueError(f"{len(self.act_ids)} action ids but {len(self.origins)} origins.")
+        if self.entropies and len(self.entropies) != len(self.act_ids):
+            raise ValueError(f"{len(self.act_ids)} action ids but {len(self.entropies)} entropies.")
+        if not self.obs_ids:
+            raise ValueError("a turn needs at least one observation token before its action.")
+        if not math.isfinite(self.reward):
+            raise ValueError(f"a turn's reward must be finite, not {self.reward}.")
+
+    @property
+    def token_origins(self) -> tuple[int, ...]:
+        """Origin of each action token."""
+        return self.origins or (Origin.POLICY,) * len(self.act_ids)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A stretch of a trajectory's action tokens between two branching points.
+
+    Attributes:
+        key: the same in every trajectory of the group that runs through this stretch.
+        tokens: its action tokens; all nodes of a trajectory together cover all of its action tokens.
+        value: estimated return from the state *before* this stretch, or None.
+    """
+
+    key: str
+    tokens: int
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One episode.
+
+    Attributes:
+        valid: False where the machinery failed (sandbox down, verifier timeout); such an episode is neither trained nor
+            counted in any baseline or normaliser.
+        truncated: the turn limit or the token budget ended it, not the task.
+        shaping: reward terms of the learner's shaping stage.
+        replaced: whether those terms stand for the environment's rewards instead of being added to them.
+        max_tokens: budget of action tokens for the whole episode.
+        role: who acted, where one model plays several parts ("proposer", "solver", "player 0"); "" otherwise.
+        version: optimiser batches the policy had seen when it sampled this; -1 for what it did not sample.
+        rescore: ``logps`` belong to another context (a hint that has been taken out), so that ratios start from the
+            policy at the beginning of the update instead.
+        nodes: the path through the group's tree; () for a trajectory that shares nothing.
+        advantage: an advantage assigned beforehand (replayed episodes), or None.
+        guided: the share of the solution that was given away, in [0, 1].
+        weight: what the curriculum says that its tokens count in the loss, at least 0.
+    """
+
+    task_id: str
+    params: Mapping[str, Any]
+    difficulty: float
+    turns: tuple[Turn, ...]
+    success: bool
+    progress: float
+    truncated: bool
+    valid: bool
+    max_tokens: int
+    shaping: Mapping[str, float] = field(default_factory=dict)
+    replaced: bool = False
+    role: str = ""
+    version: int = 0
+    rescore: bool = False
+    nodes: tuple[Node, ...] = ()
+    advantage: float | None = None
+    guided: float = 0.0
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.nodes and sum(node.tokens for node in self.nodes) != self.action_tokens:
+            raise ValueError(
+                f"the nodes cover {sum(node.tokens for node in self.nodes)} of {self.action_tokens} action tokens."
+            )
+
+    @property
+    def env_return(self) -> float:
+        """Sum of the environment's rewards."""
+        return sum(turn.reward for turn in self.turns)
+
+    @property
+    def outcome(self) -> float:
+        """What credit is assigned from: environment rewards plus shaping; shaping alone where it replaces them."""
+        return sum(self.shaping.values()) + (0.0 if self.replaced else self.env_return)
+
+    @property
+    def action_tokens(self) -> int:
+        """Number of action tokens, whoever wrote them."""
+        return sum(len(turn.act_ids) for turn in self.turns)
+
+    @cached_property
+    def episode(self) -> Episode:
+        """The view that rewards score."""
+        steps = tuple(
+            Step(t.observation, t.action, t.reward, t.reward_terms, len(t.act_ids), t.logps) for t in self.turns
+        )
+        return Episode(
+            self.task_id,
+            self.params,
+            steps,
+            self.success,
+            self.progress,
+            self.valid,
+            self.truncated,
+            self.max_tokens,
+            self.turns[-1].extras if self.turns else {},
+        )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Samples of one task. Their number may differ between groups.
+
+    Attributes:
+        proposal: the curriculum's number of the task; -1 for a group that it did not ask for.
+        greedy: outcome of an episode played at temperature 0 beside the group, or None.
+        drawn: outcomes of everything that was sampled for the task, where only a part was kept; () otherwise.
+    """
+
+    proposal: int
+    trajectories: tuple[Trajectory, ...]
+    greedy: float | None = None
+    drawn: tuple[float, ...] = ()
+
+    @property
+    def valid(self) -> tuple[Trajectory, ...]:
+        """The trajectories that count."""
+        return tuple(t for t in self.trajectories if t.valid)
+
+    @property
+    def has_variance(self) -> bool:
+        """Whether the valid outcomes differ, so that the group says something about what to do."""
+        outcomes = [t.outcome for t in self.valid]
+        return bool(outcomes) and max(outcomes) - min(outcomes) > 1e-9
+
+    def invalidate(self, lost: Sequence[bool]) -> Group:
+        """The group with the marked trajectories invalid."""
+        if not any(lost):
+            return self
+        marked = (replace(t, valid=False) if gone else t for t, gone in zip(self.trajectories, lost, strict=True))
+        return replace(self, trajectories=tuple(marked))

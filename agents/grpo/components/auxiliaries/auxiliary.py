@@ -1,0 +1,120 @@
+"""What a model beside the policy must do, and the small head that two of them are made of.
+
+In each optimiser batch the learner first measures (log-probabilities under policy and reference, hidden states), then
+lets every auxiliary model measure, then trains the policy, then lets every auxiliary model train.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ...batch.batch import Batch
+from ...batch.forward import Forward
+
+Stats = dict[str, tuple[float, float]]
+"""Statistics as (sum, count)."""
+
+
+class Auxiliary:
+    """Base of the auxiliary models.
+
+    Attributes:
+        provides: fields of `Batch` that `measure` fills.
+        needs: what must have been measured before.
+    """
+
+    provides: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
+
+    def attach(self, model: Any, reference: Any) -> None:
+        """Make weights and an optimiser, before the first step; ``model`` is the policy, ``reference`` may be None."""
+        raise NotImplementedError
+
+    def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
+        """What it provides, each [N], without gradient; 0 at tokens that are not actions."""
+        raise NotImplementedError
+
+    def update(self, batch: Batch, forward: Forward) -> Stats:
+        """Train on a batch, after the policy has been."""
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on, for `torch.save`."""
+        raise NotImplementedError
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state` gave, after `attach`."""
+        raise NotImplementedError
+
+
+class Head(nn.Module):
+    """One hidden layer and a number: [N, inputs] -> [N]. The last layer starts at 0, so everything is worth 0 at first.
+
+    Weights of the first layer are drawn from ``seed`` alone. All are in double precision: Adam's first steps have the
+    size of the learning rate however small a gradient is, so rounding errors must stay far below its epsilon.
+    """
+
+    def __init__(self, inputs: int, width: int, seed: int):
+        super().__init__()
+        self.first, self.last = nn.Linear(inputs, width).double(), nn.Linear(width, 1).double()
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            self.first.weight.copy_(torch.randn(width, inputs, generator=generator) / inputs**0.5)
+            for weight in (self.first.bias, self.last.weight, self.last.bias):
+                weight.zero_()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(torch.tanh(self.first(x)))[:, 0]
+
+
+class HeadModel(Auxiliary):
+    """A `Head` on features of the policy that take no gradient, with an AdamW of its own.
+
+    Args:
+        lr: learning rate.
+        width: units of the hidden layer.
+        passes: gradient steps on each batch.
+        seed: of the initial weights.
+    """
+
+    provides = frozenset({"value"})
+    needs = frozenset({"hidden"})
+    head: Head
+
+    def __init__(self, lr: float, width: int, passes: int, seed: int):
+        self.lr, self.width, self.passes, self.seed = lr, width, passes, seed
+
+    def attach(self, model: Any, reference: Any) -> None:
+        self.head = Head(self._inputs(model), self.width, self.seed)
+        self._optimizer = torch.optim.AdamW(self.head.parameters(), lr=self.lr, weight_decay=0.0)
+
+    def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
+        value = torch.zeros(len(batch.ids))
+        with torch.no_grad():
+            value[batch.action] = self.head(self._features(batch)).to(value.dtype)
+        return {"value": value}
+
+    def _inputs(self, model: Any) -> int:
+        return model.config.hidden_size
+
+    def _features(self, batch: Batch) -> Tensor:
+        """What the head sees at each action token, [A, inputs]."""
+        return batch.measured("hidden")[batch.action].double()
+
+    def _descend(self, loss: Tensor) -> None:
+        self._optimizer.zero_grad()
+        loss.backward()
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.lr
+        self._optimizer.step()
+
+    def state(self) -> dict[str, Any]:
+        return {"head": self.head.state_dict(), "optimizer": self._optimizer.state_dict()}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.head.load_state_dict(state["head"])
+        self._optimizer.load_state_dict(dict(state["optimizer"]))

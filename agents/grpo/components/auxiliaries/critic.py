@@ -1,0 +1,48 @@
+"""The critic: a value head on the policy's own hidden states."""
+
+from __future__ import annotations
+
+from .....checks import checked_count, checked_number
+from ...batch.batch import Batch
+from ...batch.forward import Forward
+from ...recipes.stages import AUXILIARIES
+from ..credit.process import gae
+from .auxiliary import HeadModel, Stats
+
+
+@AUXILIARIES.register("critic")
+class Critic(HeadModel):
+    """V(state before each token), trained by (V - target)^2 / 2 with the lambda-return as target, A_GAE + V (PPO, arXiv
+    1707.06347, eq. 9; GAE, arXiv 1506.02438).
+
+    The hidden states take no gradient, so the policy is not trained through its critic. Provides "value", which the
+    return "gae" turns into advantages; take the same ``discount`` and ``decay`` there.
+    """
+
+    def __init__(
+        self,
+        lr: float = 1e-3,
+        discount: float = 1.0,
+        decay: float = 0.95,
+        width: int = 256,
+        passes: int = 4,
+        seed: int = 0,
+    ):
+        super().__init__(
+            checked_number("lr", lr, 0.0), checked_count("width", width, 1), checked_count("passes", passes, 1), seed
+        )
+        self.discount = checked_number("discount", discount, 0.0, 1.0)
+        self.decay = checked_number("decay", decay, 0.0, 1.0)
+
+    def update(self, batch: Batch, forward: Forward) -> Stats:
+        if not batch.action.any():
+            return {}
+        units = gae(batch, discount=self.discount, decay=self.decay)
+        target = (units.spread(units.value) + batch.measured("value"))[batch.action].detach()
+        features, errors = self._features(batch), []
+        for _ in range(self.passes):
+            error = self.head(features) - target
+            errors.append((error.detach() ** 2).sum().item())
+            self._descend((error**2).mean() / 2)
+        spread = ((target - target.mean()) ** 2).sum().item()
+        return {"critic_error": (errors[0], len(target)), "critic_target_variance": (spread, len(target))}

@@ -1,0 +1,110 @@
+"""The implicit process reward model: a second copy of the policy, trained on outcomes alone.
+
+Its log-ratio to a reference is a reward at every token. Here it is trained; what is made of its log-probabilities is
+the credit's business (returns "implicit_token" and "implicit_turn").
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from .....checks import checked_choice, checked_number
+from .....rewards.models.losses import bradley_terry_loss
+from ...batch.batch import Batch
+from ...batch.forward import Forward
+from ...optimizers import make_optimizer
+from ...recipes.stages import AUXILIARIES
+from .auxiliary import Auxiliary, Stats
+
+
+@AUXILIARIES.register("implicit_prm")
+class ImplicitPRM(Auxiliary):
+    """Provides "logp_prm", the log-probability of each action token under the reward model phi; its reward is r_t =
+    beta (log phi - log base).
+
+    Args:
+        objective: "ce": cross-entropy of the episode's success with sigma(sum_t r_t), where the base is the reference
+            (PRIME, arXiv 2502.01456, eq. 4); "pairwise": -log sigma of the difference of sum_t r_t over all pairs of a
+            better and a worse episode of a group, where the base is the policy at the beginning of the update (iStar,
+            arXiv 2509.19199, eq. 3).
+        beta: scale of the rewards.
+        lr: learning rate of AdamW.
+        when: trained "after" it has been measured, so that rewards are those of the model before it sees the batch
+            (PRIME's released runs), or "before".
+        clip: largest norm of the gradient.
+    """
+
+    provides = frozenset({"logp_prm"})
+
+    def __init__(
+        self, objective: str = "ce", beta: float = 0.05, lr: float = 1e-6, when: str = "after", clip: float = 10.0
+    ):
+        self.objective = checked_choice("objective", objective, ("ce", "pairwise"))
+        self.beta = checked_number("beta", beta, 0.0)
+        self.lr = checked_number("lr", lr, 0.0)
+        self.when = checked_choice("when", when, ("after", "before"))
+        self.clip = checked_number("clip", clip, 0.0)
+        self.base = "logp_ref" if objective == "ce" else "logp_old"
+        self.needs = frozenset({self.base})
+        self._done: Stats = {}
+
+    def attach(self, model: Any, reference: Any) -> None:
+        self.model = copy.deepcopy(model)
+        self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        self._optimizer = make_optimizer(self._weights, lr=self.lr, betas=(0.9, 0.999), weight_decay=0.0)
+
+    def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
+        if self.when == "before":
+            self._done = self._train(batch, forward)
+        return {"logp_prm": forward.measure(self.model, batch).logp}
+
+    def update(self, batch: Batch, forward: Forward) -> Stats:
+        if self.when == "after":
+            return self._train(batch, forward)
+        done, self._done = self._done, {}
+        return done
+
+    def _train(self, batch: Batch, forward: Forward) -> Stats:
+        logp = forward.measure(self.model, batch).logp.requires_grad_()
+        score = self.beta * batch.sum_by_episode(torch.where(batch.action, logp - batch.measured(self.base), 0))
+        better, worse = pairs(batch)
+        loss = None
+        if self.objective == "pairwise" and len(better):
+            loss = bradley_terry_loss(score[better], score[worse]).mean()
+        elif self.objective == "ce" and batch.episodes:
+            won = torch.tensor([t.success for t in batch.trajectories], dtype=score.dtype)
+            loss = binary_cross_entropy_with_logits(score, won)
+        if loss is None:
+            return {}
+        (slope,) = torch.autograd.grad(loss, logp)
+        forward.backward(self.model, batch, slope)
+        torch.nn.utils.clip_grad_norm_(self._weights, self.clip)
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.lr
+        self._optimizer.step()
+        self._optimizer.zero_grad()
+        lead = (score[better] - score[worse]).detach().sign()
+        return {"prm_loss": (loss.item(), 1), "prm_accuracy": ((lead + 1).sum().item() / 2, len(lead))}
+
+    def state(self) -> dict[str, Any]:
+        return {"weights": [w.detach().cpu() for w in self._weights], "optimizer": self._optimizer.state_dict()}
+
+    @torch.no_grad()
+    def load(self, state: Mapping[str, Any]) -> None:
+        for weight, saved in zip(self._weights, state["weights"], strict=True):
+            weight.copy_(saved)
+        self._optimizer.load_state_dict(dict(state["optimizer"]))
+
+
+def pairs(batch: Batch) -> tuple[Tensor, Tensor]:
+    """All pairs of a better and a worse episode of one group, by return: int64 [P], int64 [P]."""
+    outcome, group = batch.outcome, batch.group_of
+    above = (outcome[:, None] > outcome[None, :]) & (group[:, None] == group[None, :])
+    better, worse = above.nonzero(as_tuple=True)
+    return better, worse

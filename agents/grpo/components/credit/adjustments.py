@@ -1,0 +1,172 @@
+"""Adjustments: what happens to advantages once they lie at the tokens, whatever they came from."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ...batch.batch import Batch
+from ...batch.scored import needs
+from ...batch.trajectory import Origin
+from ...recipes.stages import ADJUSTMENTS
+from .scales import standardised
+from .tree import tree_of
+from .units import numbered, suffix_sum, turns_left
+
+
+@ADJUSTMENTS.register("whiten")
+def whiten(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
+    """Mean 0 and deviation 1 over the tokens that the policy wrote (PRIME, arXiv 2502.01456)."""
+    counted = batch.written_by(Origin.POLICY).to(advantage.dtype)
+    return torch.where(batch.action, standardised(advantage, counted, eps), 0)
+
+
+@ADJUSTMENTS.register("given")
+def given(advantage: Tensor, batch: Batch) -> Tensor:
+    """Episodes that brought an advantage along keep that one; the others have what their group says."""
+    known = [float("nan") if t.advantage is None else t.advantage for t in batch.trajectories]
+    own = batch.per_token(torch.tensor(known, dtype=advantage.dtype))
+    return torch.where(own.isnan() | ~batch.action, advantage, own)
+
+
+@ADJUSTMENTS.register("sign_weights")
+def sign_weights(advantage: Tensor, batch: Batch, positive: float = 1.0, negative: float = 1.0) -> Tensor:
+    """Multiply positive advantages by one number and negative ones by another (W-REINFORCE, arXiv 2506.01347)."""
+    return torch.where(advantage > 0, positive * advantage, negative * advantage)
+
+
+@ADJUSTMENTS.register("bounded")
+def bounded(advantage: Tensor, batch: Batch, low: float = -5.0, high: float = 5.0) -> Tensor:
+    """Limit advantages to [low, high]."""
+    return advantage.clamp(low, high)
+
+
+@ADJUSTMENTS.register("sigma_filter")
+def sigma_filter(advantage: Tensor, batch: Batch, sigmas: float = 3.0) -> Tensor:
+    """Zero where the advantage is farther than ``sigmas`` standard deviations from the mean over the policy's tokens
+    (StableReinforce, arXiv 2505.02835).
+
+    The released code compares standardised advantages with the mean before standardising; here it is their own.
+    """
+    z = standardised(advantage, batch.written_by(Origin.POLICY).to(advantage.dtype), 1e-8)
+    return torch.where(z.abs() <= sigmas, advantage, 0)
+
+
+@ADJUSTMENTS.register("amplify")
+def amplify(advantage: Tensor, batch: Batch, full: float = 1.0, factor: float = 3.0) -> Tensor:
+    """1 where the outcome reached ``full``; elsewhere advantages that are not negative times ``factor`` (R3L, arXiv
+    2601.03715).
+    """
+    raised = torch.where(advantage >= 0, factor * advantage, advantage)
+    return torch.where(batch.action & batch.per_token(batch.outcome >= full), 1.0, raised)
+
+
+@ADJUSTMENTS.register("suffix_kl")
+@needs("logp_old", "logp_ref")
+def suffix_kl(advantage: Tensor, batch: Batch, beta: float = 0.005, chunk: int = 1) -> Tensor:
+    """A - beta x sum over this and all later tokens of log pi_old - log ref: the gradient of the KL of whole episodes,
+    which a penalty at each token is not (FRPO, arXiv 2601.10201).
+
+    Args:
+        chunk: the sum begins at the token's chunk of so many tokens; the released script has 256.
+    """
+    gap = (batch.measured("logp_old") - batch.measured("logp_ref"))[batch.action].to(advantage.dtype)
+    episode = batch.episode_of[batch.action]
+    ahead = suffix_sum(gap, episode)
+    start = torch.searchsorted(episode, episode)
+    place = torch.arange(len(episode)) - start
+    ahead = ahead[start + place.div(int(chunk), rounding_mode="floor") * int(chunk)]
+    adjusted = advantage.clone()
+    adjusted[batch.action] -= beta * ahead
+    return adjusted
+
+
+@ADJUSTMENTS.register("confidence")
+def confidence(advantage: Tensor, batch: Batch, alpha: float = 0.1, share: float = 0.2) -> Tensor:
+    """A + alpha (mean confidence of the group - confidence of the episode), where the group was paid anything at all:
+    answers that the policy was sure of anyway are reinforced less (ProGRPO, arXiv 2602.05281).
+
+    Confidence is the geometric mean probability of the ceil(share x n) least likely tokens. The paper compares with the
+    confidence in the prompt, which is the same for a group just as its mean is; its alpha is not stated.
+    """
+    tokens = batch.written_by(Origin.POLICY)
+    logp, episode = batch.logp_mu[tokens].to(advantage.dtype), batch.episode_of[tokens]
+    order = logp.argsort(stable=True)
+    order = order[episode[order].argsort(stable=True)]
+    start = torch.searchsorted(episode, torch.arange(batch.episodes))
+    place = torch.arange(len(order)) - start[episode]
+    count = torch.bincount(episode, minlength=batch.episodes)
+    wanted = (share * count.double() - 1e-9).ceil()
+    low = place < wanted[episode]
+    total = torch.zeros(batch.episodes, dtype=advantage.dtype).index_add_(0, episode[low], logp[order][low])
+    sure = (total / wanted.clamp(min=1).to(total.dtype)).exp()
+    counted = (count > 0).to(sure.dtype)
+    level = batch.sum_by_group(sure * counted) / batch.sum_by_group(counted).clamp(min=1)
+    paid = batch.sum_by_group(batch.outcome.abs()) > 0
+    bonus = torch.where(paid[batch.group_of], alpha * (level[batch.group_of] - sure), 0)
+    return torch.where(batch.action, advantage + batch.per_token(bonus), advantage)
+
+
+@ADJUSTMENTS.register("entropy_shaped")
+@needs("entropy")
+def entropy_shaped(advantage: Tensor, batch: Batch, alpha: float = 0.4, kappa: float = 2.0) -> Tensor:
+    """A + min(alpha H, |A| / kappa), H the entropy of the token's distribution: uncertain tokens count more, and with
+    kappa > 1 no advantage changes its sign (arXiv 2506.14758).
+    """
+    bonus = torch.minimum(alpha * batch.measured("entropy").to(advantage.dtype), advantage.abs() / kappa)
+    return torch.where(batch.action, advantage + bonus, advantage)
+
+
+@ADJUSTMENTS.register("shared_mean")
+@needs("nodes")
+def shared_mean(advantage: Tensor, batch: Batch) -> Tensor:
+    """A token that several episodes of a group share gets the mean of their advantages there (ARPO's hard estimate,
+    arXiv 2507.19849).
+    """
+    tree = tree_of(batch)
+    node, visit = tree.of_token[batch.action], tree.visit_of_token[batch.action]
+    place = torch.arange(len(visit)) - torch.searchsorted(visit, visit)
+    shared = numbered(node, place)
+    count = torch.bincount(shared)
+    total = advantage.new_zeros(len(count)).index_add_(0, shared, advantage[batch.action])
+    adjusted = advantage.clone()
+    adjusted[batch.action] = (total / count.clamp(min=1))[shared]
+    return adjusted
+
+
+@ADJUSTMENTS.register("turn_discount")
+def turn_discount(advantage: Tensor, batch: Batch, discount: float = 0.95) -> Tensor:
+    """Multiply by discount^(turns that follow in the episode)."""
+    return advantage * (discount ** turns_left(batch).to(advantage.dtype))[batch.turn_of]
+
+
+@ADJUSTMENTS.register("turns_ahead")
+def turns_ahead(advantage: Tensor, batch: Batch, discount: float = 1.0) -> Tensor:
+    """A_k + discount x A_{k+1} + discount^2 x A_{k+2} + ... over the turns of an episode, A_k the mean advantage of
+    turn k: what each turn was paid is compared with its peers first and handed back to earlier turns then (MT-GRPO,
+    arXiv 2505.11821, eq. 5).
+    """
+    turn = batch.turn_of[batch.action]
+    total = advantage.new_zeros(len(batch.episode_of_turn)).index_add_(0, turn, advantage[batch.action])
+    mean = total / torch.bincount(turn, minlength=len(total)).clamp(min=1)
+    return torch.where(batch.action, suffix_sum(mean, batch.episode_of_turn, discount)[batch.turn_of], 0)
+
+
+@ADJUSTMENTS.register("thoughts")
+def thoughts(advantage: Tensor, batch: Batch, term: str = "step", alpha: float = 0.5) -> Tensor:
+    """Credit by steps that are known to be right or wrong (thought-level TP-GRPO, arXiv 2507.23317).
+
+    In an episode that succeeded, wrong steps lose alpha x success rate of the group. In one that failed, wrong steps
+    are those that disagree with its final answer: they get 0, and the ones that led to it keep the advantage. Runs of
+    equal steps count as one thought, which changes nothing here.
+
+    Args:
+        term: name of the turns' reward term that is positive for a right step and not for a wrong one; turns without it
+            keep their advantage.
+    """
+    turns = [(e, turn) for e, trajectory in enumerate(batch.trajectories) for turn in trajectory.turns]
+    wrong = torch.tensor([term in t.reward_terms and t.reward_terms[term] <= 0 for _, t in turns], dtype=torch.bool)
+    won = torch.tensor([float(t.success) for t in batch.trajectories], dtype=advantage.dtype)
+    rate = batch.sum_by_group(won) / batch.sum_by_group(torch.ones_like(won)).clamp(min=1)
+    lower = torch.where(batch.per_token(won > 0), advantage - alpha * batch.per_token(rate[batch.group_of]), 0)
+    return torch.where(wrong[batch.turn_of] & batch.action, lower, advantage)

@@ -1,0 +1,139 @@
+"""Objectives that still move or fluctuate count more than those that have settled (RECAP, arXiv 2510.21978).
+
+An objective is a kind of task, or a named term of the reward. Its mean reward in each of the latest batches is
+remembered; what is compared are ratios, so that the scale of a reward does not matter. The paper's definitions of
+convergence and instability and its constants are not public: those here follow its description.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .....checks import checked_count, checked_number
+from .....errors import InputError
+from ...batch.batch import Batch
+from ...batch.trajectory import Trajectory
+from ...recipes.stages import RETURNS, WEIGHTS
+from .units import Units, episode_units
+
+
+def priority(history: list[float]) -> float:
+    """(|mean of the later half - mean| + standard deviation) / mean absolute value of what an objective was paid; 0
+    where that is constant, NaN where fewer than two batches are known.
+    """
+    values = np.array(history, dtype=np.float64)
+    if len(values) < 2:
+        return math.nan
+    level = np.abs(values).mean()
+    if level == 0:
+        return 0.0
+    change = abs(values[len(values) // 2 :].mean() - values.mean())
+    return float((change + values.std()) / level)
+
+
+class _Priorities:
+    """Objectives' mean rewards in the latest ``window`` batches, and the weights that follow from them."""
+
+    def __init__(self, window: int, temperature: float):
+        self.window = checked_count("window", window, 2, "batches")
+        self.temperature = checked_number("temperature", temperature, 1e-3)
+        self.history: dict[str, list[float]] = {}
+
+    def weigh(self, paid: Mapping[str, float]) -> dict[str, float]:
+        """Remember the mean reward of each objective in this batch; K softmax(priority / temperature) over these K.
+
+        An objective of which too little is known has the mean priority of the others.
+        """
+        for name, value in paid.items():
+            self.history[name] = [*self.history.get(name, ()), value][-int(self.window) :]
+        names = sorted(paid)
+        scores = np.array([priority(self.history[name]) for name in names])
+        known = scores[~np.isnan(scores)]
+        scores = np.where(np.isnan(scores), known.mean() if len(known) else 0.0, scores) / self.temperature
+        shares = np.exp(scores - scores.max(initial=0.0))
+        return dict(zip(names, (len(names) * shares / shares.sum()).tolist(), strict=True))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"history": {name: list(values) for name, values in self.history.items()}}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.history = {str(name): [float(v) for v in values] for name, values in state["history"].items()}
+
+
+@WEIGHTS.register("priorities")
+class Priorities(_Priorities):
+    """w = K softmax(priority / temperature) over the K kinds of tasks in the batch (RECAP, arXiv 2510.21978, with
+    `priority` for its undisclosed measure).
+
+    Args:
+        window: batches that are remembered.
+        temperature: of the softmax; large: all alike.
+        by: kinds are ``bins`` equal intervals of "difficulty", the "role", or the values of the parameter of this name.
+        bins: see there.
+
+    Raises:
+        InputError: an episode has no such parameter.
+    """
+
+    def __init__(self, window: int = 20, temperature: float = 1.0, by: str = "difficulty", bins: int = 4):
+        super().__init__(window, temperature)
+        self.by, self.bins = by, checked_count("bins", bins, 1)
+
+    def kind(self, trajectory: Trajectory) -> str:
+        """What kind of task an episode played."""
+        if self.by == "difficulty":
+            return str(min(int(trajectory.difficulty * self.bins), self.bins - 1))
+        if self.by == "role":
+            return trajectory.role
+        if self.by not in trajectory.params:
+            known = ", ".join(trajectory.params) or "none"
+            raise InputError(f"by={self.by!r} is no parameter of these tasks; there are: difficulty, role, {known}.")
+        return str(trajectory.params[self.by])
+
+    def __call__(self, batch: Batch, advantage: Tensor) -> Tensor:
+        kinds = [self.kind(t) for t in batch.trajectories]
+        paid = {
+            kind: math.fsum(t.outcome for t, k in zip(batch.trajectories, kinds, strict=True) if k == kind)
+            / kinds.count(kind)
+            for kind in set(kinds)
+        }
+        weights = self.weigh(paid)
+        return batch.per_token(torch.tensor([weights[kind] for kind in kinds], dtype=advantage.dtype))
+
+
+@RETURNS.register("prioritised_terms")
+class PrioritisedTerms(_Priorities):
+    """Sum of w_k x term_k over the named terms of an episode's reward, w = K softmax(priority / temperature) over the K
+    terms in the batch; one unit an episode (RECAP, arXiv 2510.21978; see `Priorities`).
+
+    Equal weights give the outcome. What the environment pays without a name is the term "environment".
+    """
+
+    def __init__(self, window: int = 20, temperature: float = 1.0):
+        super().__init__(window, temperature)
+
+    def __call__(self, batch: Batch) -> Units:
+        terms = [terms_of(t) for t in batch.trajectories]
+        names = {name for several in terms for name in several}
+        weights = self.weigh({name: math.fsum(t.get(name, 0.0) for t in terms) / len(terms) for name in names})
+        value = [math.fsum(weights[name] * paid for name, paid in several.items()) for several in terms]
+        return episode_units(batch, torch.tensor(value, dtype=batch.outcome.dtype))
+
+
+def terms_of(trajectory: Trajectory) -> dict[str, float]:
+    """The named parts of an episode's outcome; they add up to it."""
+    parts = {f"shaping/{name}": value for name, value in trajectory.shaping.items()}
+    if trajectory.replaced:
+        return parts
+    for turn in trajectory.turns:
+        rest = turn.reward - math.fsum(turn.reward_terms.values())
+        unnamed = {"environment": rest} if abs(rest) > 1e-9 else {}
+        for name, value in {**turn.reward_terms, **unnamed}.items():
+            parts[name] = parts.get(name, 0.0) + value
+    return parts

@@ -1,0 +1,216 @@
+"""Filters decide which groups, and which of their episodes, are trained. What is dropped here leaves every denominator.
+
+Filters that keep a part of a group remember in `Group.drawn` what all of it was worth. None depends on the order of
+episodes: where values tie, a checksum of the episodes' tokens decides, which is as good as a lot.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ....errors import InputError
+from ..batch.trajectory import Group, Trajectory
+from ..recipes.stages import FILTERS
+
+
+@FILTERS.register("mixed_outcomes")
+def mixed_outcomes(groups: Sequence[Group]) -> list[Group]:
+    """Keep groups whose outcomes differ (DAPO's dynamic sampling, arXiv 2503.14476, section 3.2)."""
+    return [group for group in groups if group.has_variance]
+
+
+@FILTERS.register("pass_rate")
+def pass_rate(groups: Sequence[Group], low: float = 0.2, high: float = 0.8) -> list[Group]:
+    """Keep groups whose success rate lies within [low, high] (PRIME's online filter, arXiv 2502.01456).
+
+    Raises:
+        InputError: low exceeds high.
+    """
+    if low > high:
+        raise InputError(f"the pass rates low={low} and high={high} leave nothing; low must not exceed high.")
+    rates = [sum(t.success for t in group.valid) / max(len(group.valid), 1) for group in groups]
+    return [group for group, rate in zip(groups, rates, strict=True) if low - 1e-9 <= rate <= high + 1e-9]
+
+
+@FILTERS.register("untruncated")
+def untruncated(groups: Sequence[Group]) -> list[Group]:
+    """Drop episodes that a limit ended, before any baseline; the mask of this name leaves them in the baseline."""
+    return _subsets(groups, lambda members: [t for t in members if not t.truncated])
+
+
+@FILTERS.register("sound")
+def sound(groups: Sequence[Group]) -> list[Group]:
+    """Drop episodes with an action that the environment could not take, and those that say nothing at all."""
+    return _subsets(
+        groups,
+        lambda members: [t for t in members if t.action_tokens and all(turn.action_error is None for turn in t.turns)],
+    )
+
+
+@FILTERS.register("high_variance")
+def high_variance(groups: Sequence[Group], share: float = 0.75) -> list[Group]:
+    """Keep the share of groups with the highest variance of outcomes, at least one (StarPO-S, arXiv 2504.20073, which
+    has 0.25 to 0.75; SPEAR, arXiv 2509.22601). Groups that tie with the last one kept stay, unless they have no
+    variance.
+
+    Raises:
+        InputError: ``share`` is not in (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"share={share} of the groups must be in (0, 1].")
+    spread = [_variance([t.outcome for t in group.valid]) for group in groups]
+    if not spread:
+        return []
+    border = sorted(spread, reverse=True)[max(math.ceil(share * len(spread) - 1e-9), 1) - 1]
+    return [group for group, own in zip(groups, spread, strict=True) if own >= border and own > 1e-12]
+
+
+@FILTERS.register("shortest")
+def shortest(groups: Sequence[Group], keep: int = 8, by: str = "length") -> list[Group]:
+    """Keep ``keep`` episodes of each group: the shortest, or those that were paid most for each token (GFPO, arXiv
+    2508.09726). Baselines and deviations are then those of what was kept.
+
+    Args:
+        by: "length" or "efficiency".
+
+    Raises:
+        InputError: another ``by``, or less than one episode.
+    """
+    keep = _at_least_one(keep)
+    keys: dict[str, Callable[[Trajectory], float]] = {
+        "length": lambda t: t.action_tokens,
+        "efficiency": lambda t: -t.outcome / max(t.action_tokens, 1),
+    }
+    if by not in keys:
+        raise InputError(f"by={by!r} is no way to choose episodes; take 'length' or 'efficiency'.")
+    return _subsets(groups, lambda members: sorted(members, key=lambda t: (keys[by](t), _lot(t)))[:keep])
+
+
+@FILTERS.register("max_variance")
+def max_variance(groups: Sequence[Group], keep: int = 4) -> list[Group]:
+    """Keep the ``keep`` episodes of each group whose outcomes have the highest variance: some of the best and some of
+    the worst (PODS, arXiv 2504.13818, algorithm 2).
+
+    Raises:
+        InputError: less than one episode.
+    """
+    keep = _at_least_one(keep)
+
+    def choose(members: list[Trajectory]) -> list[Trajectory]:
+        if len(members) <= keep:
+            return members
+        ordered = sorted(members, key=lambda t: (t.outcome, _lot(t)))
+        choices = [ordered[:low] + ordered[len(ordered) - keep + low :] for low in range(keep + 1)]
+        # Among equals the most balanced choice.
+        return max(
+            enumerate(choices),
+            key=lambda c: (round(_variance([t.outcome for t in c[1]]), 12), -abs(c[0] - keep / 2), c[0]),
+        )[1]
+
+    return _subsets(groups, choose)
+
+
+@FILTERS.register("largest_advantage")
+def largest_advantage(groups: Sequence[Group], share: float = 0.5) -> list[Group]:
+    """Keep the ceil(share x n) episodes of each group whose outcomes are farthest from its mean (CPPO, arXiv
+    2503.22342).
+
+    The paper's advantages are those of the whole group: take the baseline "drawn_mean" and the scale "drawn_std".
+
+    Raises:
+        InputError: ``share`` is not in (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"share={share} of the episodes must be in (0, 1].")
+
+    def choose(members: list[Trajectory]) -> list[Trajectory]:
+        mean = sum(t.outcome for t in members) / len(members)
+        far = sorted(members, key=lambda t: (-round(abs(t.outcome - mean), 9), _lot(t)))
+        return far[: math.ceil(share * len(members) - 1e-9)]
+
+    return _subsets(groups, choose)
+
+
+@FILTERS.register("one_of_each")
+def one_of_each(groups: Sequence[Group]) -> list[Group]:
+    """One episode that succeeded and one that failed, drawn by lot; groups without either are dropped (OREAL, arXiv
+    2502.06781).
+    """
+
+    def choose(members: list[Trajectory]) -> list[Trajectory]:
+        won, lost = _split(members)
+        return [won[0], lost[0]] if won and lost else []
+
+    return _subsets(groups, choose)
+
+
+@FILTERS.register("balanced")
+def balanced(groups: Sequence[Group], keep: int = 4) -> list[Group]:
+    """``keep`` episodes of each group, half of them successes where there are enough of both, drawn by lot; what one
+    side lacks the other fills (Reinforce-Ada's balanced choice, arXiv 2510.04996).
+
+    Raises:
+        InputError: less than one episode.
+    """
+    keep = _at_least_one(keep)
+
+    def choose(members: list[Trajectory]) -> list[Trajectory]:
+        won, lost = _split(members)
+        wins = min(len(won), max(keep - keep // 2, keep - len(lost)))
+        return won[:wins] + lost[: keep - wins]
+
+    return _subsets(groups, choose)
+
+
+@FILTERS.register("fewer_failures")
+def fewer_failures(groups: Sequence[Group]) -> list[Group]:
+    """Drop failures by lot until a group has no more of them than successes; groups without a success stay whole
+    (RED-Drop, arXiv 2509.24203).
+    """
+
+    def choose(members: list[Trajectory]) -> list[Trajectory]:
+        won, lost = _split(members)
+        return won + lost[: len(won)] if won else members
+
+    return _subsets(groups, choose)
+
+
+def _subsets(groups: Sequence[Group], choose: Callable[[list[Trajectory]], list[Trajectory]]) -> list[Group]:
+    """Groups with the valid episodes that ``choose`` returns, in their old order; groups left empty are dropped."""
+    kept = []
+    for group in groups:
+        chosen = {id(t) for t in choose(list(group.valid))} if group.valid else set()
+        if chosen:
+            members = tuple(t for t in group.valid if id(t) in chosen)
+            kept.append(
+                replace(group, trajectories=members, drawn=group.drawn or tuple(t.outcome for t in group.valid))
+            )
+    return kept
+
+
+def _split(members: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
+    """Successes and failures, each in the order of their lots."""
+    ordered = sorted(members, key=_lot)
+    return [t for t in ordered if t.success], [t for t in ordered if not t.success]
+
+
+def _lot(trajectory: Trajectory) -> tuple[int, float]:
+    """A number that depends on nothing but what the episode says."""
+    said = [i for turn in trajectory.turns for i in turn.act_ids]
+    return zlib.crc32(array("q", said).tobytes()), trajectory.outcome
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = sum(values) / max(len(values), 1)
+    return sum((v - mean) ** 2 for v in values) / max(len(values), 1)
+
+
+def _at_least_one(keep: float) -> int:
+    """A number of episodes; a schedule gives one that is not whole."""
+    if keep < 1:
+        raise InputError(f"keep={keep} episodes of a group must be at least 1.")
+    return round(keep)

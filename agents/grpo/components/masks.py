@@ -1,0 +1,151 @@
+"""Masks decide which tokens are trained. What is masked here leaves the denominators too; advantage zero does not.
+
+Masks that take a share of the tokens keep all tokens that tie with the last one kept, so that the order of rows never
+matters.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ....errors import InputError
+from ..batch.batch import Batch
+from ..batch.scored import needs
+from ..batch.trajectory import Origin
+from ..recipes.stages import MASKS
+from .credit.tree import tree_of
+from .credit.units import place_of_turn, turns_left
+
+
+@MASKS.register("untruncated")
+def untruncated(batch: Batch, advantage: Tensor) -> Tensor:
+    """Leave out episodes that a limit ended (DAPO's overlong filtering, arXiv 2503.14476, section 3.4)."""
+    return ~batch.per_token(batch.truncated)
+
+
+@MASKS.register("within_length")
+def within_length(batch: Batch, advantage: Tensor, share: float = 1.0) -> Tensor:
+    """Leave out episodes of more action tokens than ``share`` of their budget."""
+    budget = torch.tensor([share * t.max_tokens for t in batch.trajectories], dtype=torch.float64)
+    return batch.per_token(batch.action_count <= budget + 1e-9)
+
+
+@MASKS.register("positive")
+def positive(batch: Batch, advantage: Tensor) -> Tensor:
+    """Train what has a positive advantage (positive sample reinforcement, arXiv 2506.01347)."""
+    return advantage > 0
+
+
+@MASKS.register("negative")
+def negative(batch: Batch, advantage: Tensor) -> Tensor:
+    """Train what has a negative advantage (negative sample reinforcement, arXiv 2506.01347)."""
+    return advantage < 0
+
+
+@MASKS.register("nonzero")
+def nonzero(batch: Batch, advantage: Tensor) -> Tensor:
+    """Let tokens of advantage zero leave the denominators, which otherwise they do not."""
+    return advantage != 0
+
+
+@MASKS.register("successful")
+def successful(batch: Batch, advantage: Tensor) -> Tensor:
+    """Train episodes that succeeded."""
+    return batch.per_token(torch.tensor([t.success for t in batch.trajectories], dtype=torch.bool))
+
+
+@MASKS.register("unguided")
+def unguided(batch: Batch, advantage: Tensor) -> Tensor:
+    """Train episodes to which nothing of the solution was given away."""
+    return batch.per_token(torch.tensor([t.guided == 0 for t in batch.trajectories], dtype=torch.bool))
+
+
+@MASKS.register("role")
+def role(batch: Batch, advantage: Tensor, who: str) -> Tensor:
+    """Train the episodes of one role."""
+    return batch.per_token(torch.tensor([t.role == who for t in batch.trajectories], dtype=torch.bool))
+
+
+@MASKS.register("without_errors")
+def without_errors(batch: Batch, advantage: Tensor) -> Tensor:
+    """Leave out turns whose action the environment could not take (StarPO-style filtering of void turns)."""
+    sound = [turn.action_error is None for t in batch.trajectories for turn in t.turns]
+    return torch.tensor(sound, dtype=torch.bool)[batch.turn_of]
+
+
+@MASKS.register("first_turns")
+def first_turns(batch: Batch, advantage: Tensor, turns: int = 1) -> Tensor:
+    """Train the first turns of each episode."""
+    return (place_of_turn(batch) < turns)[batch.turn_of]
+
+
+@MASKS.register("last_turns")
+def last_turns(batch: Batch, advantage: Tensor, turns: int = 1) -> Tensor:
+    """Train the last turns of each episode."""
+    return (turns_left(batch) < turns)[batch.turn_of]
+
+
+@MASKS.register("unshared")
+@needs("nodes")
+def unshared(batch: Batch, advantage: Tensor) -> Tensor:
+    """Leave out stretches that several episodes of a group run through, in all of them: only what they do after they
+    part tells which was better (R3L's pivotal credit, arXiv 2601.03715).
+    """
+    tree = tree_of(batch)
+    visits = torch.bincount(tree.node, minlength=len(tree.parent))
+    alone = torch.cat((visits == 1, torch.ones(1, dtype=torch.bool)))
+    return alone[tree.of_token]
+
+
+@MASKS.register("top_entropy")
+@needs("entropy")
+def top_entropy(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str = "batch") -> Tensor:
+    """Train the ceil(share x n) tokens of highest entropy among those the policy wrote (Beyond the 80/20 rule, arXiv
+    2506.01939, section 5).
+
+    The loss is then a mean over the tokens selected, as in the released code; the weight of the same name divides by
+    all tokens, as the paper's formula reads.
+
+    Args:
+        scope: "batch" or "episode": among which tokens.
+    """
+    written = batch.written_by(Origin.POLICY)
+    return _highest(batch, batch.measured("entropy"), written, share, scope) | (batch.action & ~written)
+
+
+@MASKS.register("low_probability")
+def low_probability(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str = "batch") -> Tensor:
+    """Train the ceil(share x n) tokens that the policy was least likely to sample, among those it wrote."""
+    written = batch.written_by(Origin.POLICY)
+    return _highest(batch, -batch.logp_mu, written, share, scope) | (batch.action & ~written)
+
+
+@MASKS.register("hint_entropy")
+@needs("entropy")
+def hint_entropy(batch: Batch, advantage: Tensor, share: float = 0.2) -> Tensor:
+    """Of the tokens that were put into the policy's answers train those of highest entropy, ceil(share x n) of each
+    episode, and all others as before (IGPO, arXiv 2509.10396). The recipe's origins must include "hint".
+    """
+    given = batch.written_by(Origin.HINT)
+    return _highest(batch, batch.measured("entropy"), given, share, "episode") | (batch.action & ~given)
+
+
+def _highest(batch: Batch, value: Tensor, among: Tensor, share: float, scope: str) -> Tensor:
+    """The ceil(share x n) highest values of the n tokens ``among``, and all that tie with the last one, bool [N]."""
+    if not 0 < share <= 1:
+        raise InputError(f"share={share} of the tokens must be in (0, 1].")
+    if scope not in ("batch", "episode"):
+        raise InputError(f"scope={scope!r} of a share of tokens must be 'batch' or 'episode'.")
+    place = among.nonzero()[:, 0]
+    part = batch.episode_of[place] if scope == "episode" else torch.zeros_like(place)
+    order = value[place].argsort(descending=True, stable=True)
+    order = order[part[order].argsort(stable=True)]
+    size = torch.bincount(part)
+    wanted = (share * size.double() - 1e-9).ceil().long()
+    start = size.cumsum(0) - size
+    # Parts without tokens are read by none.
+    border = value[place][order][(start + wanted - 1).clamp(0, max(len(place) - 1, 0))] if len(place) else value[:0]
+    kept = torch.zeros_like(among)
+    kept[place] = value[place] >= border[part]
+    return kept

@@ -1,0 +1,73 @@
+"""Reductions: one weight for each token, computed once for the whole optimiser batch.
+
+The loss is a plain sum of weight x value, so how a batch is cut into micro-batches, in which order, or packed how,
+cannot change a gradient. ``keep`` marks the tokens that are trained; an episode without any still counts as one.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..batch.batch import Batch
+from ..recipes.stages import REDUCTIONS
+
+
+@REDUCTIONS.register("token_mean")
+def token_mean(batch: Batch, keep: Tensor) -> Tensor:
+    """1 / (tokens of the batch) (DAPO, arXiv 2503.14476, eq. 8)."""
+    return keep / keep.sum().clamp(min=1)
+
+
+@REDUCTIONS.register("sequence_mean")
+def sequence_mean(batch: Batch, keep: Tensor) -> Tensor:
+    """1 / (episodes x tokens of the episode) (GRPO, arXiv 2402.03300, eq. 3)."""
+    tokens = batch.sum_by_episode(keep.float())
+    return keep / batch.per_token(batch.episodes * tokens.clamp(min=1))
+
+
+@REDUCTIONS.register("sequence_sum")
+def sequence_sum(batch: Batch, keep: Tensor) -> Tensor:
+    """1 / episodes: the policy gradient of the whole episode (RLOO, arXiv 2402.14740, eq. 4)."""
+    return keep / max(batch.episodes, 1)
+
+
+@REDUCTIONS.register("constant")
+def constant(batch: Batch, keep: Tensor, length: int | None = None) -> Tensor:
+    """1 / (episodes x length), ``length`` being by default the token budget (Dr. GRPO, arXiv 2503.20783, section 3)."""
+    return keep / (max(batch.episodes, 1) * (length or batch.max_tokens))
+
+
+@REDUCTIONS.register("prompt_mean")
+def prompt_mean(batch: Batch, keep: Tensor) -> Tensor:
+    """1 / (groups x tokens of the group): every task counts the same, and within it every token (as SkyRL's
+    prompt_mean).
+    """
+    tokens = batch.sum_by_group(batch.sum_by_episode(keep.float()))
+    groups = max(len(batch.group_of.unique()), 1)
+    return keep / (groups * batch.per_token(tokens[batch.group_of]).clamp(min=1))
+
+
+@REDUCTIONS.register("turn_mean")
+def turn_mean(batch: Batch, keep: Tensor) -> Tensor:
+    """1 / (episodes x turns of the episode x tokens of the turn) (M-GRPO, arXiv 2505.16421).
+
+    Turns count that have any token to train.
+    """
+    tokens = torch.zeros(len(batch.episode_of_turn)).index_add_(0, batch.turn_of, keep.float())
+    turns = torch.zeros(batch.episodes).index_add_(0, batch.episode_of_turn, (tokens > 0).float())
+    each = batch.episodes * turns[batch.episode_of_turn].clamp(min=1) * tokens.clamp(min=1)
+    return keep / each[batch.turn_of]
+
+
+@REDUCTIONS.register("delta_l")
+def delta_l(batch: Batch, keep: Tensor, alpha: float = 1.0, length: int | None = None) -> Tensor:
+    """n^-alpha / (sum of n^-alpha over the batch x length) for the tokens of an episode with n: with alpha 1 the
+    combination of least variance where an episode's gradient has variance in proportion to n (Delta L, arXiv
+    2509.07558, section 3).
+
+    Episodes of equal length make it "constant"; ``length`` is the token budget by default.
+    """
+    tokens = batch.sum_by_episode(keep.float())
+    power = torch.where(tokens > 0, tokens.clamp(min=1) ** -alpha, 0)
+    return keep * batch.per_token(power / (power.sum().clamp(min=1e-30) * (length or batch.max_tokens)))

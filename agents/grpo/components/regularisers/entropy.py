@@ -1,0 +1,59 @@
+"""Entropy as a bonus: at a fixed price, or at one that rises while the entropy lies below a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .....checks import checked_number
+from .....errors import InputError
+from ...batch.scored import LossTerm, Scored, needs
+from ...recipes.stages import REGULARISERS
+
+
+@REGULARISERS.register("entropy_bonus")
+@needs("entropy_grad", "every_row")
+def entropy_bonus(scored: Scored, coefficient: float = 1e-3) -> LossTerm:
+    """-coefficient x H(pi) over the whole vocabulary at each token (Williams & Peng 1991)."""
+    return LossTerm(-coefficient * scored.entropy)
+
+
+@REGULARISERS.register("entropy_target")
+@needs("batch", "entropy_grad", "every_row")
+class EntropyTarget:
+    """-coefficient x H(pi) while the mean entropy of the trained tokens is at most ``target`` nats, else nothing; after
+    each optimiser batch the coefficient grows by ``step`` where it was below the target and shrinks by it above
+    (Skywork-OR1, arXiv 2505.22312).
+
+    Args:
+        target: nats.
+        step: change of the coefficient for an optimiser batch.
+        start, low, high: the coefficient at first, and its bounds.
+    """
+
+    def __init__(
+        self, target: float = 0.2, step: float = 0.005, start: float = 0.0, low: float = 0.0, high: float = 1.0
+    ):
+        if not checked_number("low", low) <= checked_number("start", start) <= checked_number("high", high):
+            raise InputError(f"start must lie in [low, high] = [{low!r}, {high!r}], got {start!r}.")
+        self.target = checked_number("target", target, 0)
+        self.step = checked_number("step", step, 0)
+        self.low, self.high = low, high
+        self.coefficient = start
+
+    def __call__(self, scored: Scored) -> LossTerm:
+        trained = scored.trained
+        count = int(trained.sum())
+        if not count:
+            return LossTerm(0.0 * scored.entropy)
+        mean = scored.entropy.detach()[trained].mean().item()
+        used = self.coefficient if mean <= self.target else 0.0
+        change = self.step if mean < self.target else -self.step
+        self.coefficient = min(max(self.coefficient + change, self.low), self.high)
+        return LossTerm(-used * scored.entropy, {"entropy_coefficient": (used, 1)})
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"coefficient": self.coefficient}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.coefficient = float(state["coefficient"])

@@ -1,0 +1,61 @@
+"""What replay strategies have in common: a bounded memory of groups, oldest first, that lives in checkpoints.
+
+A remembered group keeps everything it was sampled with: its number in the curriculum, the behaviour log-probabilities
+that ratios start from, and the version that tells its age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .....checks import checked_count
+from ...batch.record import group_from_json, group_to_json
+from ...batch.trajectory import Group
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A remembered group: the optimiser batch it was sampled for, and how often it has been replayed."""
+
+    group: Group
+    step: int
+    uses: int = 0
+
+    def used(self) -> Kept:
+        return replace(self, uses=self.uses + 1)
+
+
+class Replay:
+    """Base of the strategies: ``capacity`` groups at most, the oldest forgotten first."""
+
+    def __init__(self, capacity: int):
+        self.capacity = checked_count("capacity", capacity, 1, "groups")
+        self._kept: list[Kept] = []
+
+    def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
+        """What optimiser batch ``step`` (from 1) is trained on; ``groups`` are its fresh ones, and are remembered."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def _remember(self, groups: Sequence[Group], step: int) -> None:
+        self._kept += [Kept(group, step) for group in groups if group.valid]
+        del self._kept[: max(0, len(self._kept) - self.capacity)]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"kept": [[group_to_json(kept.group), kept.step, kept.uses] for kept in self._kept]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._kept = [Kept(group_from_json(group), step, uses) for group, step, uses in state["kept"]]
+
+
+def chosen(count: int, most: int, rng: np.random.Generator) -> list[int]:
+    """``most`` of ``count`` numbers at random without replacement (all where there are fewer), in rising order."""
+    if count <= most:
+        return list(range(count))
+    return sorted(rng.choice(count, most, replace=False).tolist())

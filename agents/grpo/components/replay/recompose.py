@@ -1,0 +1,78 @@
+"""Recomposed batches: short successes and long failures first, the rest later through a queue."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .....checks import checked_count, checked_number
+from ...batch.trajectory import Group, Trajectory
+from ...recipes.stages import REPLAYS
+from .memory import Kept, Replay
+from .self_imitation import group_advantages
+
+
+@REPLAYS.register("recompose")
+class Recompose(Replay):
+    """Of each group the shortest share of its successes and the longest share of its failures are trained now; the rest
+    waits in a queue whose oldest part joins a batch now and then (RoRecomp, arXiv 2509.25958, section 3).
+
+    Every trajectory carries the advantage it has in its whole group, so the recipe takes given advantages. The paper
+    gives neither shares nor the size of the queue, and trains what comes out of the queue in an update of its own.
+
+    Args:
+        share: the part of a group's successes, and of its failures, that is trained at once; at least one of each.
+        probability: chance of an update to take the oldest part of the queue.
+        capacity: groups of waiting episodes; a fuller queue gives its oldest part in any case.
+        most: groups taken from the queue at a time; None: as many as there are fresh ones.
+    """
+
+    def __init__(
+        self,
+        share: float = 0.5,
+        probability: float = 0.5,
+        capacity: int = 256,
+        most: int | None = None,
+        eps: float = 1e-4,
+    ):
+        super().__init__(capacity)
+        self.share = checked_number("share", share, 0.0, 1.0)
+        self.probability = checked_number("probability", probability, 0.0, 1.0)
+        self.most = None if most is None else checked_count("most", most, 1, "groups")
+        self.eps = checked_number("eps", eps, 0.0)
+
+    def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
+        now, later = [], []
+        for group in groups:
+            first, rest = self._split(group)
+            now.append(replace(group, trajectories=first))
+            if rest:
+                later.append(replace(group, trajectories=rest))
+        taken = self.most or len(groups)
+        due = rng.random() < self.probability
+        queue = self._kept + [Kept(group, step) for group in later]
+        count = max(taken if due else 0, len(queue) - self.capacity)
+        self._kept = queue[count:]
+        return now + [kept.group for kept in queue[:count]]
+
+    def _split(self, group: Group) -> tuple[tuple[Trajectory, ...], tuple[Trajectory, ...]]:
+        """What is trained now and what waits, each with its advantage."""
+        credited = [
+            replace(t, advantage=a) for t, a in zip(group.valid, group_advantages(group, self.eps), strict=True)
+        ]
+        won = sorted((t for t in credited if t.success), key=lambda t: (t.action_tokens, _ids(t)))
+        lost = sorted((t for t in credited if not t.success), key=lambda t: (-t.action_tokens, _ids(t)))
+        first, rest = [], []
+        for members in (won, lost):
+            cut = math.ceil(self.share * len(members))
+            first += members[:cut]
+            rest += members[cut:]
+        return tuple(first), tuple(rest)
+
+
+def _ids(trajectory: Trajectory) -> list[tuple[int, ...]]:
+    """What orders episodes of equal length, whatever their order in the group."""
+    return [turn.act_ids for turn in trajectory.turns]

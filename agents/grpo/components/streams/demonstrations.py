@@ -1,0 +1,61 @@
+"""Solutions that somebody else writes: the environment's oracle, or a larger model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .....checks import checked_choice, checked_count
+from ...batch.scored import needs
+from ...batch.trajectory import Group
+from ...recipes.stages import SOURCES
+from .supply import Source, Supply, from_teacher, teacher_of
+
+TASKS = ("step", "uniform")
+
+
+class _Demonstrations(Source):
+    """Tasks of the step, or tasks drawn uniformly from the parameter space.
+
+    Args:
+        tasks: "step" or "uniform".
+        count: how many; None: as many as the step has tasks.
+    """
+
+    def __init__(self, tasks: str = "step", count: int | None = None):
+        self.tasks = checked_choice("tasks", tasks, TASKS)
+        self.count = None if count is None else checked_count("count", count, 1, "tasks")
+
+    def _tasks(self, supply: Supply) -> list[object]:
+        count = len(supply.tasks) if self.count is None else self.count
+        return list(supply.tasks[:count]) if self.tasks == "step" else supply.new_tasks(count)
+
+
+@SOURCES.register("oracle")
+class Oracle(_Demonstrations):
+    """The environment's scripted solver, one demonstration a task: the data of supervised fine-tuning."""
+
+    def draw(self, supply: Supply) -> list[Group]:
+        shown = supply.demonstrate(self._tasks(supply))
+        return [Group(-1, (from_teacher(trajectory),)) for trajectory in shown if trajectory.valid]
+
+
+@SOURCES.register("teacher_model")
+@needs("logp_teacher")
+class TeacherModel(_Demonstrations):
+    """Samples of the model to distil from (sequence-level distillation, Kim and Rush, arXiv 1606.07947, section 3.2).
+
+    Args:
+        samples: episodes a task.
+        correct: keep successes only.
+    """
+
+    def __init__(self, tasks: str = "step", count: int | None = None, samples: int = 1, correct: bool = False):
+        super().__init__(tasks, count)
+        self.samples = checked_count("samples", samples, 1, "episodes")
+        self.correct = correct
+
+    def draw(self, supply: Supply) -> list[Group]:
+        asked = [replace(task, samples=self.samples) for task in self._tasks(supply)]  # type: ignore[type-var]
+        played = teacher_of(supply)(asked)
+        kept = [tuple(t for t in group.valid if t.success or not self.correct) for group in played]
+        return [Group(-1, tuple(map(from_teacher, members))) for members in kept if members]

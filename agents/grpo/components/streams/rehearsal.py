@@ -1,0 +1,52 @@
+"""Rehearsal: what the starting policy could do, kept before the first step and trained on throughout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .....checks import checked_count
+from ...batch.record import group_from_json, group_to_json
+from ...batch.trajectory import Group
+from ...recipes.stages import SOURCES
+from ..replay.memory import chosen
+from .supply import Source, Supply
+
+
+@SOURCES.register("rehearsal")
+class Rehearsal(Source):
+    """Solutions of the starting policy to tasks that it always solves, with its own log-probabilities (DPH-RL, arXiv
+    2509.07430, section 4.1).
+
+    Before the first step, ``tasks`` tasks drawn uniformly are played ``samples`` times; those solved every time are
+    kept. The paper then trains only on the others: here the curriculum proposes the tasks, so that split is not
+    enforced.
+
+    Args:
+        tasks: tasks played beforehand.
+        samples: episodes of each.
+        batch: tasks rehearsed in a step.
+    """
+
+    def __init__(self, tasks: int = 256, samples: int = 8, batch: int = 16):
+        self.tasks = checked_count("tasks", tasks, 1)
+        self.samples = checked_count("samples", samples, 1, "episodes")
+        self.batch = checked_count("batch", batch, 1, "tasks")
+        self._mastered: list[Group] = []
+
+    def prepare(self, supply: Supply) -> None:
+        self._mastered = mastered(supply.play(supply.new_tasks(self.tasks, self.samples)))
+
+    def draw(self, supply: Supply) -> list[Group]:
+        return [self._mastered[i] for i in chosen(len(self._mastered), self.batch, supply.rng)]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"mastered": [group_to_json(group) for group in self._mastered]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._mastered = [group_from_json(group) for group in state["mastered"]]
+
+
+def mastered(groups: Sequence[Group]) -> list[Group]:
+    """The groups of which every episode counts and succeeded."""
+    return [group for group in groups if group.trajectories and all(t.valid and t.success for t in group.trajectories)]

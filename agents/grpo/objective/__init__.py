@@ -1,0 +1,1 @@
+"""A recipe made runnable: its components bound, episodes weighed, the loss and its gradient."""

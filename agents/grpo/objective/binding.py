@@ -1,0 +1,173 @@
+"""From a name with parameters to something that can be called.
+
+Names and types of parameters are checked against the component's signature, their ranges by a `trial`, both before any
+model is loaded. A parameter may be a schedule, which is read anew at every step, or another component of the same
+stage, which is passed as a callable.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....errors import InputError, unknown_name
+from ....registry import Registry
+from ....schedules import schedule
+from ..batch.scored import needs_of
+from ..recipes import SCHEDULE, Component
+from ..recipes.stages import parameters_of
+
+
+@dataclass
+class Clock:
+    """How far training is: optimiser batches done, counted from 0 during the first, and how many there will be."""
+
+    step: int = 0
+    steps: int = 0
+
+
+def number(value: float | Component) -> Callable[[Clock], float]:
+    """A constant or a schedule as a function of the clock.
+
+    Raises:
+        InputError: the component is no schedule, or has wrong parameters.
+    """
+    if not isinstance(value, Component):
+        return lambda clock: float(value)
+    if not value.name.startswith(SCHEDULE):
+        raise InputError(f"a number or a schedule is wanted where the recipe has {value}.")
+    made = schedule({"kind": value.name.removeprefix(SCHEDULE).replace("_", "-"), **_plain(value.params)})
+    return lambda clock: made(clock.step, clock.steps)
+
+
+def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value.data() if isinstance(value, Component) else value for key, value in params.items()}
+
+
+@dataclass(eq=False)
+class Bound:
+    """A component with its parameters.
+
+    Attributes:
+        component: what it was made from.
+        target: the registered function, or an instance of the registered class.
+        needs: what it needs, and what components among its parameters need.
+    """
+
+    component: Component
+    target: Any
+    clock: Clock
+    needs: frozenset[str]
+    fixed: dict[str, Any] = field(default_factory=dict)
+    scheduled: dict[str, Callable[[Clock], float]] = field(default_factory=dict)
+    stateful: bool = False
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.stateful:
+            self.refresh()
+            return self.target(*arguments)
+        now = {name: value(self.clock) for name, value in self.scheduled.items()}
+        return self.target(*arguments, **self.fixed, **now)
+
+    def refresh(self) -> Any:
+        """The instance, with its scheduled parameters at their present values."""
+        for name, value in self.scheduled.items():
+            setattr(self.target, name, value(self.clock))
+        return self.target
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the component remembers; {} for a function."""
+        return self.target.state_dict() if hasattr(self.target, "state_dict") else {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if state:
+            self.target.load_state_dict(state)
+
+
+def bind(registry: Registry[Any], component: Component, clock: Clock) -> Bound:
+    """Resolve a component.
+
+    Raises:
+        InputError: unknown component or parameter, one that is required and missing, or a wrong value.
+    """
+    target = registry[component.name]
+    _check(registry, component)
+    needs = needs_of(target)
+    fixed: dict[str, Any] = {}
+    scheduled: dict[str, Callable[[Clock], float]] = {}
+    for name, value in component.params.items():
+        if _is_schedule(value):
+            scheduled[name] = number(value)
+        elif isinstance(value, Component):
+            inner = bind(registry, value, clock)
+            needs |= inner.needs
+            fixed[name] = inner
+        else:
+            fixed[name] = value
+    if not inspect.isclass(target):
+        return Bound(component, target, clock, needs, fixed, scheduled)
+    instance = target(**fixed, **{name: value(clock) for name, value in scheduled.items()})
+    for name in scheduled:
+        if not hasattr(instance, name):
+            raise InputError(f"{name!r} of the {registry.kind} {component.name!r} cannot follow a schedule.")
+    needs |= needs_of(instance)
+    return Bound(component, instance, clock, needs, scheduled=scheduled, stateful=True)
+
+
+def _is_schedule(value: Any) -> bool:
+    return isinstance(value, Component) and value.name.startswith(SCHEDULE)
+
+
+def _check(registry: Registry[Any], component: Component) -> None:
+    """Names and types of the parameters; ranges are the component's own business."""
+    parameters = parameters_of(registry, component.name)
+    known = {name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD}
+    if len(known) == len(parameters) and (unknown := sorted(set(component.params) - known)):
+        option = f"option of the {registry.kind} {component.name!r}:"
+        if not known:
+            raise InputError(f"the {registry.kind} {component.name!r} has no options, but was given {unknown[0]!r}.")
+        raise unknown_name(option, unknown[0], known)
+    missing = [name for name in known - set(component.params) if parameters[name].default is inspect.Parameter.empty]
+    if missing:
+        raise InputError(
+            f"the {registry.kind} {component.name!r} needs a value for {', '.join(sorted(missing))}: write "
+            f"{component.name}({sorted(missing)[0]}=...)."
+        )
+    for name in sorted(known & set(component.params)):
+        value, annotation = component.params[name], parameters[name].annotation
+        if wanted := _unfit(value, annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")):
+            hint = ""
+            if isinstance(value, Component) and not value.params and "text" in wanted:
+                hint = f"; write {name}='{value.name}'"
+            raise InputError(
+                f"{name} of the {registry.kind} {component.name!r} must be {wanted}, not {_received(value)}{hint}."
+            )
+
+
+_PLAIN: dict[str, tuple[str, tuple[type, ...]]] = {
+    "bool": ("True or False", (bool,)),
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "str": ("text", (str,)),
+    "None": ("None", (type(None),)),
+}
+"""Annotation -> what it is called, and the types that do."""
+
+
+def _unfit(value: Any, annotation: str) -> str:
+    """What would have been right, for a value that an annotation made of plain types rules out; "" otherwise."""
+    parts = [part.strip() for part in annotation.split("|")]
+    if any(part not in _PLAIN for part in parts):
+        return ""
+    if _is_schedule(value) and {"int", "float"} & set(parts):
+        return ""
+    for part in parts:
+        if isinstance(value, _PLAIN[part][1]) and (part == "bool" or not isinstance(value, bool)):
+            return ""
+    return " or ".join(_PLAIN[part][0] for part in parts)
+
+
+def _received(value: Any) -> str:
+    return str(value) if isinstance(value, Component) else repr(value)

@@ -1,0 +1,169 @@
+"""The loss over scored tokens, and how its gradient reaches the weights.
+
+A loss whose tokens do not depend on other episodes goes through micro-batch by micro-batch. One that relates episodes,
+or takes statistics over the batch, is evaluated once on the log-probabilities of the whole batch; its derivative with
+respect to each of them is the coefficient with which the token then goes through the model. Either way a gradient
+cannot depend on how the batch was cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..batch.forward import Forward, Outputs
+from ..batch.scored import Scored
+from ..batch.tally import Tally
+from ..batch.trajectory import Origin
+from ..recipes import Component, stages
+from .binding import Clock, bind
+
+if TYPE_CHECKING:
+    from .parts import Weighted
+
+
+class LossTerms:
+    """Corrector, surrogate and regularisers of a recipe or stream."""
+
+    def __init__(self, corrector: Component, surrogate: Component, regularisers: Sequence[Component], clock: Clock):
+        self.corrector = bind(stages.CORRECTORS, corrector, clock)
+        self.surrogate = bind(stages.SURROGATES, surrogate, clock)
+        self.regularisers = [bind(stages.REGULARISERS, part, clock) for part in regularisers]
+        self.parts = [self.corrector, self.surrogate, *self.regularisers]
+        self.needs: frozenset[str] = frozenset().union(*(part.needs for part in self.parts))
+
+    @property
+    def coupled(self) -> bool:
+        """Whether a component must see the whole optimiser batch at once."""
+        return "batch" in self.needs
+
+    def __call__(self, scored: Scored, tally: Tally) -> Tensor:
+        """sum of weight x (penalties - factor x surrogate)."""
+        term = self.surrogate(scored)
+        value = -self.corrector(scored) * term.value
+        tally.add_all(term.stats)
+        for regulariser in self.regularisers:
+            penalty = regulariser(scored)
+            value = value + penalty.value
+            tally.add_all(penalty.stats)
+        # A token without weight must not count even where its value is not finite.
+        return (scored.weight * torch.where(scored.trained, value, 0.0)).sum()
+
+
+def scored_tokens(weighted: Weighted, place: Tensor, episode: Tensor, episodes: Tensor, outputs: Outputs) -> Scored:
+    """What the loss sees of the tokens at ``place`` [A] of a batch.
+
+    Args:
+        episode: episode of each token, 0..R-1, [A].
+        episodes: their numbers in the batch, [R].
+        outputs: of the model at these tokens.
+    """
+    batch, logp = weighted.batch, outputs.logp
+
+    def at(tensor: Tensor | None) -> Tensor | None:
+        return None if tensor is None else tensor[place].to(logp)
+
+    logp_mu = batch.logp_mu[place].to(logp)
+    logp_old = logp.detach() if weighted.live_anchor else at(batch.measured("logp_old"))
+    assert logp_old is not None
+    device = logp.device
+    return Scored(
+        logp=logp,
+        logp_old=logp_old,
+        advantage=weighted.advantage[place].to(logp),
+        episode=episode.to(device),
+        episodes=len(episodes),
+        logp_mu=logp_mu,
+        entropy=outputs.entropy,
+        weight=weighted.weight[place].to(logp),
+        origin=batch.origin[place].to(device),
+        turn=batch.turn_of[place].to(device),
+        group=batch.group_of[episodes].to(device),
+        outcome=batch.outcome[episodes].to(logp),
+        logp_ref=at(batch.logp_ref),
+        logp_teacher=at(batch.logp_teacher),
+        kl_ref=outputs.kl_ref,
+    )
+
+
+def accumulate_gradients(
+    model: Any,
+    weighted: Weighted,
+    forward: Forward,
+    *,
+    reference: Any = None,
+    episodes: Sequence[int] | None = None,
+) -> Tally:
+    """Add the gradient of the loss to ``model``'s parameters.
+
+    Args:
+        reference: the reference model, where the loss needs "kl_ref".
+        episodes: those of ``weighted.episodes`` that go through here (a worker's share); all by default. The gradients
+            of all shares add up to the gradient of the batch.
+
+    Returns:
+        Statistics as (sum, count): loss, entropy, and whatever the components report.
+    """
+    loss = weighted.loss
+    share = set(weighted.episodes if episodes is None else episodes)
+    wanted = [episode for episode in weighted.episodes if episode in share]
+    if not wanted:
+        return Tally()
+    reference = reference if "kl_ref" in loss.needs else None
+    if loss.coupled:
+        return _coupled(model, weighted, forward, reference, wanted)
+    tally = Tally()
+    for micro in forward.micro_batches(weighted.batch, wanted):
+        outputs = forward.score(model, micro, entropy_grad="entropy_grad" in loss.needs, reference=reference)
+        scored = scored_tokens(weighted, micro.scored, micro.episode, micro.episodes, outputs)
+        value = loss(scored, tally)
+        if value.requires_grad:
+            value.backward()
+        report(tally, scored, value)
+    return tally
+
+
+def _coupled(model: Any, weighted: Weighted, forward: Forward, reference: Any, wanted: list[int]) -> Tally:
+    batch, needs = weighted.batch, weighted.loss.needs
+    measured = forward.measure(model, batch, reference=reference)
+    place = batch.action.nonzero()[:, 0]
+    leaf = Outputs(
+        measured.logp[place].requires_grad_(),
+        measured.entropy[place].requires_grad_("entropy_grad" in needs),
+        None if measured.kl_ref is None else measured.kl_ref[place].requires_grad_(),
+    )
+    tally = Tally()
+    everyone = torch.arange(batch.episodes)
+    scored = scored_tokens(weighted, place, batch.episode_of[place], everyone, leaf)
+    value = weighted.loss(scored, tally)
+    inputs = {name: x for name in ("logp", "entropy", "kl_ref") if (x := getattr(leaf, name)) is not None}
+    inputs = {name: x for name, x in inputs.items() if x.requires_grad}
+    slopes = torch.autograd.grad(value, list(inputs.values()), allow_unused=True) if value.requires_grad else ()
+    coefficients: dict[str, Tensor] = {}
+    for name, slope in zip(inputs, slopes, strict=False):
+        if slope is not None:
+            coefficients[name] = slope.new_zeros(len(batch.ids)).index_copy_(0, place, slope)
+    none = measured.logp.new_zeros(len(batch.ids))
+    coefficients.setdefault("logp", none)
+    forward.backward(model, batch, **coefficients, reference=reference, episodes=wanted)
+    report(tally, scored, value)
+    return tally
+
+
+def report(tally: Tally, scored: Scored, value: Tensor) -> None:
+    """What every loss reports, over the tokens that are trained; of the sampler, over those that it sampled."""
+    trained = scored.trained
+    sampled = trained & ((scored.origin == Origin.POLICY) | (scored.origin == Origin.COPY))
+    logp, count, compared = scored.logp.detach(), int(trained.sum()), int(sampled.sum())
+    gap = torch.where(sampled, logp - scored.logp_mu, 0.0)
+    tally.add("loss", value.item(), 0)
+    tally.add("entropy", (scored.entropy.detach() * trained).sum().item(), count)
+    tally.add("sampler_gap", gap.abs().sum().item(), compared)
+    # A single token whose ratio is beyond every float would otherwise make a mean that is no number.
+    tally.add("approx_kl", (gap.clamp(max=30).exp() - 1 - gap).sum().item(), compared)
+    # The effective sample size follows from the sums of the episodes' importance weights and of their squares.
+    weights = scored.sum_by_episode(gap).clamp(-30, 30).exp()
+    tally.add_weights(weights.sum().item(), weights.square().sum().item(), len(weights))

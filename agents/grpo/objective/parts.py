@@ -1,0 +1,116 @@
+"""The parts of an objective: which tokens count how much, a term of the advantage, a stream beside the rollouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from ....errors import unknown_name
+from ..batch.batch import Batch
+from ..batch.trajectory import Origin
+from ..recipes import Component, Credit, Recipe, Stream, stages
+from .binding import Bound, Clock, bind, number
+from .loss import LossTerms
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """A batch ready for training.
+
+    Attributes:
+        advantage: [N].
+        weight: [N], zero where a token is not trained; coefficients of streams are in it.
+        episodes: episodes that need a forward pass.
+        loss: what is minimised over these tokens.
+        live_anchor: ratios start from the present policy, which has not been measured because it is the one trained.
+    """
+
+    batch: Batch
+    advantage: Tensor
+    weight: Tensor
+    episodes: list[int]
+    loss: LossTerms
+    live_anchor: bool = False
+
+
+class Selection:
+    """Which tokens of a batch count how much: origins, masks, reduction and weights of a recipe or a stream."""
+
+    def __init__(self, part: Recipe | Stream, clock: Clock):
+        for name in part.origins:
+            if name.upper() not in Origin.__members__ or name == "environment":
+                raise unknown_name("origin of trained tokens", name, ("policy", "hint", "teacher", "copy"))
+        self.origins = [Origin[name.upper()] for name in part.origins]
+        self.masks = [bind(stages.MASKS, mask, clock) for mask in part.masks]
+        self.weights = [bind(stages.WEIGHTS, weight, clock) for weight in part.weights]
+        self.reduction = bind(stages.REDUCTIONS, part.reduction, clock)
+
+    @property
+    def parts(self) -> list[Bound]:
+        return [*self.masks, *self.weights, self.reduction]
+
+    def weight(self, batch: Batch, advantage: Tensor) -> Tensor:
+        """Weight of every token, [N]."""
+        keep = batch.written_by(*self.origins)
+        for mask in self.masks:
+            keep = keep & mask(batch, advantage)
+        weight = self.reduction(batch, keep)
+        for factor in self.weights:
+            weight = weight * factor(batch, advantage)
+        advised = [t.weight for t in batch.trajectories]
+        return weight if all(w == 1.0 for w in advised) else weight * batch.per_token(torch.tensor(advised))
+
+
+def trained_episodes(advantage: Tensor, weight: Tensor, loss: LossTerms, batch: Batch) -> list[int]:
+    """Episodes with a token that can have a gradient; the others stay in every denominator all the same."""
+    active = weight != 0
+    if "every_row" not in loss.needs and not loss.coupled:
+        active = active & (advantage != 0)
+    return batch.episode_of[active].unique().tolist()
+
+
+class CreditTerm:
+    """One term of the advantage."""
+
+    def __init__(self, term: Credit, clock: Clock):
+        self.clock = clock
+        self.coefficient = number(term.coefficient)
+        self.returns = bind(stages.RETURNS, term.returns, clock)
+        self.baseline = bind(stages.BASELINES, term.baseline, clock)
+        self.scale = bind(stages.SCALES, term.scale, clock)
+
+    def advantage(self, batch: Batch) -> Tensor:
+        """Advantage of every token, [N]."""
+        units = self.returns(batch)
+        centred = units.with_value(units.value - self.baseline(units, batch))
+        return self.coefficient(self.clock) * units.spread(self.scale(centred, batch))
+
+
+class StreamTerms:
+    """One stream made runnable."""
+
+    def __init__(self, stream: Stream, clock: Clock):
+        self.clock = clock
+        self.source = bind(stages.SOURCES, stream.source, clock)
+        self.loss = LossTerms(Component("none"), stream.surrogate, stream.regularisers, clock)
+        self.selection = Selection(stream, clock)
+        self.coefficient = number(stream.coefficient)
+
+    @property
+    def parts(self) -> list[Bound]:
+        return [self.source, *self.selection.parts, *self.loss.parts]
+
+    @property
+    def needs_before(self) -> frozenset[str]:
+        """What must be measured before the stream's batch is weighed."""
+        return frozenset().union(*(part.needs for part in self.selection.parts))
+
+    def weigh(self, batch: Batch) -> Weighted:
+        """The stream's batch ready for training; the advantage is the trajectory's own where it has one, else 1."""
+        own = [1.0 if t.advantage is None else t.advantage for t in batch.trajectories]
+        advantage = batch.per_token(torch.tensor(own))
+        weight = self.coefficient(self.clock) * self.selection.weight(batch, advantage)
+        anchored = replace(batch, logp_old=batch.logp_mu)
+        return Weighted(anchored, advantage, weight, trained_episodes(advantage, weight, self.loss, batch), self.loss)

@@ -1,0 +1,158 @@
+"""A run on disk: configuration, JSON-lines logs, checkpoints. Whatever happens, what is there can be read and
+continued.
+
+Rows are appended whole, one write a row. A checkpoint is written beside its place and renamed into it. On resuming,
+rows past the checkpoint are cut off, because the same steps will write them again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ....errors import InputError
+from ...atomic import write_atomically
+from ..config import TrainConfig
+
+LOGS = ("metrics", "timings", "proposals", "evaluations", "trajectories")
+KEPT_CHECKPOINTS = 2
+_NEARLY_NOTHING = 1 << 20
+"""Bytes; a disk with less is full."""
+
+
+def newest_checkpoint(run: Path) -> Path | None:
+    """The checkpoint of the highest step, or None."""
+    found = _checkpoints(run)
+    return found[-1] if found else None
+
+
+def _checkpoints(run: Path) -> list[Path]:
+    """The complete ones, oldest first."""
+    found = [path for path in (run / "checkpoints").glob("step-*") if path.suffix != ".partial"]
+    return sorted(found, key=lambda path: (len(path.name), path.name))
+
+
+@contextmanager
+def readable(checkpoint: Path) -> Iterator[None]:
+    """Turn what reading a damaged file raises into one sentence with the remedy."""
+    from pickle import UnpicklingError
+
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, KeyError, EOFError, UnpicklingError, SafetensorError) as error:
+        # Some of these errors have no text, and some a page of it.
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(
+            f"the checkpoint {str(checkpoint)!r} cannot be read ({reason}); remove it to resume from an older one."
+        ) from error
+
+
+class RunFolder:
+    """An open run. Use `create` or `reopen`."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, config: TrainConfig) -> RunFolder:
+        """Start a run in a new or empty folder.
+
+        Raises:
+            InputError: the folder holds something already, or cannot be written.
+        """
+        cls.check_free(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            run = cls(path)
+            run.write_config(config)
+        except OSError as error:
+            raise InputError(
+                f"the run folder {str(path)!r} cannot be written: {error.strerror}; choose another --out."
+            ) from error
+        return run
+
+    @staticmethod
+    def check_free(path: Path) -> None:
+        """Raise InputError if the folder holds something already; nothing is written."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            remedy = f"continue it with --resume {path}" if (path / "config.json").is_file() else "choose another --out"
+            raise InputError(f"the run folder {str(path)!r} exists and is not empty; {remedy}, or remove it.")
+
+    @classmethod
+    def reopen(cls, path: Path) -> tuple[RunFolder, TrainConfig]:
+        """Open an existing run and its configuration.
+
+        Raises:
+            InputError: there is no run, or one of another version.
+        """
+        try:
+            data = json.loads((path / "config.json").read_text(encoding="utf-8"))
+            return cls(path), TrainConfig.from_json(data)
+        except InputError:
+            raise
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{str(path)!r} is not a run folder (no readable config.json); start one with --out."
+            ) from error
+
+    def write_config(self, config: TrainConfig) -> None:
+        """Store the configuration (a resumed run may have got more steps)."""
+        write_atomically(self.path / "config.json", json.dumps(config.to_json(), indent=2) + "\n")
+
+    def append(self, log: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Append rows to ``<log>.jsonl`` in one write."""
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        if text:
+            with (self.path / f"{log}.jsonl").open("a", encoding="utf-8") as file:
+                file.write(text)
+
+    def rewind(self, step: int) -> None:
+        """Drop log rows after ``step``, and a row that was cut off in the middle."""
+        for log in LOGS:
+            path = self.path / f"{log}.jsonl"
+            if path.exists():
+                write_atomically(
+                    path, [line + "\n" for line in _complete_rows(path) if json.loads(line)["step"] <= step]
+                )
+
+    @contextmanager
+    def checkpoint(self, step: int) -> Iterator[Path]:
+        """A folder to write a checkpoint into; it takes its name when the block ends, and older ones go."""
+        place = self.path / "checkpoints" / f"step-{step:06d}"
+        partial = place.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        try:
+            yield partial
+            for file in partial.rglob("*"):
+                if file.is_file():
+                    with file.open("rb") as handle:
+                        os.fsync(handle.fileno())
+            shutil.rmtree(place, ignore_errors=True)
+            partial.rename(place)
+        except BaseException as error:
+            full = shutil.disk_usage(partial).free < _NEARLY_NOTHING
+            shutil.rmtree(partial, ignore_errors=True)
+            if full and isinstance(error, Exception) and not isinstance(error, OSError):
+                # Writers of tensors have errors of their own for a full disk.
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(place)) from error
+            raise
+        for old in _checkpoints(self.path)[:-KEPT_CHECKPOINTS]:
+            shutil.rmtree(old)
+
+
+def _complete_rows(path: Path) -> Iterator[str]:
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        try:
+            json.loads(line)
+        except ValueError:
+            continue
+        yield line

@@ -1,0 +1,224 @@
+"""What a run's logs hold, row by row.
+
+In go what was proposed, played, trained and evaluated; out come rows of JSON. But for `phase_rates`, which has a log of
+its own, nothing depends on the clock or on the order in which episodes ended: logs are as reproducible as the run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....teachers import Proposal
+from ...report import Report
+from ..batch.trajectory import Group, Trajectory
+from .pass_at_k import pass_at_ks, powers_of_two
+
+if TYPE_CHECKING:
+    from ..rollouts.starts import Task
+
+
+@dataclass(frozen=True)
+class Practice:
+    """One proposal of the teacher, the task made of it, and the group of episodes played."""
+
+    proposal: Proposal
+    task: Task
+    group: Group
+
+
+def evaluation_row(step: int, report: Report) -> dict[str, Any]:
+    """A row of ``evaluations.jsonl``."""
+    return {
+        "step": step,
+        "split": report.split,
+        "episodes": report.episodes,
+        "success": report.success.mean,
+        "ci": [report.success.low, report.success.high],
+        **({"pass_at_k": [item.to_json() for item in report.pass_at_k]} if report.pass_at_k else {}),
+        "by_difficulty": [
+            {
+                "low": part.low,
+                "high": part.high,
+                "episodes": part.success.count,
+                "success": part.success.mean,
+                "ci": [part.success.low, part.success.high],
+            }
+            for part in report.by_difficulty
+        ],
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else 0.0
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    return float(np.quantile(values, share)) if values else 0.0
+
+
+def step_summary(groups: Sequence[Group], trained: Sequence[Group] = ()) -> dict[str, float]:
+    """What a step's episodes say, for ``metrics.jsonl``.
+
+    Means are over the valid episodes that the policy itself played: invalid ones are counted, and so are those that
+    something else wrote, but neither enters a mean. Lengths are in action tokens. pass@k is over the tasks, or over
+    each role in them, without episodes that were given a part of the solution, and without tasks of which only a
+    selection was kept; its interval is `report.share_interval`. Where nothing was played there are no means.
+
+    Args:
+        groups: all that was played in this step, before any filter.
+        trained: what the update saw, for the age of what was replayed: by how many optimiser batches the policy that
+            played it is older than the newest one in ``groups``.
+    """
+    played = [list(_played(group)) for group in groups]
+    own = [trajectory for members in played for trajectory in members]
+    everyone = [trajectory for group in groups for trajectory in group.trajectories]
+    counts = {
+        "invalid_episodes": sum(not t.valid for t in everyone),
+        "episodes": len(everyone),
+        "tokens": sum(t.action_tokens for t in everyone),
+    }
+    if not everyone:
+        return counts | _UNTRAINED
+    lengths = [t.action_tokens for t in own]
+    wins = [[t.success for t in members] for members in played if members]
+    summary: dict[str, float] = {
+        "success": _mean([t.success for t in own]),
+        "reward": _mean([t.env_return for t in own]),
+        "length": _mean(lengths),
+        "length_median": _quantile(lengths, 0.5),
+        "length_p90": _quantile(lengths, 0.9),
+        "length_max": float(max(lengths, default=0)),
+        "turns": _mean([len(t.turns) for t in own]),
+        "truncated_share": _mean([t.truncated for t in own]),
+        "zero_variance_share": _mean([not group.has_variance for group in groups]),
+        "solved_share": _mean([all(one) for one in wins]),
+        "failed_share": _mean([not any(one) for one in wins]),
+        "hinted_share": _mean([t.guided > 0 for t in own]),
+        **counts,
+    }
+    for role in sorted({t.role for t in own if t.role}):
+        summary[f"success/{role}"] = _mean([t.success for t in own if t.role == role])
+    for name in sorted({name for t in own for name in t.shaping}):
+        summary[f"shaping/{name}"] = _mean([t.shaping.get(name, 0.0) for t in own])
+    summary |= _pass_at_k(groups) | _ages(own, trained)
+    return summary | _UNTRAINED
+
+
+_UNTRAINED = {"loss": 0.0, "entropy": 0.0, "clip_fraction": 0.0}
+"""Replaced by the update's own figures; present in every row, also where nothing was trained."""
+
+
+def _played(group: Group) -> Iterator[Trajectory]:
+    """What the policy itself played and counts."""
+    return (t for t in group.valid if t.version >= 0)
+
+
+def _pass_at_k(groups: Sequence[Group]) -> dict[str, float]:
+    sizes: Counter[tuple[int, str]] = Counter()
+    wins: Counter[tuple[int, str]] = Counter()
+    largest = 0
+    for number, group in enumerate(groups):
+        largest = max([largest, *Counter(t.role for t in group.trajectories).values()])
+        selected = len(group.drawn) > len(group.trajectories)
+        for t in group.trajectories:
+            counts = t.valid and t.version >= 0 and not t.guided and not selected
+            sizes[number, t.role] += counts
+            wins[number, t.role] += counts and t.success
+    found = {}
+    for item in pass_at_ks([(size, wins[key]) for key, size in sizes.items()], powers_of_two(largest)):
+        if item.estimate.count:
+            found[f"pass@{item.k}"] = item.estimate.mean
+            found[f"pass@{item.k}_low"] = item.estimate.low
+            found[f"pass@{item.k}_high"] = item.estimate.high
+        found[f"pass@{item.k}_left_out"] = item.left_out
+    return found
+
+
+def _ages(played: Sequence[Trajectory], trained: Sequence[Group]) -> dict[str, float]:
+    """Share and mean age of the replayed among the trained episodes; nothing where nothing played is known."""
+    if not trained:
+        return {}
+    seen = [t for group in trained for t in _played(group)]
+    newest = max((t.version for t in played), default=max((t.version for t in seen), default=0))
+    ages = [newest - t.version for t in seen if t.version < newest]
+    return {"replayed_share": len(ages) / len(seen) if seen else 0.0, "replayed_age": _mean(ages)}
+
+
+def phase_rates(
+    rollout_tokens: float, train_tokens: float, rollout_s: float, train_s: float, **other_s: float
+) -> dict[str, float]:
+    """A step's wall-clock seconds and tokens per second, by phase, for ``timings.jsonl``.
+
+    Args:
+        rollout_tokens: action tokens that were sampled.
+        train_tokens: action tokens that the update saw, once for each pass over them.
+        rollout_s, train_s: seconds of the two phases.
+        other_s: seconds of further phases by name, ``score_s=0.2``; they count towards the whole step.
+
+    Returns:
+        "seconds" of the step, the seconds of each phase, "rollout_tokens_per_s", "train_tokens_per_s", and
+        "tokens_per_s", the sampled tokens over the whole step. A phase that took no time has a rate of 0.
+    """
+    seconds = rollout_s + train_s + sum(other_s.values())
+    return {
+        "seconds": seconds,
+        "rollout_s": rollout_s,
+        "train_s": train_s,
+        **other_s,
+        "rollout_tokens_per_s": _rate(rollout_tokens, rollout_s),
+        "train_tokens_per_s": _rate(train_tokens, train_s),
+        "tokens_per_s": _rate(rollout_tokens, seconds),
+    }
+
+
+def _rate(tokens: float, seconds: float) -> float:
+    return tokens / seconds if seconds > 0 else 0.0
+
+
+def proposal_row(step: int, practice: Practice, space: Any) -> dict[str, Any]:
+    """A row of ``proposals.jsonl``: what the teacher asked for, and what came of it; ``space`` is the ParamSpace."""
+    group, params = practice.group, dict(practice.task.params)
+    valid = group.valid
+    return {
+        "step": step,
+        "task_id": group.trajectories[0].task_id if group.trajectories else "",
+        "params": params,
+        "unit": [float(u) for u in space.to_unit(params)],
+        "difficulty": float(space.difficulty(params)),
+        "origin": practice.proposal.origin,
+        "n": len(valid),
+        "success": _mean([t.success for t in valid]),
+        "reward": _mean([t.env_return for t in valid]),
+        "length": _mean([t.action_tokens for t in valid]),
+    }
+
+
+def trajectory_row(step: int, trajectory: Trajectory) -> dict[str, Any]:
+    """A row of ``trajectories.jsonl``: one episode in full."""
+    return {
+        "step": step,
+        "task_id": trajectory.task_id,
+        "params": dict(trajectory.params),
+        "difficulty": trajectory.difficulty,
+        "turns": [
+            {
+                "observation": turn.observation,
+                "action": turn.action,
+                "reward": turn.reward,
+                "reward_terms": dict(turn.reward_terms),
+                "action_error": turn.action_error,
+            }
+            for turn in trajectory.turns
+        ],
+        "return": trajectory.env_return,
+        "shaping": dict(trajectory.shaping),
+        "is_success": trajectory.success,
+        "progress": trajectory.progress,
+        "truncated": trajectory.truncated,
+        "reward_valid": trajectory.valid,
+    }

@@ -1,0 +1,58 @@
+"""The models of a run: the policy that is trained, and the model that it is distilled from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from ....errors import InputError
+from ...language.agent import load_model
+from ...language.model import LanguageModel
+from ..config import TrainConfig
+
+
+def policy_of(config: TrainConfig, checkpoint: Path | None = None) -> LanguageModel:
+    """The model that is trained: from a checkpoint of this run, or as configured.
+
+    The tiny model comes without adapters, as its warm-up must reach all of its weights: see `with_adapters`.
+    """
+    if checkpoint is not None:
+        language = LanguageModel.load(checkpoint, config.dtype, config.system).to(config.device)
+        if config.model == "tiny":
+            # Checkpoints of adapters bring the model below them along unless it has a place of its own, and this one
+            # goes when newer checkpoints come.
+            language.model.config.name_or_path = ""
+        return language
+    if config.model == "tiny":
+        language = LanguageModel.tiny(config.seed)
+        language.model.to(getattr(torch, config.dtype))
+    else:
+        language = load_model(config.model, config.dtype, config.system)
+        if config.lora:
+            language = language.with_lora(config.lora, alpha=2.0 * config.lora, seed=config.seed)
+    return language.to(config.device)
+
+
+def with_adapters(config: TrainConfig, language: LanguageModel) -> LanguageModel:
+    """The policy as it is trained: with the adapters that are still missing, if any."""
+    if not config.lora or language.adapters is not None:
+        return language
+    return language.with_lora(config.lora, alpha=2.0 * config.lora, seed=config.seed).to(config.device)
+
+
+def teacher_of(config: TrainConfig, language: LanguageModel) -> LanguageModel:
+    """The frozen model to distil from.
+
+    Raises:
+        InputError: its vocabulary is not the policy's, so that tokens cannot be compared.
+    """
+    assert config.teacher_model is not None
+    teacher = load_model(config.teacher_model, config.dtype, config.system)
+    if teacher.tokenizer.get_vocab() != language.tokenizer.get_vocab():
+        raise InputError(
+            f"the teacher model {config.teacher_model!r} has another vocabulary than the policy; take one of the same "
+            "family, as distillation compares token by token."
+        )
+    teacher.to(config.device).model.eval().requires_grad_(False)
+    return teacher

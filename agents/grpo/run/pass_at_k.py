@@ -1,0 +1,58 @@
+"""How many tasks at least one of k samples solves, estimated from groups of n samples.
+
+In go counts of samples and successes, one pair a task; out come means over tasks with confidence intervals. What a
+policy can do at all shows at a large k, what it does reliably at k = 1: training that raises pass@1 and lowers pass@k
+only sharpens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ....errors import InputError
+from ...report import PassAtK, share_interval
+
+
+def pass_at_k(samples: int, successes: int, k: int) -> float:
+    """1 - C(n-c, k) / C(n, k), the chance that k of the n samples, drawn without replacement, hold a success.
+
+    Unbiased for 1 - (1-p)^k, which 1 - (1 - c/n)^k is not (Chen et al. 2021, arXiv 2107.03374, eq. 1). Binomials are
+    whole numbers here and are divided once, so that nothing overflows or cancels.
+
+    Args:
+        samples: n, at least k.
+        successes: c, from 0 to n.
+        k: at least 1.
+
+    Raises:
+        InputError: a count is out of range.
+    """
+    if not 0 <= successes <= samples:
+        raise InputError(f"successes must be in 0 … {samples}, the number of samples, not {successes}.")
+    if not 1 <= k <= samples:
+        raise InputError(f"k must be in 1 … {samples}, the number of samples, not {k}.")
+    every = math.comb(samples, k)
+    return (every - math.comb(samples - successes, k)) / every
+
+
+def pass_at_ks(counts: Sequence[tuple[int, int]], ks: Sequence[int] | None = None) -> tuple[PassAtK, ...]:
+    """pass@k for each k, averaged over tasks, with `share_interval` over tasks.
+
+    Args:
+        counts: (samples, successes) of each task; their numbers of samples may differ. A task with fewer than k samples
+            is left out at this k, and counted.
+        ks: by default `powers_of_two` up to the largest number of samples.
+    """
+    if ks is None:
+        ks = powers_of_two(max((samples for samples, _ in counts), default=0))
+    found = []
+    for k in ks:
+        values = [pass_at_k(samples, successes, k) for samples, successes in counts if samples >= k]
+        found.append(PassAtK(k, share_interval(values), len(counts) - len(values)))
+    return tuple(found)
+
+
+def powers_of_two(largest: int) -> tuple[int, ...]:
+    """1, 2, 4, … up to ``largest``; () for 0."""
+    return tuple(1 << power for power in range(largest.bit_length()))

@@ -1,0 +1,215 @@
+"""Where a run's figures go beside its folder: TensorBoard, Weights & Biases.
+
+In go rows as the logs hold them; out come points under grouped names ("reward/success", "policy/entropy",
+"time/train_s"). The run folder is the record, and trackers only show it: one that fails is told of once and left out,
+and training goes on. `TRACKERS` names them as the configuration's ``track`` does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import math
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ....errors import InputError, MissingExtra
+from ....registry import Registry
+
+if TYPE_CHECKING:
+    from ..config import TrainConfig
+
+_log = logging.getLogger(__name__)
+
+_REWARD = ("success", "reward", "shaping", "pass@", "zero_variance", "solved_share", "failed_share")
+_EPISODE = ("length", "turns", "truncated", "hinted", "replayed", "episodes", "invalid_episodes", "tokens")
+_GROUPS = ("reward", "episode", "policy", "time", "teacher", "evaluation", "stream")
+_TIME = ("_s", "seconds")
+
+
+class Tracker(Protocol):
+    """Something that is shown a run's figures while it trains."""
+
+    def log(self, step: int, values: Mapping[str, Any]) -> None:
+        """Show a row of a log; what is no finite number is passed over. A step may come in several parts."""
+        ...
+
+    def close(self) -> None:
+        """Everything has been logged."""
+        ...
+
+
+def tagged(values: Mapping[str, Any]) -> dict[str, float]:
+    """The finite numbers of a row under grouped names; those that have a group already keep it, "step" has none."""
+    return {
+        _tag(name): float(value)
+        for name, value in values.items()
+        if name != "step" and isinstance(value, int | float) and math.isfinite(value)
+    }
+
+
+def _tag(name: str) -> str:
+    head, slash, _ = name.partition("/")
+    if slash and head.rstrip("0123456789") in _GROUPS:
+        return name
+    if name.startswith(_REWARD):
+        return f"reward/{name}"
+    if name.endswith(_TIME):
+        return f"time/{name}"
+    return f"{'episode' if name.startswith(_EPISODE) else 'policy'}/{name}"
+
+
+def evaluation_values(row: Mapping[str, Any]) -> dict[str, float]:
+    """A row of ``evaluations.jsonl`` (see `logs.evaluation_row`) as figures for `Tracker.log`."""
+    found = {"success": row.get("success")}
+    found["success_low"], found["success_high"] = row.get("ci") or (None, None)
+    for item in row.get("pass_at_k", ()):
+        name = f"pass@{item['k']}"
+        found[name] = item["value"]
+        found[f"{name}_low"], found[f"{name}_high"] = item["ci"]
+    return {f"evaluation/{name}": value for name, value in found.items() if value is not None}
+
+
+class TensorBoardTracker:
+    """Writes event files into ``folder``/tensorboard, for ``tensorboard --logdir``.
+
+    Args:
+        folder: of the run.
+        step: the step of the checkpoint that the run goes on from; what an earlier process showed of later steps is
+            withdrawn, as these steps are taken again.
+
+    Raises:
+        MissingExtra: tensorboard is absent.
+    """
+
+    def __init__(self, folder: Path, step: int = 0):
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise MissingExtra("TensorBoard", "train") from error
+        self._writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+
+    def log(self, step: int, values: Mapping[str, Any]) -> None:
+        for tag, value in tagged(values).items():
+            self._writer.add_scalar(tag, value, step)
+        # A process that is killed must not leave fewer steps here than its checkpoint has.
+        self._writer.flush()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class WandbTracker:
+    """Logs to Weights & Biases; files lie in ``folder``/wandb.
+
+    A run that is continued goes on under the id that it began with; steps that are taken again are known there and
+    passed over.
+
+    Args:
+        project, name: where it is shown, and as what.
+        folder: of the run.
+        config: shown beside the figures.
+        mode: "online", "offline" (``wandb sync`` uploads later) or "disabled"; None is the variable WANDB_MODE, or
+            online.
+
+    Raises:
+        MissingExtra: wandb is absent.
+    """
+
+    def __init__(self, project: str, name: str, folder: Path, config: Mapping[str, Any], mode: Any = None):
+        try:
+            wandb: Any = importlib.import_module("wandb")
+        except ImportError as error:
+            raise MissingExtra("Weights & Biases", "wandb") from error
+        self._run = wandb.init(
+            project=project,
+            name=name,
+            dir=str(folder),
+            config=dict(config),
+            mode=mode,
+            id=_lasting_id(folder / "wandb" / "id.txt"),
+            resume="allow",
+            # Neither what the process prints nor its files are theirs to collect.
+            settings=wandb.Settings(silent=True, console="off", disable_code=True, disable_git=True),
+        )
+
+    def log(self, step: int, values: Mapping[str, Any]) -> None:
+        self._run.log(tagged(values), step=step)
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+def _lasting_id(path: Path) -> str:
+    """The id that the file holds; a new one is written there first where there is none."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(uuid.uuid4().hex[:12], encoding="utf-8")
+    return path.read_text(encoding="utf-8").strip()
+
+
+TRACKERS: Registry[Callable[[Any, Path, int], Tracker]] = Registry("tracker", group="palaestra.trackers")
+"""``factory(config, folder, step) -> Tracker``."""
+
+
+@TRACKERS.register("tensorboard")
+def _tensorboard(config: TrainConfig, folder: Path, step: int) -> Tracker:
+    return TensorBoardTracker(folder, step)
+
+
+@TRACKERS.register("wandb")
+def _wandb(config: TrainConfig, folder: Path, step: int) -> Tracker:
+    return WandbTracker("palaestra", folder.resolve().name, folder, config.to_json())
+
+
+def trackers_for(config: TrainConfig, folder: Path, step: int = 0) -> list[Tracker]:
+    """The trackers that ``config.track`` names, none of which can stop a run any more.
+
+    Args:
+        folder: of the run.
+        step: of the checkpoint that the run goes on from, 0 for a new run.
+
+    Raises:
+        InputError: a name that is not registered, or one that is given twice.
+        MissingExtra: a tracker's package is absent.
+    """
+    names: tuple[str, ...] = tuple(config.track)
+    factories = [TRACKERS[name] for name in names]
+    if len(set(names)) < len(names):
+        raise InputError(f"track names a tracker twice: {', '.join(names)}; name each once.")
+    return [_Harmless(name, factory, config, folder, step) for name, factory in zip(names, factories, strict=True)]
+
+
+class _Harmless:
+    """A tracker whose first failure is logged and is its last."""
+
+    def __init__(self, name: str, factory: Callable[..., Tracker], config: Any, folder: Path, step: int):
+        self._name = name
+        self._tracker: Tracker | None = None
+        try:
+            self._tracker = factory(config, folder, step)
+        except MissingExtra:
+            raise
+        except Exception as error:
+            self._give_up(error)
+
+    def log(self, step: int, values: Mapping[str, Any]) -> None:
+        if self._tracker is not None:
+            try:
+                self._tracker.log(step, values)
+            except Exception as error:
+                self._give_up(error)
+
+    def close(self) -> None:
+        if self._tracker is not None:
+            try:
+                self._tracker.close()
+            except Exception as error:
+                self._give_up(error)
+            self._tracker = None
+
+    def _give_up(self, error: Exception) -> None:
+        self._tracker = None
+        _log.warning("The tracker %r failed and is left out from here on; training goes on: %s", self._name, error)
