@@ -17,7 +17,7 @@ from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
-from ..checks import check_count, check_number, check_numbers
+from ..checks import check_count, check_numbers
 from ..errors import InputError
 
 T = TypeVar("T")
@@ -110,7 +110,7 @@ class Outcome:
         measured = {name: check_numbers(f"extra {name!r}", values) for name, values in extras.items()} if extras else {}
         self.__dict__.update(id=id, task=task, returns=returns, successes=flags, cost=cost, extras=measured)
         if cost is not None:
-            check_number("a cost", cost)
+            check_numbers("a cost", [cost])
         if flags is not None:
             self._same_length("successes", flags)
         for name, values in measured.items():
