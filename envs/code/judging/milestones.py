@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..sandbox import Call, CallTest, Limits, submit
-from .interpreter import states
-from .programs import Program
+from ...sandbox import Call, CallTest, Limits, submit
+from ..programs.grammar import Program
+from ..programs.interpreter import states
 
 # Tests on which a program is traced, the hidden ones.
 TRACED = 3

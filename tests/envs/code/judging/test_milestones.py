@@ -7,12 +7,12 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from palaestra.envs.code.milestones import milestones, reached, traced
+from palaestra.envs.code.judging.milestones import milestones, reached, traced
 from palaestra.envs.code.program_synthesis import Synthesis
 from palaestra.envs.sandbox import Limits
 from palaestra.rewards import RewardWrapper, make
 
-from .sandboxed import HOSTILE
+from ..sandboxed import HOSTILE
 
 LIMITS = Limits(seconds=2)
 SEEDS = range(12)

@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 import pytest
-from palaestra.envs.code.assertions import Unreadable, read_assertions
-from palaestra.envs.code.expectations import Expectation, agrees, same_text
+from palaestra.envs.code.judging.assertions import Unreadable, read_assertions
+from palaestra.envs.code.judging.expectations import Expectation, agrees, same_text
 
 # What a function might return.
 VALUES: list[Any] = [

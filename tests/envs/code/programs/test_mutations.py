@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from palaestra.envs.code.mutations import KINDS, mutant, sites
+from palaestra.envs.code.programs.mutations import KINDS, mutant, sites
 
 LOOP = "for v in x:\n    y += v"
 # (kind, code, everything that the kind makes of it)

@@ -6,12 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from palaestra.envs.code import bugs as drawing
-from palaestra.envs.code.bugs import Bug, Buggy, draw_buggy
-from palaestra.envs.code.cases import Case
-from palaestra.envs.code.dice import Dice
-from palaestra.envs.code.mutations import KINDS, mutant, sites
-from palaestra.envs.code.programs import Parameter, Program
+from palaestra.envs.code.programs import bugs as drawing
+from palaestra.envs.code.programs.bugs import Bug, Buggy, draw_buggy
+from palaestra.envs.code.programs.cases import Case
+from palaestra.envs.code.programs.dice import Dice
+from palaestra.envs.code.programs.grammar import Parameter, Program
+from palaestra.envs.code.programs.mutations import KINDS, mutant, sites
 
 DOMAINS = ("numbers", "strings", "lists")
 

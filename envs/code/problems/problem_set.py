@@ -13,21 +13,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError
-from ...rewards import Verdict
-from ...rewards.answers import MAX_PROGRAM, fenced, program_in
-from ...rewards.verifiers.registry import rejected
-from ..axes import Axis, FloatAxis, IntAxis
-from ..datasets.collection import Collection
-from ..datasets.layouts import Item
-from ..datasets.questions import DatasetQuestion
-from ..question import Task
-from ..sandbox import Limits, run_tests
-from .expectations import agrees
+from ....errors import InputError
+from ....rewards import Verdict
+from ....rewards.answers import MAX_PROGRAM, fenced, program_in
+from ....rewards.verifiers.registry import rejected
+from ...axes import Axis, FloatAxis, IntAxis
+from ...datasets.collection import Collection
+from ...datasets.layouts import Item
+from ...datasets.questions import DatasetQuestion
+from ...question import Task
+from ...sandbox import Limits, run_tests
+from ..judging.expectations import agrees
+from .problem import Problem, Test, spread
 from .problem_layouts import MOST_TESTS
-from .problems import Problem, Test, spread
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent.parent / "data"
 # What is asked for, and what is shown of its form.
 _FUNCTION = "the whole function", "def double(number):\n    return 2 * number"
 _CLASS = "the whole class", "class Solution:\n    def double(self, number):\n        return 2 * number"

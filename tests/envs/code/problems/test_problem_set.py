@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from palaestra.envs.code import problem_sets
-from palaestra.envs.code.assertions import read_assertions
-from palaestra.envs.code.problems import Problem, spread
+from palaestra.envs.code.judging.assertions import read_assertions
+from palaestra.envs.code.problems import problem_set
+from palaestra.envs.code.problems.problem import Problem, spread
 from palaestra.envs.datasets.collection import collected
 from palaestra.envs.sandbox import CallTest, Judgement, run_tests
 from palaestra.errors import InputError
@@ -42,7 +42,7 @@ def test_the_examples_in_the_docstrings_are_true():
         found = re.findall(r">>> (.*)\n\s*(.*)\n", f"{item.question}\n")
         source = "\n".join(f"assert {call} == {value}" for call, value in found)
         tests = read_assertions(source, item.function)
-        assert run_tests(item.whole(item.answer), tests, problem_sets.agrees).success
+        assert run_tests(item.whole(item.answer), tests, problem_set.agrees).success
 
 
 def test_no_test_that_is_hidden_stands_in_a_prompt():
@@ -152,7 +152,7 @@ def test_programs_that_cheat_or_fail_earn_nothing_and_are_the_fault_of_the_agent
 
 def test_a_lost_sandbox_is_no_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     env = read("MBPP", tmp_path, MBPP)
-    monkeypatch.setattr(problem_sets, "run_tests", lambda *_, **__: Judgement(("wrong",), "lost", valid=False))
+    monkeypatch.setattr(problem_set, "run_tests", lambda *_, **__: Judgement(("wrong",), "lost", valid=False))
     reward, info = judged(env, "def found(text): ...")
     assert (reward, info["reward_valid"], info["is_success"]) == (0.0, False, False)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.code.counting.program import Program
-from palaestra.envs.code.dice import Dice
-from palaestra.envs.code.slow_program_kinds import NUMBER, NUMBERS, TEXT, Kind
-from palaestra.envs.code.slow_programs import (
+from palaestra.envs.code.counting.counted_program import Program
+from palaestra.envs.code.programs.dice import Dice
+from palaestra.envs.code.programs.slow_program_kinds import NUMBER, NUMBERS, TEXT, Kind
+from palaestra.envs.code.programs.slow_programs import (
     TECHNIQUES,
     SlowProgram,
     draw_slow_program,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .steps import INTEGER, LIST, TEXT
+from ..programs.steps import INTEGER, LIST, TEXT
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,12}")
 # A list is at most this long and a text has at most this many characters.

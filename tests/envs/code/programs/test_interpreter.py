@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.envs.code.interpreter import MOST_WORK, call, is_known, states
+from palaestra.envs.code.programs.interpreter import MOST_WORK, call, is_known, states
 
 
 @pytest.mark.parametrize(

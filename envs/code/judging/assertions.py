@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from ..sandbox import CallTest
+from ...sandbox import CallTest
 from .expectations import WRAPPERS, Expectation
 
 # A constant that a test computes may have so many bits, and so many items.

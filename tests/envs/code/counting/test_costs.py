@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 import pytest
+from palaestra.envs.code.counting.counted_program import Program
 from palaestra.envs.code.counting.meter import OutOfWork, Uncounted
-from palaestra.envs.code.counting.program import Program
 
 MUCH = 200_000
 

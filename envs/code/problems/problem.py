@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..datasets.layouts import Item
-from ..sandbox import CallTest, StdioTest
+from ...datasets.layouts import Item
+from ...sandbox import CallTest, StdioTest
 
 Test = CallTest | StdioTest
 # By this name the judge calls what a program cannot offer by its own: a method of the class Solution, or the truth of a

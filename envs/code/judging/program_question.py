@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ...rewards import Verdict
-from ...rewards.answers import MAX_PROGRAM, program_in
-from ...rewards.verifiers.registry import rejected
-from ..question import Question, Task
-from ..sandbox import CallTest, Limits, StdioTest, run_tests
-from .cases import Case
-from .programs import Program, shown
+from ....rewards import Verdict
+from ....rewards.answers import MAX_PROGRAM, program_in
+from ....rewards.verifiers.registry import rejected
+from ...question import Question, Task
+from ...sandbox import CallTest, Limits, StdioTest, run_tests
+from ..programs.cases import Case
+from ..programs.grammar import Program, shown
 
 # What is shown of an answer's form; no task has a function of this name.
 EXAMPLE = "```python\ndef twice(n):\n    return 2 * n\n```"

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .expressions import LEFT, Endless, Names, assignment, expression, nothing, operation
+from .interpreter_expressions import LEFT, Endless, Names, assignment, expression, nothing, operation
 
 # Returns None, _BREAK, _CONTINUE, or what the function returns in a tuple of one.
 _Statement = Callable[[Names], Any]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .dice import Dice
-from .programs import Program
+from .grammar import Program
 from .steps import INTEGER, LIST
 
 _CONSONANTS, _VOWELS = "bcdfghjklmnprstvwz", "aeiou"

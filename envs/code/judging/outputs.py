@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sandbox import Limits, Result
+from ...sandbox import Limits, Result
 
 
 def output_of(result: Result, limits: Limits) -> str:

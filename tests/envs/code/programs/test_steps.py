@@ -6,9 +6,9 @@ import ast
 from typing import Any
 
 from palaestra.envs import sandbox
-from palaestra.envs.code.interpreter import call
-from palaestra.envs.code.programs import CONDITIONS, KINDS
-from palaestra.envs.code.steps import Kind
+from palaestra.envs.code.programs.grammar import CONDITIONS, KINDS
+from palaestra.envs.code.programs.interpreter import call
+from palaestra.envs.code.programs.steps import Kind
 
 # (the words, with constants; what is given; what should come of it)
 NUMBERS: list[tuple[str, int, Any]] = [

@@ -9,9 +9,9 @@ from collections import Counter
 import numpy as np
 import pytest
 from palaestra.envs import sandbox
-from palaestra.envs.code.cases import Case, differs, draw_arguments, draw_cases, is_small
-from palaestra.envs.code.dice import Dice
-from palaestra.envs.code.programs import DOMAINS, KINDS, Program, draw_program, shown
+from palaestra.envs.code.programs.cases import Case, differs, draw_arguments, draw_cases, is_small
+from palaestra.envs.code.programs.dice import Dice
+from palaestra.envs.code.programs.grammar import DOMAINS, KINDS, Program, draw_program, shown
 
 TYPES = {"int": int, "list": list, "str": str, "words": list}
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from .cases import Case, differs, draw_cases
 from .dice import Dice
+from .grammar import Program, draw_program
 from .mutations import mutant, sites
-from .programs import Program, draw_program
 
 
 class Bug(NamedTuple):

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from palaestra.envs.code import counted, counting
-from palaestra.envs.code.counted import Measured, measured
+from palaestra.envs.code import counting
+from palaestra.envs.code.counting.counted_program import Program
 from palaestra.envs.code.counting.meter import UNCOUNTED, WORK
-from palaestra.envs.code.counting.program import Program
+from palaestra.envs.code.judging import operation_counts
+from palaestra.envs.code.judging.operation_counts import Measured, measured
 from palaestra.envs.sandbox import Limits, Result
 
-from .counted_programs import programs
-from .sandboxed import needs_sandbox
+from ..counting.counted_programs import programs
+from ..sandboxed import needs_sandbox
 
 MUCH = 200_000
 
@@ -228,17 +229,17 @@ def test_the_longest_answers_of_one_kind_do_no_harm(text: str):
 
 @needs_sandbox
 def test_another_python_gets_the_text_and_counts_alike(monkeypatch: pytest.MonkeyPatch):
-    text = counted._boot()
-    monkeypatch.setattr(counted, "_boot", lambda: text.replace("MAGIC_NUMBER ==", "MAGIC_NUMBER !="))
+    text = operation_counts._boot()
+    monkeypatch.setattr(operation_counts, "_boot", lambda: text.replace("MAGIC_NUMBER ==", "MAGIC_NUMBER !="))
     program = "def f(x):\n    return sum(v * v for v in x)"
     assert in_sandbox(program, ([[1, 2, 3]], 500)) == [Measured(*Program(program).call("f", [[1, 2, 3]], 500))]
 
 
 def test_all_of_the_interpreter_is_sent():
     folder = Path(counting.__file__).parent
-    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(counted.MODULES)
+    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(operation_counts.MODULES)
 
 
 def test_a_sandbox_that_fails_is_told_from_a_program_that_does(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(counted, "run", lambda *_, **__: Result(reason="lost", valid=False))
+    monkeypatch.setattr(operation_counts, "run", lambda *_, **__: Result(reason="lost", valid=False))
     assert measured("def f(): pass", "f", [([], 9)], LIMITS) is None

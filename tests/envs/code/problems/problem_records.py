@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-from palaestra.envs.code.problems import Problem
+from palaestra.envs.code.problems.problem import Problem
 
 NAMES = ("HumanEval", "MBPP", "APPS", "LiveCodeBench")
 HUMANEVAL = {

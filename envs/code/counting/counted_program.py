@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 # These fill the tables of what can be translated.
-from . import calls, comprehensions, definitions, exceptions, expressions  # noqa: F401
+from . import call_nodes, comprehensions, definitions, exceptions, expression_nodes  # noqa: F401
 from .meter import UNCOUNTED, WORK, Meter, OutOfWork, Uncounted
 from .scopes import Scope
-from .statements import block
+from .statement_nodes import block
 from .values import Frame, call
 
 # Calls nest a dozen of Python's own each.

@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..sandbox import Call, Limits, run
-from . import counting
-from .counting.meter import UNCOUNTED, WORK
+from ...sandbox import Call, Limits, run
+from .. import counting
+from ..counting.meter import UNCOUNTED, WORK
 
 # Of the interpreter, each after those that it imports.
 MODULES = (
     *("meter", "formatting", "values", "operators", "comparisons", "items", "sorting", "text_methods", "methods"),
     *("functions", "mathematics", "iterators", "searching", "modules", "scopes"),
-    *("translating", "targets", "expressions", "calls", "comprehensions", "statements", "exceptions"),
-    *("definitions", "program"),
+    *("translating", "targets", "expression_nodes", "call_nodes", "comprehensions", "statement_nodes", "exceptions"),
+    *("definitions", "counted_program"),
 )
 # Makes the modules of what this process has translated, or else, where that is another Python, of their text.
 _BOOT = """
@@ -44,7 +44,7 @@ for place, (name, text) in enumerate(texts):
 
 
 def measure(text, function, cases):
-    return [package.program.measure(text, function, *case) for case in cases]
+    return [package.counted_program.measure(text, function, *case) for case in cases]
 """
 
 
