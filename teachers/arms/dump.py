@@ -13,10 +13,10 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, one_of, positive, restored, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import softmax
 from ..signals import EPSILON, Groups
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 
 @register("dump")

@@ -14,7 +14,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
-from ..registry import Preset, register
+from ..registration import Preset, register
 from ..sampling import softmax
 from .payoff import PaidArms, PayoffKind
 

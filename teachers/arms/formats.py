@@ -15,9 +15,9 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..signals import Groups
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 DECIMALS = 9  # features that agree to so many are the same value
 

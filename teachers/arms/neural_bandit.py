@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
-from ..registry import register
+from ..registration import register
 from .payoff import Payoff, PayoffKind
 from .thompson import Thompson
 

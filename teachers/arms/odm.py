@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, restored, share
-from ..registry import register
+from ..registration import register
 from ..sampling import softmax
 from .payoff import PaidArms, PayoffKind
 

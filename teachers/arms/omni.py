@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored, share
-from ..registry import register
+from ..registration import register
 from .learning_progress import BidirectionalLP
 
 Interesting = Callable[[list[int]], Sequence[bool]]

@@ -16,7 +16,7 @@ import numpy as np
 from ..protocol import Common, Draw, Evidence, one_of, whole_number
 from ..sampling import pick
 from ..signals import Groups, mean_absolute_advantage
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 PayoffKind = Literal["advantage", "change", "gain", "return"]
 PAYOFFS = ("advantage", "change", "gain", "return")

@@ -14,10 +14,10 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import softmax
 from ..signals import Groups, mean_absolute_advantage, mean_absolute_deviation
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 OBJECTIVES = ("advantage", "deviation", "progress")
 

@@ -13,9 +13,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..protocol import Common, Draw, Evidence, positive, restored, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..signals import PassRates
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 from .payoff import Payoff, PayoffKind
 
 NUMBERS = 8192  # posterior draws a batch may cost

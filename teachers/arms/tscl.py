@@ -14,9 +14,9 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, Draw, Evidence, one_of, positive, restored, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import epsilon_greedy, pick, softmax
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 Policy = Literal["epsilon-greedy", "boltzmann"]
 OPTIMISM = 1.0  # of an arm not known yet: the largest slope or change that there can be, as scores lie in [0, 1]

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..protocol import Common, Draw, Evidence, restored, whole_number
-from ..registry import register
-from .base import ArmTeacher
+from ..registration import register
+from .arm_teacher import ArmTeacher
 from .tscl import OPTIMISM
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import InputError
 from ..pools import task_key
 from ..protocol import Common, Draw, Evidence, Teacher, one_of, restored, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..signals import success_counts
 from ..spaces import as_cube
 from .ladder import from_hardness, per_axis

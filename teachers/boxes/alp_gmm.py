@@ -13,7 +13,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, whole_number
-from ..registry import Preset, register
+from ..registration import Preset, register
 from .gaussian_mixture import GaussianMixture
 from .mixture_teacher import MixtureTeacher
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, finite, positive, restored, share
-from ..registry import register
+from ..registration import register
 from ..sampling import pick, softmax
 from .ladder import LadderTeacher
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, finite, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..signals import success_rate
-from .base import BoxTeacher
+from .box_teacher import BoxTeacher
 from .recent import Recent
 
 

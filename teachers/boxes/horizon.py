@@ -12,7 +12,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, one_of, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..signals import success_rate
 from .ladder import LadderTeacher
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import InputError
 from ..protocol import Common, Evidence, share, whole_number
 from ..sampling import effective_number, proportional
-from .base import BoxTeacher
+from .box_teacher import BoxTeacher
 from .gaussian_mixture import CRITERIA, GaussianMixture, fit
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored, share, whole_number
-from ..registry import register
-from .base import BoxTeacher
+from ..registration import register
+from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, directions, per_axis
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, one_of, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..signals import success_counts
 from .ladder import LadderTeacher
 

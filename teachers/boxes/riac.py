@@ -15,9 +15,9 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, finite, share, whole_number
-from ..registry import Preset, register
+from ..registration import Preset, register
 from ..sampling import pick, proportional
-from .base import BoxTeacher
+from .box_teacher import BoxTeacher
 from .ladder import SMALLEST
 from .region_tree import RegionTree, best_cut
 

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..signals import success_counts
 from .ladder import LadderTeacher
 

@@ -19,7 +19,7 @@ from ..combinators import Combined
 from ..pools import task_key
 from ..protocol import Draw, Evidence, Proposal, Teacher, share, whole_number
 from ..signals import success_counts
-from .registry import ALLOCATORS, Allocator
+from .allocators import ALLOCATORS, Allocator
 
 
 class Budgeted(Combined):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence, Teacher, finite, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import pick
 from .space import as_levels
 

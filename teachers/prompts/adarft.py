@@ -14,10 +14,10 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, finite, positive, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 from .screening import Turns
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
 from .screening import ScreeningTeacher

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, finite, restored, share, whole_number
-from ..registry import Preset, register
-from .base import PromptTeacher
+from ..registration import Preset, register
+from .prompt_teacher import PromptTeacher
 from .screening import Tallies, Turns
 
 UNTRIED = -1.0

@@ -16,10 +16,10 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence, one_of, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..signals import success_rate
-from .base import PromptTeacher
 from .latest import Latest
+from .prompt_teacher import PromptTeacher
 from .screening import Turns
 
 MODES = {"hard_only": ("simplify",), "medium_only": ("diversify",), "both": ("simplify", "diversify")}

@@ -16,10 +16,10 @@ import numpy as np
 from ...errors import InputError
 from ..budgets.allocators import cures as neyman
 from ..protocol import Common, Draw, Evidence, finite, one_of, positive, restored, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import effective_number, in_turn, softmax
 from ..signals import PassRates
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 RELEASED = 0.01  # the released code's constant
 

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, positive, restored, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import in_turn
 from ..signals import success_rate
 from .screening import ScreeningTeacher

@@ -13,7 +13,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, Draw, Evidence, Teacher, one_of, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import pick
 from .generation import Generate, Seed, Source, Writer
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from ..protocol import Common, share
-from ..registry import register
+from ..registration import register
 from .screening import StreamTeacher
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, one_of, restored, share
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import Groups, is_flat
 from .screening import Pilot, ScreeningTeacher, Tallies, Turns

@@ -12,10 +12,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, restored, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 from .screening import Pilot
 
 

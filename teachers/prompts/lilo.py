@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..protocol import Common, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from .screening import StreamTeacher
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import PassRates, success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 
 class KalmanRates:

@@ -15,9 +15,9 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence, positive, share, whole_number
-from ..registry import register
-from .base import PromptTeacher
+from ..registration import register
 from .latest import Latest
+from .prompt_teacher import PromptTeacher
 from .screening import Turns
 
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, positive, restored, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import is_flat, success_rate
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 STEPS = 4  # of gradient descent for each batch observed
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Evidence, Outcome, finite, one_of, positive, restored, share, whole_number
-from ..registry import Preset, register
+from ..registration import Preset, register
 from ..sampling import in_turn
 from ..signals import Groups
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 
 @register("puzzlecraft")

@@ -16,7 +16,7 @@ import numpy as np
 from ..protocol import Common, Draw, Evidence, restored, whole_number
 from ..sampling import lowest
 from ..signals import success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 
 class Turns:

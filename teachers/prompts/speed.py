@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from ...errors import InputError
 from ..protocol import Common, share
-from ..registry import register
+from ..registration import register
 from .screening import StreamTeacher
 
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common, Evidence, one_of, share, whole_number
-from ..registry import register
-from .base import PromptTeacher
+from ..registration import register
+from .prompt_teacher import PromptTeacher
 
 
 @register("token-budget")

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence, Teacher, finite, positive, share, whole_number
-from ..registry import register
+from ..registration import register
 from ..signals import success_counts
 from .generation import Generate, Seed, Source, Writer
 

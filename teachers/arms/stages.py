@@ -16,8 +16,8 @@ import numpy as np
 
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence, one_of, positive, share, whole_number
-from ..registry import Preset, register
-from .base import ArmTeacher
+from ..registration import Preset, register
+from .arm_teacher import ArmTeacher
 
 DECIMALS = 9  # difficulties that agree to so many are the same
 
