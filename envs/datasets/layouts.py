@@ -15,7 +15,7 @@ from ...errors import InputError
 from ...rewards.answers import extract
 from ...rewards.verifiers.choice import named
 from ...rewards.verifiers.number import parse_number
-from .worked import sentences, without_notes
+from .worked_solutions import sentences, without_notes
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LEVELS = (1, 5)

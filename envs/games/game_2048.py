@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
 from ..registration import register

@@ -14,7 +14,7 @@ from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
 from ..splits import salt
-from .words import WORDS, spelled
+from .word_list import WORDS, spelled
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # From the commonest in English words on.

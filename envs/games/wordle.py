@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import Cell, board
+from ..board_picture import Cell, board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
 from ..splits import salt
-from .words import WORDS, spelled
+from .word_list import WORDS, spelled
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _FILLS = {"g": "#6aaa64", "y": "#c9b458", ".": "#787c7e"}

@@ -10,12 +10,12 @@ import numpy as np
 from ...rewards import Verdict
 from ...rewards.verifiers.grid import GridError, parse_grid
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import Cell, board
+from ..board_picture import Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .chains import Rule, applications, derivation, drawn, offer, run
 from .grid_operations import KINDS, OPERATIONS, Grid, Operation
+from .operation_chains import Rule, applications, derivation, drawn, offer, run
 
 # Rows and columns of any grid on the way, at most.
 LARGEST = 10

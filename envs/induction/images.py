@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..drawing import Cell
+from ..board_picture import Cell
 
 PATTERNS = ("gradient", "stripes", "checks", "discs", "blobs", "noise")
 # The eight symmetries of a square: mirrored left to right first, then turned clockwise by so many degrees.

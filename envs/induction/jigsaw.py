@@ -11,7 +11,7 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import rejected
-from ..drawing import board
+from ..board_picture import board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register

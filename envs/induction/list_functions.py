@@ -12,8 +12,8 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .chains import Rule, applications, derivation, drawn, offer, run
 from .list_operations import KINDS, OPERATIONS, Operation
+from .operation_chains import Rule, applications, derivation, drawn, offer, run
 
 # No list on the way is longer, and no number is larger in absolute value.
 LONGEST, LARGEST = 16, 99

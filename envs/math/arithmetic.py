@@ -9,8 +9,8 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
+from .answer_spelling import NumberQuestion
 from .precedence import commuted, joined, long_product, operations_of
-from .spelling import NumberQuestion
 
 
 class Arithmetic(NumberQuestion):

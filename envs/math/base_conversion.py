@@ -11,7 +11,7 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .spelling import plain, stated
+from .answer_spelling import plain, stated
 
 _DIGITS = "0123456789ABCDEF"
 # The digits, and perhaps the base.

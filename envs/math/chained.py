@@ -17,7 +17,7 @@ from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from ..splits import TEST_FRACTION, split_of
-from .expressions import written
+from .symbolic_answers import written
 
 # Families whose answer changes with the first number of the question.
 FAMILIES = ("palaestra/Arithmetic-v0", "palaestra/LinearEquation-v0", "palaestra/ModularArithmetic-v0")

@@ -14,7 +14,7 @@ from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .spelling import in_order, number_in
+from .answer_spelling import in_order, number_in
 
 Point = tuple[int, int]
 # The question, its answer as one number or two, and the steps to it.

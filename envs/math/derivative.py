@@ -11,10 +11,10 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .elementary import Functions, known
-from .expressions import Unreadable, read_expression, written
+from .answer_spelling import stated
+from .elementary_functions import Functions, known
 from .polynomials import signed
-from .spelling import stated
+from .symbolic_answers import Unreadable, read_expression, written
 
 # A sum as coefficients and what they multiply.
 Terms = list[tuple[int, str]]

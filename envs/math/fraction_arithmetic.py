@@ -12,8 +12,8 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
+from .answer_spelling import NumberQuestion, number_in
 from .precedence import commuted, joined, operations_of
-from .spelling import NumberQuestion, number_in
 
 
 class FractionArithmetic(NumberQuestion):

@@ -15,9 +15,9 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .expressions import Unreadable, read_value
+from .answer_spelling import stated
 from .polynomials import product_of, signed, text
-from .spelling import stated
+from .symbolic_answers import Unreadable, read_value
 
 MAX_ENDS = 20
 # A point as the question writes it, which braces only group where the rest is LaTeX.

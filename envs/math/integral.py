@@ -12,11 +12,11 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .answer_spelling import stated
 from .derivative import applied, inner, power, times
-from .elementary import Functions, known
-from .expressions import Unreadable, read_expression, written
+from .elementary_functions import Functions, known
 from .polynomials import signed
-from .spelling import stated
+from .symbolic_answers import Unreadable, read_expression, written
 
 # A coefficient and what it multiplies.
 Term = tuple[int | Fraction, str]

@@ -13,9 +13,9 @@ from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .expressions import written
+from .answer_spelling import in_order
 from .polynomials import signed
-from .spelling import in_order
+from .symbolic_answers import written
 
 NAMES = "xyzwvuts"
 

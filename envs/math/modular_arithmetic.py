@@ -11,8 +11,8 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
+from .answer_spelling import NumberQuestion, number_in
 from .precedence import commuted, joined, operations_of
-from .spelling import NumberQuestion, number_in
 
 # An operand: its text, its residue, and the base and exponent of a power (an exponent of -1 is the inverse).
 Operand = tuple[str, int, int, int]

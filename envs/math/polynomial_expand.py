@@ -11,9 +11,9 @@ from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .expressions import Unreadable, written
+from .answer_spelling import stated
 from .polynomials import Monomial, read_sum, signed
-from .spelling import stated
+from .symbolic_answers import Unreadable, written
 
 # Coefficients of monomials; the exponents of x, y and z stand for the monomial.
 Sum = dict[tuple[int, ...], int]

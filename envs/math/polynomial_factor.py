@@ -11,9 +11,9 @@ from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .expressions import Unreadable
+from .answer_spelling import stated
 from .polynomials import Polynomial, divided, irreducible, product_of, read_product, signed, text
-from .spelling import stated
+from .symbolic_answers import Unreadable
 
 
 class PolynomialFactor(Question):

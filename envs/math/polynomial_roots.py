@@ -13,8 +13,8 @@ from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
+from .answer_spelling import numbers_in
 from .polynomials import Polynomial, divided, irreducible, product_of, signed, text
-from .spelling import numbers_in
 
 _NAME = re.compile(r"(?:x(?:_?[0-9]|_\{[0-9]\})?)?")
 

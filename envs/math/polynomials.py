@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from .expressions import Expression, Unreadable, read_expression, written
+from .symbolic_answers import Expression, Unreadable, read_expression, written
 
 Polynomial = tuple[int, ...]
 # What a term multiplies: the names of its variables with their exponents, in alphabetical order.

@@ -15,7 +15,7 @@ from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .spelling import stated
+from .answer_spelling import stated
 
 _LARGEST = 2_000
 _POWER = re.compile(r"([0-9]{1,40})(?:\^([1-9][0-9]?|\{[1-9][0-9]?\}))?")

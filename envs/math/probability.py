@@ -12,7 +12,7 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
 
 # What an experiment gives: what is done, what the quantity is called, in how many equally likely ways it has each value
 # from 0 on, how these are computed from the value v, v - 1 = w and the number of draws less v, r, and how all of them.

@@ -9,7 +9,7 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
 
 # Every rule is a linear recurrence of order four at most: with E for the shift, (E - 1)^2 is "add", (E - 1)^2 (E + 1)^2
 # "woven", (E - 1)(E - c) "affine", (E - 1)^3 "growing" and E^2 - cE - d "mixed". The difference of two sequences

@@ -10,7 +10,7 @@ from ...rewards import Verdict, verify
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .signs import expression
+from .arithmetic_notation import expression
 
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .in_turn import read_in_turn
+from .numbers_in_order import read_in_turn
 
 _SHADE, _QUEEN = "#e9e2d0", "#7a1f1f"
 

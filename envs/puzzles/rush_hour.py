@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .. import drawing
-from ..drawing import Cell
+from .. import board_picture as drawing
+from ..board_picture import Cell
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register

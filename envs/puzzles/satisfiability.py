@@ -14,7 +14,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .in_turn import read_in_turn
+from .numbers_in_order import read_in_turn
 
 # Up to so many variables all assignments are looked at, and one alone is left.
 MOST_UNIQUE = 14

@@ -18,7 +18,7 @@ import numpy as np
 from ...rewards import Verdict
 from ...rewards.verifiers.grid import GridError, parse_grid
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, board
 from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register

@@ -16,7 +16,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .signs import expression
+from .arithmetic_notation import expression
 
 # A rational number in lowest terms, its denominator positive.
 Ratio = tuple[int, int]

@@ -13,7 +13,7 @@ from ...rewards.verifiers.number import parse_number
 from ..axes import ChoiceAxis
 from ..question import Task
 from ..registration import register
-from .statements import BLANK, NUMBER, holds
+from .equalities import BLANK, NUMBER, holds
 from .transform import MAX_DRAWS, Transform
 
 # Smaller numbers are guessed.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palaestra.envs.datasets.layouts import AIME, CHOICE, GSM8K, MATH, Fields, Item, Layout, LeftOut, boxed
-from palaestra.envs.datasets.worked import sentences, without_notes
+from palaestra.envs.datasets.worked_solutions import sentences, without_notes
 from palaestra.errors import InputError
 
 

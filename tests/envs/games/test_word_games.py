@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from palaestra.envs.games import hangman
 from palaestra.envs.games.hangman import Hanging, Hangman
+from palaestra.envs.games.word_list import WORDS
 from palaestra.envs.games.wordle import Guessed, Wordle, _in_time, _left, colours
-from palaestra.envs.games.words import WORDS
 
 
 def test_the_list_has_hundreds_of_plain_words_of_each_length_in_order():

@@ -9,9 +9,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.chains import Rule
 from palaestra.envs.induction.grid_operations import KINDS, OPERATIONS, Grid
 from palaestra.envs.induction.grid_transformations import LARGEST, GridTransformations
+from palaestra.envs.induction.operation_chains import Rule
 from palaestra.envs.question import Task
 
 FAMILY = GridTransformations()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from palaestra.envs.drawing import board
+from palaestra.envs.board_picture import board
 from palaestra.envs.induction.images import PATTERNS, SYMMETRIES, lines, pattern, sheet, smooth, transformed
 
 L_SHAPE = np.array([[1, 2], [3, 4], [5, 6]])

@@ -10,9 +10,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.chains import Rule
 from palaestra.envs.induction.list_functions import LARGEST, LONGEST, ListFunctions
 from palaestra.envs.induction.list_operations import KINDS, OPERATIONS
+from palaestra.envs.induction.operation_chains import Rule
 from palaestra.envs.question import Task
 
 FAMILY = ListFunctions()

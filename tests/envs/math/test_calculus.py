@@ -10,9 +10,9 @@ from itertools import combinations
 
 import pytest
 from palaestra.envs.math.derivative import Derivative
-from palaestra.envs.math.elementary import MAX_POWER, Form, Functions, Sum
-from palaestra.envs.math.expressions import Unreadable, read_expression
+from palaestra.envs.math.elementary_functions import MAX_POWER, Form, Functions, Sum
 from palaestra.envs.math.integral import CONSTANTS, Integral
+from palaestra.envs.math.symbolic_answers import Unreadable, read_expression
 from palaestra.envs.question import Question, Task
 
 _TOKEN = re.compile(r"[0-9]+|[-+*/^() ]|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|ln|x|e")

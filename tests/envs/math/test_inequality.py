@@ -7,8 +7,8 @@ import re
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.math.expressions import read_value
 from palaestra.envs.math.inequality import Inequality, _holds, _solved
+from palaestra.envs.math.symbolic_answers import read_value
 from palaestra.envs.question import Task
 
 COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

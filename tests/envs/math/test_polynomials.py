@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
-from palaestra.envs.math.expressions import Unreadable, read_expression, written
 from palaestra.envs.math.polynomial_expand import _POOLS, PolynomialExpand
 from palaestra.envs.math.polynomial_factor import PolynomialFactor
 from palaestra.envs.math.polynomial_roots import PolynomialRoots
@@ -22,6 +21,7 @@ from palaestra.envs.math.polynomials import (
     text,
     value_at,
 )
+from palaestra.envs.math.symbolic_answers import Unreadable, read_expression, written
 from palaestra.envs.question import Question, Task
 
 HUGE = ["9**9**9", "(" * 2000 + "x" + ")" * 2000, "x^999999999999", "(x+1)^4000", "x" * 4000, "9" * 4000 + "x^2"]

@@ -13,10 +13,10 @@ import numpy as np
 import palaestra.envs
 import pytest
 from palaestra.envs.splits import split_of
+from palaestra.envs.transforms.equalities import holds
 from palaestra.envs.transforms.hint_prefix import HintPrefix
 from palaestra.envs.transforms.multiple_choice import near_misses
 from palaestra.envs.transforms.rephrased import instruction_first
-from palaestra.envs.transforms.statements import holds
 from palaestra.errors import InputError
 
 MANY = ["Arithmetic", "LinearEquation", "WordProblem", "PrimeFactors", "TowerOfHanoi", "Countdown", "ShortestPath"]

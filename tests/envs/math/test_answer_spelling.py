@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import palaestra
 import pytest
-from palaestra.envs.math.spelling import NumberQuestion, in_order, number_in, numbers_in, stated
+from palaestra.envs.math.answer_spelling import NumberQuestion, in_order, number_in, numbers_in, stated
 from palaestra.rewards.verifiers.number import parse_number
 
 FAMILIES = [name for name in palaestra.envs.ids() if ".math." in gym.spec(name).entry_point]  # type: ignore[operator]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.envs.puzzles.signs import expression
+from palaestra.envs.puzzles.arithmetic_notation import expression
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from palaestra.envs.drawing import Cell, board
+from palaestra.envs.board_picture import Cell, board
 
 
 def test_a_picture_has_one_square_per_cell_in_its_colour():

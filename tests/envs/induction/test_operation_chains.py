@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.chains import applications, fitting_answers, run
+from palaestra.envs.induction.operation_chains import applications, fitting_answers, run
 
 Operation = Callable[[int], int]
 

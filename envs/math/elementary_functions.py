@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from .expressions import Expression, Unreadable, read_expression
+from .symbolic_answers import Expression, Unreadable, read_expression
 
 # (b, n, p, A): p as ((power, b), coefficient) in order, A as (atom, power) in order. An atom is ("C",) or
 # ("ln", polynomial), which counts as the logarithm of the absolute value.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from palaestra.envs.puzzles.graph_colouring import GraphColouring
-from palaestra.envs.puzzles.in_turn import read_in_turn
 from palaestra.envs.puzzles.n_queens import NQueens
+from palaestra.envs.puzzles.numbers_in_order import read_in_turn
 from palaestra.envs.puzzles.satisfiability import Satisfiability
 
 
