@@ -35,7 +35,7 @@ _NOT_UNITS = {
 _DOLLARS = {"dollar", "usd", "$"}
 
 
-def asked_units(question: str) -> frozenset[str]:
+def find_units(question: str) -> frozenset[str]:
     """Words that may follow the number that answers ``question``: those of its last sentence, and dollars."""
     asked = last_sentence(question).lower()
     words = {_singular(word) for word in _WORD.findall(asked) if not {word, _singular(word)} & _NOT_UNITS}

@@ -18,7 +18,7 @@ from typing import Any
 from ...errors import InputError
 from ...rewards import unreadable
 from ..splits import SPLITS, split_of
-from .layouts import MATH, Fields, Item, Layout, LeftOut
+from .layouts import MATH, Fields, Item, Layout, UnusableRecord
 from .sources import is_hub_name, read_source
 
 # Longer questions are left out; the longest of the published data sets have half of this.
@@ -111,7 +111,7 @@ _LOCK = threading.Lock()
 _KEPT: dict[Source, tuple[Any, Collection]] = {}
 
 
-def collected(source: Source) -> Collection:
+def load_collection(source: Source) -> Collection:
     """The questions of a source; read again only when its file (or the folder's list of files) has changed.
 
     Raises:
@@ -144,7 +144,7 @@ def _read(source: Source) -> list[Item]:
     for index, (place, record) in enumerate(read_source(source.name, source.part, source.config, layout.columns)):
         try:
             items.append(_checked(source, layout.read(Fields(record, place, layout.asks), index)))
-        except LeftOut as reason:
+        except UnusableRecord as reason:
             out.append(f"{place}: {reason}")
     if out:
         warnings.warn(
@@ -160,7 +160,7 @@ def _read(source: Source) -> list[Item]:
 
 def _checked(source: Source, item: Item) -> Item:
     if len(item.question) + sum(map(len, item.options)) > MAX_QUESTION:
-        raise LeftOut(f"the question has more than {MAX_QUESTION} characters")
+        raise UnusableRecord(f"the question has more than {MAX_QUESTION} characters")
     if source.layout is MATH and unreadable("math", item.answer, policy=source.policy) is not None:
-        raise LeftOut(f"the answer {item.answer[:60]!r} cannot be read as mathematics")
+        raise UnusableRecord(f"the answer {item.answer[:60]!r} cannot be read as mathematics")
     return item

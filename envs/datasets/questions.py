@@ -17,7 +17,7 @@ from ...errors import InputError
 from ..axes import Axis
 from ..param_space import ParamSpace
 from ..question import Question, Task
-from .collection import Collection, Source, collected
+from .collection import Collection, Source, load_collection
 from .layouts import Item, Layout
 from .sources import is_hub_name
 
@@ -68,7 +68,7 @@ class DatasetQuestion(Question):
             raise InputError("part and config belong to a source; say which, such as source='openai/gsm8k'.")
         self.source = None if source is None else _checked_source(source)
         self.part, self.config = part, config
-        collection = collected(self._source())
+        collection = load_collection(self._source())
         self._digest = collection.digest
         self.param_space = ParamSpace(self.axes_of(collection))
         super().__init__(**kwargs)
@@ -99,7 +99,7 @@ class DatasetQuestion(Question):
         if key not in _warned:
             spans = self._spans(options or {})
             low, high = spans.get(self.rung_axis, (0, 0))
-            count = collected(key[1]).count(self.split, range(low, high + 1), spans.get("length"))
+            count = load_collection(key[1]).count(self.split, range(low, high + 1), spans.get("length"))
             if count < FEW:
                 _warned.add(key)
                 _log.warning(_few(key[0], self.split, self.source, count, spans))
@@ -116,7 +116,7 @@ class DatasetQuestion(Question):
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
         """The right answer to another question of the source; None where there is no other."""
-        items = collected(self._source()).items
+        items = load_collection(self._source()).items
         if len(items) < 2:
             return None
         # No content is there twice.
@@ -137,7 +137,7 @@ class DatasetQuestion(Question):
         return [*task.data.steps, self.oracle(task)]
 
     def _drawn(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:
-        collection = collected(self._source())
+        collection = load_collection(self._source())
         if collection.digest != self._digest:
             raise InputError(f"{self.source} has changed since this environment was made; make it anew.")
         item = collection.draw(rng.random(), split, params.get(self.rung_axis, 0), params.get("length"))

@@ -20,7 +20,7 @@ from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 
-POOL = WorkerPool(f"{__package__}.reasoning_gym_worker:answer", workers=1, recycle=1_000_000, start_seconds=120.0)
+POOL = WorkerPool(f"{__package__}.reasoning_gym_worker:answer_job", workers=1, recycle=1_000_000, start_seconds=120.0)
 # Seconds for the import of the library, for making one task, and for scoring one answer.
 STARTING, MAKING, SCORING = 120.0, 60.0, 10.0
 

@@ -20,7 +20,7 @@ EXAMPLES = ("example_correct_answer", "example_answer", "possible_answer")
 _LAST: dict[str, tuple[Any, Any]] = {}
 
 
-def answer(job: dict[str, Any]) -> Any:
+def answer_job(job: dict[str, Any]) -> Any:
     """What a job asks for.
 
     Args:

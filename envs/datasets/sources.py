@@ -57,7 +57,7 @@ def read_source(
         MissingExtra: a parquet file or hub data set without the library ``datasets``.
     """
     if is_hub_name(source):
-        yield from from_hub(source, part, config)
+        yield from read_hub(source, part, config)
         return
     path = Path(source).expanduser()
     if config is not None:
@@ -73,7 +73,7 @@ def read_source(
     yield from _from_file(path, path.name, columns)
 
 
-def from_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
+def read_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
     """The records of a hub data set, or of a local folder that ``datasets.load_dataset`` takes, one part of it."""
     datasets = _library(f"{name!r}, which is no file or folder here and so a data set of the hub,")
     try:

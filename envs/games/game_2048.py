@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..board_picture import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
 from ..registration import register
@@ -35,7 +35,7 @@ CYCLES = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Sliding:
+class Game2048State:
     """The board, the exponent of the goal, how many moves there are and how many the oracle makes, the chance of all
     tiles to come (two numbers each), and the moves made."""
 
@@ -96,28 +96,28 @@ class Game2048(Game):
     }
     chance = 0.27
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Sliding:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Game2048State:
         goal, brisk = params["goal"].bit_length() - 1, BRISK[params["goal"]]
         while True:
             limit = int(brisk * (1.0 + params["spare"]))
             chance = tuple(rng.random(2 * (2 + limit)).tolist())
             rows = ((0,) * SIZE,) * SIZE
-            rows = with_tile(with_tile(rows, chance, 0), chance, 1)
-            moves = moves_to_goal(rows, goal, chance, brisk)
-            if moves and not any(moves_to_goal(rows, goal, chance, moves, cycle) for cycle in CYCLES):
-                return Sliding(rows, goal, int(moves * (1.0 + params["spare"])), moves, chance)
+            rows = add_tile(add_tile(rows, chance, 0), chance, 1)
+            moves = count_moves_to_goal(rows, goal, chance, brisk)
+            if moves and not any(count_moves_to_goal(rows, goal, chance, moves, cycle) for cycle in CYCLES):
+                return Game2048State(rows, goal, int(moves * (1.0 + params["spare"])), moves, chance)
 
-    def content_of(self, episode: Sliding) -> str:
+    def content_of(self, episode: Game2048State) -> str:
         return f"{episode.goal} {episode.rows} {episode.chance[:8]}"
 
-    def turn_limit(self, state: Sliding) -> int:
+    def turn_limit(self, state: Game2048State) -> int:
         return state.limit
 
-    def solver_cost(self, episode: Sliding) -> float:
+    def solver_cost(self, episode: Game2048State) -> float:
         """The oracle's moves."""
         return episode.planned
 
-    def observe(self, state: Sliding) -> str:
+    def observe(self, state: Game2048State) -> str:
         table = "\n".join(map(_text, state.rows))
         if state.made:
             return table
@@ -127,7 +127,7 @@ class Game2048(Game):
             f"You have at most {state.limit} moves. Answer with left, right, up or down.\n{table}"
         )
 
-    def act(self, state: Sliding, action: str) -> Transition:
+    def act(self, state: Game2048State, action: str) -> Transition:
         name = action.lower().removeprefix("move ")
         move = MOVES.get(name)
         if move is None:
@@ -139,26 +139,26 @@ class Game2048(Game):
             return Transition(state, progress=_progress(rows, state.goal), action_error=error)
         won = max(map(max, rows)) >= state.goal
         if not won:
-            rows = with_tile(rows, state.chance, 2 + state.made)
-        after = Sliding(rows, state.goal, state.limit, state.planned, state.chance, state.made + 1)
+            rows = add_tile(rows, state.chance, 2 + state.made)
+        after = Game2048State(rows, state.goal, state.limit, state.planned, state.chance, state.made + 1)
         stuck = not won and not any(0 in row for row in rows) and not best_move(rows)
         return Transition(after, done=won or stuck, success=won, progress=1.0 if won else _progress(rows, state.goal))
 
-    def oracle(self, state: Sliding) -> str:
+    def oracle(self, state: Game2048State) -> str:
         return best_move(state.rows) or "left"
 
-    def random_action(self, episode: Sliding, rng: np.random.Generator) -> str:
+    def random_action(self, episode: Game2048State, rng: np.random.Generator) -> str:
         names = [name for name, move in MOVES.items() if move(episode.rows) != episode.rows]
         return names[int(rng.integers(len(names)))]
 
-    def heuristic_action(self, episode: Sliding) -> str:
+    def heuristic_action(self, episode: Game2048State) -> str:
         """The move that joins most tiles, the first of equals."""
         after = {name: move(episode.rows) for name, move in MOVES.items()}
         legal = [name for name in after if after[name] != episode.rows]
         return max(legal, key=lambda name: sum(row.count(0) for row in after[name]))
 
-    def draw(self, episode: Sliding) -> np.ndarray:
-        return board(
+    def draw(self, episode: Game2048State) -> np.ndarray:
+        return draw_board(
             [
                 [Cell(str(1 << tile) if tile else "", _FILLS[min(tile, len(_FILLS) - 1)]) for tile in row]
                 for row in episode.rows
@@ -168,7 +168,7 @@ class Game2048(Game):
 
 
 @functools.cache
-def slid(row: Row) -> Row:
+def slide_left(row: Row) -> Row:
     """The row after a move to the left."""
     tiles: list[int] = []
     joined = True
@@ -184,7 +184,7 @@ def slid(row: Row) -> Row:
 
 @functools.cache
 def _slid_back(row: Row) -> Row:
-    return slid(row[::-1])[::-1]
+    return slide_left(row[::-1])[::-1]
 
 
 @functools.cache
@@ -193,7 +193,7 @@ def _text(row: Row) -> str:
 
 
 def _left(rows: Rows) -> Rows:
-    return tuple(map(slid, rows))
+    return tuple(map(slide_left, rows))
 
 
 def _right(rows: Rows) -> Rows:
@@ -201,7 +201,7 @@ def _right(rows: Rows) -> Rows:
 
 
 def _up(rows: Rows) -> Rows:
-    return tuple(zip(*map(slid, zip(*rows))))
+    return tuple(zip(*map(slide_left, zip(*rows))))
 
 
 def _down(rows: Rows) -> Rows:
@@ -211,7 +211,7 @@ def _down(rows: Rows) -> Rows:
 MOVES: dict[str, Callable[[Rows], Rows]] = {"left": _left, "right": _right, "up": _up, "down": _down}
 
 
-def with_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
+def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
     """The board with tile number ``count`` on one of its empty cells."""
     holes = [(y, x) for y, row in enumerate(rows) for x, tile in enumerate(row) if not tile]
     y, x = holes[int(chance[2 * count] * len(holes))]
@@ -262,7 +262,7 @@ class _Line:
 class _Lines(dict[int, _Line]):
     def __missing__(self, code: int) -> _Line:
         row = tuple([code >> shift & 15 for shift in (12, 8, 4, 0)])
-        first, last = slid(row), _slid_back(row)
+        first, last = slide_left(row), _slid_back(row)
         holes = tuple([12 - 4 * place for place, tile in enumerate(row) if not tile])
         values = _value(first), _value(last), _value(row)
         line = self[code] = _Line(
@@ -330,7 +330,7 @@ def _slid(rows: Packed, place: int) -> Packed:
     return (a.first, b.first, c.first, d.first) if place == 0 else (a.last, b.last, c.last, d.last)
 
 
-def moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cycle: Sequence[str] = ()) -> int:
+def count_moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cycle: Sequence[str] = ()) -> int:
     """Turns that the oracle, or who repeats ``cycle``, takes to the goal; 0 where that is more than ``most``, or where
     no move is left. The oracle is given up when half the goal does not stand after two thirds of ``most``."""
     board = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
@@ -357,7 +357,7 @@ def moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cyc
             return turn + 1
         if turn >= late and largest < goal - 1:
             return 0
-        # The next tile, as `with_tile` sets it.
+        # The next tile, as `add_tile` sets it.
         tile = 2 if chance[2 * made + 5] < _FOURS else 1
         room = len(first.holes), len(second.holes), len(third.holes), len(fourth.holes)
         which = int(chance[2 * made + 4] * (room[0] + room[1] + room[2] + room[3]))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..board_picture import Cell, board
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
@@ -24,7 +24,7 @@ _WEIGHED, _AGAINST = 24, 256
 
 
 @dataclass(frozen=True, slots=True)
-class Codebreaking:
+class MastermindState:
     """The hidden code, its alphabet's size, the number of guesses, those so far with their marks (exact, near), and the
     salt of the task."""
 
@@ -80,22 +80,22 @@ class Mastermind(Game):
         ]
     )
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Codebreaking:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> MastermindState:
         pegs, colours = params["pegs"], params["colours"]
         secret = "".join(LETTERS[int(u * colours)] for u in rng.random(pegs).tolist())
-        return Codebreaking(secret, colours, WORST[pegs][colours - 5] + params["slack"], salt=salt(rng))
+        return MastermindState(secret, colours, WORST[pegs][colours - 5] + params["slack"], salt=salt(rng))
 
-    def content_of(self, episode: Codebreaking) -> str:
+    def content_of(self, episode: MastermindState) -> str:
         return f"{episode.salt} {episode.secret} of {episode.colours}"
 
-    def turn_limit(self, state: Codebreaking) -> int:
+    def turn_limit(self, state: MastermindState) -> int:
         return state.guesses
 
-    def solver_cost(self, episode: Codebreaking) -> float:
+    def solver_cost(self, episode: MastermindState) -> float:
         """Codes to tell apart, as a share of what the guesses may tell apart."""
         return episode.colours ** len(episode.secret) / episode.guesses
 
-    def observe(self, state: Codebreaking) -> str:
+    def observe(self, state: MastermindState) -> str:
         pegs = len(state.secret)
         if not state.past:
             return (
@@ -107,29 +107,29 @@ class Mastermind(Game):
         guess, exact, near = state.past[-1]
         return f"{guess}: {exact} exact, {near} near."
 
-    def act(self, state: Codebreaking, action: str) -> Transition:
+    def act(self, state: MastermindState, action: str) -> Transition:
         guess = action.replace(" ", "").upper()
         pegs = len(state.secret)
         if len(guess) != pegs or not set(guess) <= set(LETTERS[: state.colours]):
             error = f"A guess is exactly {pegs} letters from A to {LETTERS[state.colours - 1]}."
             return Transition(state, progress=_progress(state), action_error=error)
-        exact, near = marks(state.secret, guess)
+        exact, near = mark_code(state.secret, guess)
         after = replace(state, past=(*state.past, (guess, exact, near)))
         won = exact == pegs
         return Transition(after, done=won, success=won, progress=_progress(after))
 
-    def oracle(self, state: Codebreaking) -> str:
+    def oracle(self, state: MastermindState) -> str:
         return _next_guess(len(state.secret), state.colours, state.past)
 
-    def random_action(self, episode: Codebreaking, rng: np.random.Generator) -> str:
+    def random_action(self, episode: MastermindState, rng: np.random.Generator) -> str:
         return "".join([LETTERS[letter] for letter in rng.integers(0, episode.colours, len(episode.secret)).tolist()])
 
-    def heuristic_action(self, episode: Codebreaking) -> str:
+    def heuristic_action(self, episode: MastermindState) -> str:
         """The first code of all, from A on, that fits what is known."""
         codes = _codes(len(episode.secret), episode.colours)
         return codes.text(int(_left(codes.pegs, codes.colours, episode.past)[0]))
 
-    def draw(self, episode: Codebreaking) -> np.ndarray:
+    def draw(self, episode: MastermindState) -> np.ndarray:
         pegs = len(episode.secret)
         rows = [
             [
@@ -140,10 +140,10 @@ class Mastermind(Game):
             for guess, exact, near in episode.past
         ]
         empty = [*(Cell() for _ in range(pegs)), Cell(), Cell()]
-        return board([*rows, *(empty for _ in range(episode.guesses - len(rows)))][: episode.guesses])
+        return draw_board([*rows, *(empty for _ in range(episode.guesses - len(rows)))][: episode.guesses])
 
 
-def marks(secret: str, guess: str) -> tuple[int, int]:
+def mark_code(secret: str, guess: str) -> tuple[int, int]:
     """(exact, near): letters of ``guess`` at the right place, and further ones that occur elsewhere in ``secret``."""
     exact = sum([a == b for a, b in zip(secret, guess)])
     near = -exact
@@ -152,7 +152,7 @@ def marks(secret: str, guess: str) -> tuple[int, int]:
     return exact, near
 
 
-def _progress(state: Codebreaking) -> float:
+def _progress(state: MastermindState) -> float:
     return max([exact for _, exact, _ in state.past], default=0) / len(state.secret)
 
 

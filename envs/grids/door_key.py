@@ -74,10 +74,10 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         self._goal: dk.Cell = (0, 0)
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> dk.World:
-        return dk.generate(rng, params["size"], params["obstacles"])
+        return dk.generate_world(rng, params["size"], params["obstacles"])
 
     def content_of(self, episode: dk.World) -> str:
-        return dk.draw(episode)
+        return dk.render_map(episode)
 
     def oracle(self, world: dk.World) -> int:
         """The next action on a shortest way from ``world``; without argument, from where the agent is."""
@@ -133,7 +133,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
     def _lay(self, world: dk.World, steps: int) -> None:
         """Put ``world`` into MiniGrid's objects."""
         self.width = self.height = world.size
-        self.max_steps = dk.most_steps(world.size)
+        self.max_steps = dk.step_limit(world.size)
         self.step_count = steps
         self.mission = self._gen_mission()
         self.grid = Grid(world.size, world.size)

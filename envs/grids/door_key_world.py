@@ -2,7 +2,7 @@
 
 The layout and the dynamics are those of MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831): a wall splits
 a square room, its one door is locked, the key lies on the agent's side and the goal in the far corner of the other.
-Extra walls are ours. A `World` is a frozen value; `act` returns the next one. A test holds it against MiniGrid step by
+Extra walls are ours. A `World` is a frozen value; `apply_action` returns the next one. A test holds it against MiniGrid step by
 step.
 """
 
@@ -76,12 +76,12 @@ class World:
         return 1 / 3 if self.key is None else 0.0
 
 
-def most_steps(size: int) -> int:
+def step_limit(size: int) -> int:
     """MiniGrid's limit of steps."""
     return 10 * size**2
 
 
-def generate(rng: np.random.Generator, size: int, obstacles: int) -> World:
+def generate_world(rng: np.random.Generator, size: int, obstacles: int) -> World:
     """A solvable start. As many of the ``obstacles`` extra walls are placed as leave each room in one piece."""
     split = int(rng.integers(2, size - 2))
     door = (split, int(rng.integers(1, size - 2)))
@@ -128,7 +128,7 @@ def _in_one_piece(walls: set[Cell], size: int) -> bool:
     return not free
 
 
-def act(world: World, action: int) -> World:
+def apply_action(world: World, action: int) -> World:
     """The situation after one of MiniGrid's seven actions; an action that does nothing returns ``world`` itself."""
     ahead = world.ahead
     if action == LEFT:
@@ -157,7 +157,7 @@ def can_enter(world: World, cell: Cell) -> bool:
 _Changing = tuple[Cell, int, Cell | None, _Lock]
 
 
-def plan(world: World) -> list[int]:
+def find_shortest_plan(world: World) -> list[int]:
     """A shortest list of actions to the goal, by breadth-first search; empty where there is none to be found."""
     walls, door, goal = world.walls, world.door, world.goal
     # Agent, facing, key and lock are all that changes.
@@ -194,7 +194,7 @@ def plan(world: World) -> list[int]:
     return []
 
 
-def approach(world: World) -> int:
+def greedy_action(world: World) -> int:
     """The next action of a player that looks one step ahead: it heads for the key, the door and then the goal, in the
     direction that brings it nearer, as the crow flies, and where none does, goes where it can."""
     if world.lock == "locked" and world.key is not None:
@@ -230,13 +230,13 @@ class Planner:
         if world not in self._next:
             self._next = {}
             at = world
-            for action in plan(world):
+            for action in find_shortest_plan(world):
                 self._next[at] = action
-                at = act(at, action)
+                at = apply_action(at, action)
         return self._next.get(world, DONE)
 
 
-def draw(world: World) -> str:
+def render_map(world: World) -> str:
     """The map as lines of text: # wall, K key, L D O door (locked, closed, open), G goal, > v < ^ agent, . nothing."""
     size = world.size
     signs = list(_walls_of(size, world.walls))

@@ -10,12 +10,12 @@ import numpy as np
 from ...rewards import Verdict
 from ...rewards.verifiers.grid import GridError, parse_grid
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..board_picture import Cell, board
+from ..board_picture import Cell, draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from .grid_operations import KINDS, OPERATIONS, Grid, Operation
-from .operation_chains import Rule, applications, derivation, drawn, offer, run
+from .operation_chains import ChainProblem, apply_chain, count_applications, draw_problem, word_choice, write_derivation
 
 # Rows and columns of any grid on the way, at most.
 LARGEST = 10
@@ -79,9 +79,9 @@ class GridTransformations(Question):
     chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        rule = drawn(lambda: _draw(rng, params), OPERATIONS)
-        answer = run(_functions(rule.chain), rule.query)[-1]
-        which, again, listed = offer(rule)
+        rule = draw_problem(lambda: _draw(rng, params), OPERATIONS)
+        answer = apply_chain(_functions(rule.chain), rule.query)[-1]
+        which, again, listed = word_choice(rule)
         pairs = "\n".join(map(_text, rule.examples))
         query = "\n".join(rule.query)
         return Task(
@@ -110,17 +110,17 @@ class GridTransformations(Question):
         return Verdict(0.0, False, feedback=f"{right} of {height * width} cells are right.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*derivation(task.data, OPERATIONS, "/".join), self.oracle(task)]
+        return [*write_derivation(task.data, OPERATIONS, "/".join), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
         """The cells that a breadth-first search through the chains handles on the first example, about."""
-        rule: Rule = episode.data
+        rule: ChainProblem = episode.data
         given = rule.examples[0][0]
-        return float(applications(_functions(rule.listed), given, len(rule.chain)) * len(given) * len(given[0]))
+        return float(count_applications(_functions(rule.listed), given, len(rule.chain)) * len(given) * len(given[0]))
 
     def draw(self, episode: Task) -> np.ndarray:
         """Inputs on the left, outputs on the right, and the query below them."""
-        rule: Rule = episode.data
+        rule: ChainProblem = episode.data
         pairs = [*rule.examples, (rule.query, ("?",))]
         left, right = (max(len(pair[side][0]) for pair in pairs) for side in (0, 1))
         cells: list[list[Cell]] = []
@@ -129,7 +129,7 @@ class GridTransformations(Question):
                 cells.append([Cell()] * (left + 1 + right))
             for y in range(max(len(given), len(output))):
                 cells.append([*_band(given, y, left), Cell(">" if y == 0 else ""), *_band(output, y, right)])
-        return board(cells, 20)
+        return draw_board(cells, 20)
 
 
 def read_grid(answer: str) -> list[str] | None:
@@ -169,7 +169,7 @@ def _functions(words: tuple[str, ...]) -> list[Operation]:
     return [OPERATIONS[name] for name in words]
 
 
-def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
+def _draw(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
     """A random rule on random grids; None where an output says too little or is too large."""
     count, listed, size, pairs = (params[name] for name in ("operations", "listed", "size", "examples"))
     objects = 2 + size // 3
@@ -186,7 +186,7 @@ def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
         inputs.append(_scene(rows, columns, palette, draws[start + 2 : start + 2 + _DRAWS * objects]))
     outputs = []
     for given in inputs:
-        way = run(functions, given)
+        way = apply_chain(functions, given)
         cells = "".join(way[-1])
         if max([max(len(step), len(step[0])) for step in way]) > LARGEST or len(cells) < 4 or len(set(cells)) == 1:
             return None
@@ -194,7 +194,7 @@ def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
     query, answer = inputs.pop(), outputs.pop()
     if answer in outputs or answer in (query, _SHOWN):
         return None
-    return Rule(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
+    return ChainProblem(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
 
 
 def _names(draws: list[float], palette: list[str], count: int) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Small pictures made of digits, 0 (dark) to 9 (bright), for the families about seeing.
 
-A picture is an array of int[height, width] with values from 0 to 9. `smooth` makes hills and valleys whose neighbouring
-cells differ by no more than a given step; `pattern` makes stripes, discs and the like. `lines` writes a picture as
-text, `sheet` lays several out as the cells that `drawing.board` draws.
+A picture is an array of int[height, width] with values from 0 to 9. `smooth_picture` makes hills and valleys whose neighbouring
+cells differ by no more than a given step; `pattern_picture` makes stripes, discs and the like. `picture_rows` writes a picture as
+text, `lay_out_panels` lays several out as the cells that `drawing.board` draws.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _grid(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(height)[:, None], np.arange(width)[None, :]
 
 
-def smooth(rng: np.random.Generator, height: int, width: int, step: int) -> np.ndarray:
+def smooth_picture(rng: np.random.Generator, height: int, width: int, step: int) -> np.ndarray:
     """Slopes: cells side by side or one above the other differ by at most ``step``."""
     draws = rng.random((3, max(2, height * width // 15), 1, 1))
     rows, columns = _grid(height, width)
@@ -37,13 +37,13 @@ def smooth(rng: np.random.Generator, height: int, width: int, step: int) -> np.n
     return 9 - abs(slopes % 18 - 9)
 
 
-def pattern(kind: str, rng: np.random.Generator, height: int, width: int) -> np.ndarray:
+def pattern_picture(kind: str, rng: np.random.Generator, height: int, width: int) -> np.ndarray:
     """A picture of one of the kinds in `PATTERNS`."""
     rows, columns = _grid(height, width)
     if kind == "noise":
         return rng.integers(0, 10, (height, width))
     if kind == "blobs":
-        return smooth(rng, height, width, 3)
+        return smooth_picture(rng, height, width, 3)
     u = rng.random(12).tolist()
     dark, bright, other = (int(v * 10) for v in u[:3])
     if kind == "checks":
@@ -69,17 +69,17 @@ def _disc(place: Sequence[float], height: int, width: int) -> np.ndarray:
     return (rows - y) ** 2 + (columns - x) ** 2 <= radius**2
 
 
-def transformed(picture: np.ndarray, mirrored: bool, degrees: int) -> np.ndarray:
+def transform_picture(picture: np.ndarray, mirrored: bool, degrees: int) -> np.ndarray:
     """The picture mirrored left to right, if so, and then turned clockwise."""
     return np.rot90(picture[:, ::-1] if mirrored else picture, -degrees // 90)
 
 
-def lines(picture: np.ndarray) -> list[str]:
+def picture_rows(picture: np.ndarray) -> list[str]:
     """One string of digits for each row."""
     return ["".join(map(str, row)) for row in picture.tolist()]
 
 
-def sheet(panels: Sequence[tuple[str, Sequence[str]]], across: int) -> list[list[Cell]]:
+def lay_out_panels(panels: Sequence[tuple[str, Sequence[str]]], across: int) -> list[list[Cell]]:
     """Panels with their titles, ``across`` in a row, as cells of equal rows.
 
     Args:

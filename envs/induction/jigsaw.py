@@ -11,11 +11,11 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import rejected
-from ..board_picture import board
+from ..board_picture import draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .images import lines, sheet, smooth
+from .images import lay_out_panels, picture_rows, smooth_picture
 
 _SEPARATORS = re.compile(r"tiles?|->|[\s,;/|()\[\]]+", re.IGNORECASE)
 
@@ -27,7 +27,7 @@ class Edges(NamedTuple):
     below: np.ndarray
 
 
-class Tiles(NamedTuple):
+class JigsawTiles(NamedTuple):
     """The tiles as shown, each a list of rows; the number of the tile at each place, in reading order; and what fits
     beside what."""
 
@@ -77,17 +77,17 @@ class Jigsaw(Question):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         side, step, cells = params["side"], params["step"], params["cells"]
         while True:
-            picture = smooth(rng, side * cells, side * cells, step)
+            picture = smooth_picture(rng, side * cells, side * cells, step)
             tiles = picture.reshape(side, cells, side, cells).swapaxes(1, 2).reshape(side * side, cells, cells)
             places = rng.permutation(side * side)
-            fit = edges(tiles, step)
-            if two_can_change_places(fit, side):
+            fit = match_edges(tiles, step)
+            if has_swappable_tiles(fit, side):
                 continue
             tiles, fit = tiles[places], Edges(*(one[places][:, places] for one in fit))
-            orders = arrangements(fit, side)
+            orders = find_arrangements(fit, side)
             if len(orders) == 1:
                 break
-        shown = [lines(tile) for tile in tiles]
+        shown = [picture_rows(tile) for tile in tiles]
         listed = "\n".join("\n".join((f"Tile {number}:", *rows)) for number, rows in enumerate(shown, 1))
         (order,) = orders
         example = tuple(range(side * side, 0, -1))
@@ -102,7 +102,7 @@ class Jigsaw(Question):
             None,
             solution=" ".join(map(str, order)),
             content=listed,
-            data=Tiles(shown, order, fit),
+            data=JigsawTiles(shown, order, fit),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
@@ -117,7 +117,7 @@ class Jigsaw(Question):
 
     def solver_cost(self, episode: Task) -> float:
         """How often depth-first search over the places in reading order lays a tile, or finds none that fits."""
-        return float(tried(episode.data.fit, int(len(episode.data.order) ** 0.5)))
+        return float(count_search_steps(episode.data.fit, int(len(episode.data.order) ** 0.5)))
 
     def solution_steps(self, task: Task) -> list[str]:
         """Each tile in its place, and the edges that meet there."""
@@ -139,17 +139,17 @@ class Jigsaw(Question):
     def draw(self, episode: Task) -> np.ndarray:
         shown = episode.data.shown
         panels = [(str(number), rows) for number, rows in enumerate(shown, 1)]
-        return board(sheet(panels, int(len(shown) ** 0.5)), side=20)
+        return draw_board(lay_out_panels(panels, int(len(shown) ** 0.5)), side=20)
 
 
-def edges(tiles: np.ndarray, step: int) -> Edges:
+def match_edges(tiles: np.ndarray, step: int) -> Edges:
     """What fits in int[count, cells, cells], where digits on both sides of a cut differ by at most ``step``."""
     sides = ((tiles[:, :, -1], tiles[:, :, 0]), (tiles[:, -1], tiles[:, 0]))
     right, below = (np.asarray((abs(end[:, None] - start) <= step).all(axis=2)) for end, start in sides)
     return Edges(right, below)
 
 
-def two_can_change_places(fit: Edges, side: int) -> bool:
+def has_swappable_tiles(fit: Edges, side: int) -> bool:
     """Whether of the tiles in their order two that do not touch can change places; a quick way to see that there is
     another order."""
     grid = np.arange(side * side).reshape(side, side)
@@ -164,7 +164,7 @@ def two_can_change_places(fit: Edges, side: int) -> bool:
     return bool((fits & fits.T & apart).any())
 
 
-def arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, ...]]:
+def find_arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, ...]]:
     """The orders of ``side * side`` tiles in which all that touch fit, as numbers of tiles (from 1) in reading order;
     at most so many of them.
 
@@ -214,7 +214,7 @@ def _bands(fit: Edges, side: int, rows: int) -> np.ndarray:
     return laid
 
 
-def tried(fit: Edges, side: int) -> int:
+def count_search_steps(fit: Edges, side: int) -> int:
     """How many tiles a depth-first search over the places in reading order lays until it has the second order or has
     been through all, with the times that it finds none to lay."""
     count = side * side

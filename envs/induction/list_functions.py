@@ -13,7 +13,7 @@ from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from .list_operations import KINDS, OPERATIONS, Operation
-from .operation_chains import Rule, applications, derivation, drawn, offer, run
+from .operation_chains import ChainProblem, apply_chain, count_applications, draw_problem, word_choice, write_derivation
 
 # No list on the way is longer, and no number is larger in absolute value.
 LONGEST, LARGEST = 16, 99
@@ -68,9 +68,9 @@ class ListFunctions(Question):
     chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        rule = drawn(lambda: _draw(rng, params), OPERATIONS)
-        answer = run(_functions(rule.chain), rule.query)[-1]
-        which, again, listed = offer(rule)
+        rule = draw_problem(lambda: _draw(rng, params), OPERATIONS)
+        answer = apply_chain(_functions(rule.chain), rule.query)[-1]
+        which, again, listed = word_choice(rule)
         pairs = "\n".join(f"{list(given)} -> {list(output)}" for given, output in rule.examples)
         return Task(
             f"{which} turns each list before an arrow into the list after it.{again}\n{listed}\nExamples:\n{pairs}\n"
@@ -93,13 +93,13 @@ class ListFunctions(Question):
         return Verdict(0.0, False, feedback=f"{right} of {len(gold)} numbers are right.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*derivation(task.data, OPERATIONS, lambda numbers: str(list(numbers))), self.oracle(task)]
+        return [*write_derivation(task.data, OPERATIONS, lambda numbers: str(list(numbers))), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
         """The numbers that a breadth-first search through the chains handles on the first example, about."""
-        rule: Rule = episode.data
+        rule: ChainProblem = episode.data
         given = rule.examples[0][0]
-        return float(applications(_functions(rule.listed), given, len(rule.chain)) * len(given))
+        return float(count_applications(_functions(rule.listed), given, len(rule.chain)) * len(given))
 
 
 def read_numbers(answer: str) -> list[int] | None:
@@ -118,7 +118,7 @@ def _functions(words: tuple[str, ...]) -> list[Operation]:
     return [OPERATIONS[name] for name in words]
 
 
-def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
+def _draw(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
     """A random rule on random lists; None where an output says too little or is too long."""
     count, listed, length, pairs = (params[name] for name in ("operations", "listed", "length", "examples"))
     draws = rng.random(4 * listed + pairs).tolist()
@@ -138,7 +138,7 @@ def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
     inputs = [tuple(numbers[:size]) for numbers, size in zip(lists, sizes)]
     outputs = []
     for given in inputs:
-        way = run(functions, given)
+        way = apply_chain(functions, given)
         for step in way:
             if not 0 < len(step) <= LONGEST or max(map(abs, step)) > LARGEST:
                 return None
@@ -146,7 +146,7 @@ def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
     query, answer = inputs.pop(), outputs.pop()
     if answer in outputs or answer in (query, _SHOWN) or len(answer) == 1:
         return None
-    return Rule(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
+    return ChainProblem(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
 
 
 register("palaestra/ListFunctions-v0", f"{__name__}:ListFunctions")

@@ -12,11 +12,11 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..board_picture import board
+from ..board_picture import draw_board
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .images import PATTERNS, SYMMETRIES, lines, pattern, sheet, transformed
+from .images import PATTERNS, SYMMETRIES, lay_out_panels, pattern_picture, picture_rows, transform_picture
 
 _NUMBERED = re.compile(r"\s*(?:picture\s*|copy\s*)?\d\s*[:.)=]")
 _WORD = re.compile(r"[a-z]+|[0-9]+|\S")
@@ -29,7 +29,7 @@ _ANGLES = {"0": 0, "90": 90, "180": 180, "270": 270}
 Symmetry = tuple[bool, int]
 
 
-class Pair(NamedTuple):
+class PicturePair(NamedTuple):
     """A picture and its copy, as rows; how the copy was made, and how many of its digits were then changed."""
 
     picture: list[str]
@@ -82,9 +82,9 @@ class Rotation(Question):
     chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        noise, possible = params["noise"], symmetries(params["mirrors"])
+        noise, possible = params["noise"], possible_symmetries(params["mirrors"])
         pairs = [_pair(rng, params["size"], noise, possible) for _ in range(params["pictures"])]
-        solution = ", ".join(name(pair.symmetry) for pair in pairs)
+        solution = ", ".join(format_symmetry(pair.symmetry) for pair in pairs)
         listed = "\n".join(
             "\n".join(
                 (
@@ -141,7 +141,7 @@ class Rotation(Question):
         for number, pair in enumerate(pairs, 1):
             copy = "".join(pair.copy)
             counts = [
-                f"{sum(map(str.__ne__, _turned(pair.picture, symmetry), copy))} at {name(symmetry)}"
+                f"{sum(map(str.__ne__, _turned(pair.picture, symmetry), copy))} at {format_symmetry(symmetry)}"
                 for symmetry in possible
             ]
             steps.append(f"Digits in which copy {number} differs from the picture: {', '.join(counts)}.")
@@ -151,23 +151,23 @@ class Rotation(Question):
         panels = []
         for number, pair in enumerate(episode.data[0], 1):
             panels += [(str(number), pair.picture), ("", pair.copy)]
-        return board(sheet(panels, 2 if len(panels) < 7 else 4), side=20)
+        return draw_board(lay_out_panels(panels, 2 if len(panels) < 7 else 4), side=20)
 
 
-def symmetries(mirrors: str) -> tuple[Symmetry, ...]:
+def possible_symmetries(mirrors: str) -> tuple[Symmetry, ...]:
     """What may be done to a picture: whether it is mirrored, and by how much it is turned."""
     return SYMMETRIES if mirrors == "perhaps" else SYMMETRIES[:4]
 
 
-def name(symmetry: Symmetry) -> str:
+def format_symmetry(symmetry: Symmetry) -> str:
     return f"mirrored {symmetry[1]}" if symmetry[0] else str(symmetry[1])
 
 
-def _pair(rng: np.random.Generator, size: int, noise: int, possible: tuple[Symmetry, ...]) -> Pair:
+def _pair(rng: np.random.Generator, size: int, noise: int, possible: tuple[Symmetry, ...]) -> PicturePair:
     """A picture whose possible copies are far enough apart, and one of these copies."""
     while True:
         kind, choice, *cells = rng.random(2 + 2 * noise).tolist()
-        picture = pattern(PATTERNS[int(kind * len(PATTERNS))], rng, size, size)
+        picture = pattern_picture(PATTERNS[int(kind * len(PATTERNS))], rng, size, size)
         copies = picture.ravel()[_places(size)[: len(possible)]]
         # Two copies differ in as many digits as the picture and some copy, as the symmetries form a group.
         if (copies[1:] != copies[0]).sum(axis=1).min() > 2 * noise:
@@ -180,14 +180,14 @@ def _pair(rng: np.random.Generator, size: int, noise: int, possible: tuple[Symme
         copy[changed] = (copy[changed] + 1 + int(digit * 9)) % 10
     digits = "".join(map(str, copy))
     rows = [digits[start : start + size] for start in range(0, size * size, size)]
-    return Pair(lines(picture), rows, possible[chosen], noise)
+    return PicturePair(picture_rows(picture), rows, possible[chosen], noise)
 
 
 @functools.cache
 def _places(size: int) -> np.ndarray:
     """int[8, size * size]: which cell of a picture each cell of its copies shows, for all symmetries."""
     cells = np.arange(size * size).reshape(size, size)
-    return np.stack([transformed(cells, *symmetry).ravel() for symmetry in SYMMETRIES])
+    return np.stack([transform_picture(cells, *symmetry).ravel() for symmetry in SYMMETRIES])
 
 
 def _turned(rows: list[str], symmetry: Symmetry) -> str:

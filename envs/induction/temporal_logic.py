@@ -15,7 +15,7 @@ from ...rewards.verifiers.registry import rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .signal_logic import Formula, Unreadable, parse, robustness, sample_traces
+from .signal_logic import Formula, UnreadableFormula, parse_formula, robustness, sample_traces
 
 SIGNALS = ("speed", "temp", "pressure", "voltage", "altitude", "load", "humidity", "torque", "flow", "power")
 # What the parts are put into. Each wording says where a part ends, so that no sentence can be read in two ways.
@@ -132,8 +132,8 @@ class TemporalLogic(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         wanted, signals, farthest, _ = task.data
         try:
-            given = parse(answer, signals, farthest)
-        except Unreadable as error:
+            given = parse_formula(answer, signals, farthest)
+        except UnreadableFormula as error:
             return rejected(str(error))
         agreement = 1.0 if given == wanted else _agreement(given, wanted, signals)
         brevity = min(1.0, wanted.size / given.size)
@@ -193,7 +193,7 @@ def _tell(formula: Formula, draws: Iterator[float], parts: list[tuple[str, str]]
     wording = wordings[int(next(draws) * len(wordings))]
     first, last = formula.window
     told = wording.format(*inner, s=formula.signal, c=f"{formula.constant:g}", a=first, b=last)
-    parts.append((told, formula.joining(inner)))
+    parts.append((told, formula.format_with(inner)))
     nodes.append(formula)
     return f"#{len(parts)}"
 

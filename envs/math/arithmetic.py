@@ -10,7 +10,7 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from .answer_spelling import NumberQuestion
-from .precedence import commuted, joined, long_product, operations_of
+from .precedence import evaluate_in_order, format_expression, format_long_product, order_free_key
 
 
 class Arithmetic(NumberQuestion):
@@ -64,21 +64,21 @@ class Arithmetic(NumberQuestion):
         ]
         operators = [operations[int(u * len(operations))] for u in draws[2 * terms : 3 * terms - 1]]
         operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
-        expression = joined(list(map(str, numbers)), operators)
+        expression = format_expression(list(map(str, numbers)), operators)
         data = (numbers, operators)
         return Task(
             f"{expression} = ? (integer)",
             _value(numbers, operators),
             content=expression,
-            split_key=commuted(numbers, operators),
+            split_key=order_free_key(numbers, operators),
             data=data,
         )
 
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line, products digit by digit."""
         numbers, operators = task.data
-        done = operations_of(numbers, operators, lambda a, operator, b: _value([a, b], [operator]))
-        lines = [long_product(a, b) if o == "*" else f"{a} {o} {b} = {value}" for a, o, b, value in done]
+        done = evaluate_in_order(numbers, operators, lambda a, operator, b: _value([a, b], [operator]))
+        lines = [format_long_product(a, b) if o == "*" else f"{a} {o} {b} = {value}" for a, o, b, value in done]
         return [*lines, self.oracle(task)]
 
 

@@ -11,7 +11,7 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import plain, stated
+from .answer_spelling import replace_notation, strip_statement
 
 _DIGITS = "0123456789ABCDEF"
 # The digits, and perhaps the base.
@@ -79,7 +79,7 @@ class BaseConversion(Question):
         """Whether ``answer`` has the digits of the reference, leading zeros and small letters allowed."""
         base = task.data[2]
         # Most answers are plain digits.
-        written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(stated(plain(answer)))
+        written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(strip_statement(replace_notation(answer)))
         digits, named = (written[1].upper(), written[2] or written[3]) if written else ("", None)
         digits = digits.removeprefix(_PREFIX.get(base, " "))
         if (

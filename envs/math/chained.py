@@ -17,7 +17,7 @@ from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from ..splits import TEST_FRACTION, split_of
-from .symbolic_answers import written
+from .symbolic_answers import format_sum
 
 # Families whose answer changes with the first number of the question.
 FAMILIES = ("palaestra/Arithmetic-v0", "palaestra/LinearEquation-v0", "palaestra/ModularArithmetic-v0")
@@ -128,7 +128,7 @@ class Chained(Question):
 
 
 def _map(factor: int, offset: int, answer: str) -> str:
-    return written([(factor, answer), (offset, "")])
+    return format_sum([(factor, answer), (offset, "")])
 
 
 def _drawn(family: Question, rng: np.random.Generator, params: dict[str, Any], side: str) -> tuple[Task, Fraction, int]:

@@ -14,7 +14,7 @@ from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import in_order, number_in
+from .answer_spelling import extract_number, extract_numbers_in_order
 
 Point = tuple[int, int]
 # The question, its answer as one number or two, and the steps to it.
@@ -85,8 +85,8 @@ class CoordinateGeometry(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         if len(task.reference) == 1:
-            return verify("number", number_in(answer), task.reference[0])
-        point = in_order(answer, "xy")
+            return verify("number", extract_number(answer), task.reference[0])
+        point = extract_numbers_in_order(answer, "xy")
         if point is None:
             return rejected("The answer must be a point with two exact numbers, such as (1/2, -3).")
         return CORRECT if point == list(map(Fraction, task.reference)) else WRONG

@@ -11,7 +11,7 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from .answer_spelling import NumberQuestion
-from .precedence import commuted, joined, operations_of
+from .precedence import evaluate_in_order, format_expression, order_free_key
 
 
 class DecimalArithmetic(NumberQuestion):
@@ -66,11 +66,11 @@ class DecimalArithmetic(NumberQuestion):
             common = operations.rstrip("/")
             operators = [common[int(draws[4 * i + 3] * len(common))] for i in range(terms - 1)]
             operators[int(draws[4 * terms - 1] * (terms - 1))] = operations[-1]
-            exact = operations_of(values, operators, _apply)[-1][3]
+            exact = evaluate_in_order(values, operators, _apply)[-1][3]
             result = _rounded(exact, places) if "/" in operations else exact
             if result.denominator > 1:
                 break
-        expression = joined([_decimal(value, places) for value in values], operators)
+        expression = format_expression([_decimal(value, places) for value in values], operators)
         request = "Answer with the exact decimal."
         if "/" in operations:
             request = (
@@ -82,14 +82,14 @@ class DecimalArithmetic(NumberQuestion):
             str(result),
             solution=_text(result),
             content=expression,
-            split_key=f"{places} {commuted(values, operators)}",
+            split_key=f"{places} {order_free_key(values, operators)}",
             data=(values, operators, places),
         )
 
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line; what does not end as a decimal stands as a fraction."""
         values, operators, places = task.data
-        done = operations_of(values, operators, _apply)
+        done = evaluate_in_order(values, operators, _apply)
         lines = [f"{_text(a)} {operator} {_text(b)} = {_text(result)}" for a, operator, b, result in done]
         if "/" in operators:
             lines.append(f"{_text(done[-1][3])} rounded to {_decimals(places)} = {self.oracle(task)}")

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from .symbolic_answers import Expression, Unreadable, read_expression
+from .symbolic_answers import Expression, UnreadableAnswer, read_expression
 
 # (b, n, p, A): p as ((power, b), coefficient) in order, A as (atom, power) in order. An atom is ("C",) or
 # ("ln", polynomial), which counts as the logarithm of the absolute value.
@@ -79,7 +79,7 @@ class Functions:
                 return _plain({(0, 1, (), ()): Fraction(1)})
             if node in self._constants and len(node) == 1:
                 return _plain({(0, 0, (), ((("C",), 1),)): Fraction(1)})
-            raise Unreadable(f"The name {node[:20]!r} is not known here; write a function of x.")
+            raise UnreadableAnswer(f"The name {node[:20]!r} is not known here; write a function of x.")
         operation, *args = node
         if operation == "+":
             total = self.read(args[0])
@@ -102,7 +102,7 @@ class Functions:
             return self._logarithm(self.read(inside))
         if operation in _TRIGONOMETRIC:
             return self._trigonometric(operation, self.read(args[0]))
-        raise Unreadable("Only x, numbers, + - * / ^, e, ln, sin, cos, tan and their like are known here.")
+        raise UnreadableAnswer("Only x, numbers, + - * / ^, e, ln, sin, cos, tan and their like are known here.")
 
     # Functions.
 
@@ -111,7 +111,7 @@ class Functions:
         exponent: dict[tuple[int, int], Fraction] = {}
         for (i, n, p, atoms), c in self._whole(form).items():
             if p or atoms:
-                raise Unreadable(_NO_POLYNOMIAL)
+                raise UnreadableAnswer(_NO_POLYNOMIAL)
             exponent[n, i] = c
         return exponent
 
@@ -140,9 +140,9 @@ class Functions:
 
     def _logarithm_of_sum(self, polynomial: Sum) -> Sum:
         if not polynomial:
-            raise Unreadable("The logarithm of zero has no value.")
+            raise UnreadableAnswer("The logarithm of zero has no value.")
         if any(i or p or atoms for i, _, p, atoms in polynomial):
-            raise Unreadable("The argument of a logarithm must be a quotient of polynomials in x.")
+            raise UnreadableAnswer("The argument of a logarithm must be a quotient of polynomials in x.")
         powers = {n: c for (_, n, _, _), c in polynomial.items()}
         low, leading = min(powers), powers[max(powers)]
         monic = tuple(sorted((n - low, c / leading) for n, c in powers.items()))
@@ -158,7 +158,7 @@ class Functions:
         value = self._whole(exponent)
         n = value.get(_UNIT, Fraction(0))
         if value.keys() - {_UNIT} or n.denominator != 1 or abs(n) > MAX_POWER:
-            raise Unreadable(f"Powers of e may have any exponent, others a whole number up to {MAX_POWER}.")
+            raise UnreadableAnswer(f"Powers of e may have any exponent, others a whole number up to {MAX_POWER}.")
         if n < 0:
             base, n = self._inverse(base), -n
         result = _plain(_ONE)
@@ -173,12 +173,12 @@ class Functions:
     def _whole(self, form: Form) -> Sum:
         """``form`` without its denominator, which must be a number."""
         if form.below.keys() != {_UNIT}:
-            raise Unreadable(_NO_POLYNOMIAL)
+            raise UnreadableAnswer(_NO_POLYNOMIAL)
         return {term: c / form.below[_UNIT] for term, c in form.above.items()}
 
     def _inverse(self, form: Form) -> Form:
         if not form.above:
-            raise Unreadable("The expression divides by zero.")
+            raise UnreadableAnswer("The expression divides by zero.")
         if len(form.above) > 1:
             return Form(form.below, form.above)
         ((i, n, p, atoms), c) = next(iter(form.above.items()))
@@ -243,11 +243,11 @@ class Functions:
     def _charge(self, work: int) -> None:
         self._left -= 1 + work
         if self._left < 0:
-            raise Unreadable("The expression is too large.")
+            raise UnreadableAnswer("The expression is too large.")
 
 
 @lru_cache(maxsize=1024)
-def known(text: str) -> Form:
+def read_reference(text: str) -> Form:
     """The function that a reference writes; it is read once for all answers to a task."""
     return Functions().read(read_expression(text))
 

@@ -15,9 +15,9 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import stated
-from .polynomials import product_of, signed, text
-from .symbolic_answers import Unreadable, read_value
+from .answer_spelling import strip_statement
+from .polynomials import format_polynomial, multiply_all, nonzero_integer
+from .symbolic_answers import UnreadableAnswer, parse_answer
 
 MAX_ENDS = 20
 # A point as the question writes it, which braces only group where the rest is LaTeX.
@@ -86,12 +86,12 @@ class Inequality(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            given = read_value(_POINT.sub(r"\1\\{\2\\}", stated(answer, equated=False).replace("$", " ")))
-            gold = read_value(task.reference)
+            given = parse_answer(_POINT.sub(r"\1\\{\2\\}", strip_statement(answer, equated=False).replace("$", " ")))
+            gold = parse_answer(task.reference)
             ends: set[Fraction] = set()
             _gather(given, ends)
             _gather(gold, ends)
-        except Unreadable as error:
+        except UnreadableAnswer as error:
             return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)
         if len(ends) > MAX_ENDS:
             return Verdict(0.0, False, feedback=f"There are more than {MAX_ENDS} ends of intervals.", malformed=True)
@@ -144,41 +144,54 @@ def _solved(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str
 
 
 def _linear(draws: Iterator[float], size: int) -> Posed | None:
-    a, b, c, d = (signed(next(draws), size) for _ in range(4))
+    a, b, c, d = (nonzero_integer(next(draws), size) for _ in range(4))
     comparison = _SIGNS[int(next(draws) * 4)]
     slope = a - c
     if abs(slope) < 2:
         return None
-    step = f"{text((b - d, slope))} {comparison} 0"
-    inequality = f"{text((b, a))} {comparison} {text((d, c))}"
+    step = f"{format_polynomial((b - d, slope))} {comparison} 0"
+    inequality = f"{format_polynomial((b, a))} {comparison} {format_polynomial((d, c))}"
     return inequality, {Fraction(d - b, slope): 1}, 1 if slope > 0 else -1, comparison, [step]
 
 
 def _absolute(draws: Iterator[float], size: int) -> Posed | None:
-    a, b, c = 2 + int(next(draws) * 4), signed(next(draws), size), 1 + int(next(draws) * size)
+    a, b, c = 2 + int(next(draws) * 4), nonzero_integer(next(draws), size), 1 + int(next(draws) * size)
     comparison = _SIGNS[int(next(draws) * 4)]
     low, high = Fraction(-c - b, a), Fraction(c - b, a)
-    steps = [f"|{text((b, a))}| = {c} at x = {low} and x = {high}; the sign is that of |{text((b, a))}| - {c}."]
-    return f"|{text((b, a))}| {comparison} {c}", {low: 1, high: 1}, 1, comparison, steps
+    steps = [
+        f"|{format_polynomial((b, a))}| = {c} at x = {low} and x = {high}; the sign is that of |{format_polynomial((b, a))}| - {c}."
+    ]
+    return f"|{format_polynomial((b, a))}| {comparison} {c}", {low: 1, high: 1}, 1, comparison, steps
 
 
 def _quadratic(draws: Iterator[float], size: int) -> Posed | None:
     """Roots of which one may be a fraction, with some of the terms on the right."""
     below, sign = 1 + int(next(draws) * 3), 1 if next(draws) < 0.6 else -1
-    one, other = Fraction(signed(next(draws), size), below), Fraction(signed(next(draws), size))
+    one, other = Fraction(nonzero_integer(next(draws), size), below), Fraction(nonzero_integer(next(draws), size))
     if one == other:
         return None
     comparison = _SIGNS[int(next(draws) * 4)]
-    whole = product_of([(-one.numerator, one.denominator), (-other.numerator, 1), (sign,)])
-    slope, constant = signed(next(draws), size), signed(next(draws), size)
+    whole = multiply_all([(-one.numerator, one.denominator), (-other.numerator, 1), (sign,)])
+    slope, constant = nonzero_integer(next(draws), size), nonzero_integer(next(draws), size)
     left = (whole[0] + constant, whole[1] + slope, whole[2])
-    steps = [f"{text(whole)} {comparison} 0", f"The roots are {min(one, other)} and {max(one, other)}."]
-    return f"{text(left)} {comparison} {text((constant, slope))}", {one: 1, other: 1}, sign, comparison, steps
+    steps = [f"{format_polynomial(whole)} {comparison} 0", f"The roots are {min(one, other)} and {max(one, other)}."]
+    return (
+        f"{format_polynomial(left)} {comparison} {format_polynomial((constant, slope))}",
+        {one: 1, other: 1},
+        sign,
+        comparison,
+        steps,
+    )
 
 
 def _rational(draws: Iterator[float], size: int) -> Posed | None:
     """A quotient of linear expressions beside a whole number."""
-    a, b, c, d = signed(next(draws), 5), signed(next(draws), size), signed(next(draws), 5), signed(next(draws), size)
+    a, b, c, d = (
+        nonzero_integer(next(draws), 5),
+        nonzero_integer(next(draws), size),
+        nonzero_integer(next(draws), 5),
+        nonzero_integer(next(draws), size),
+    )
     right = int(next(draws) * 9) - 4
     comparison = _SIGNS[int(next(draws) * 4)]
     # (a x + b) / (c x + d) - right
@@ -189,25 +202,31 @@ def _rational(draws: Iterator[float], size: int) -> Posed | None:
     if root == pole:
         return None
     sign = 1 if slope * c > 0 else -1
-    steps = [f"({text((constant, slope))})/({text((d, c))}) {comparison} 0"] if right else []
+    steps = [f"({format_polynomial((constant, slope))})/({format_polynomial((d, c))}) {comparison} 0"] if right else []
     steps.append(f"The numerator is 0 at {root}, the denominator at {pole}.")
-    return f"({text((b, a))})/({text((d, c))}) {comparison} {right}", {root: 1, pole: -1}, sign, comparison, steps
+    return (
+        f"({format_polynomial((b, a))})/({format_polynomial((d, c))}) {comparison} {right}",
+        {root: 1, pole: -1},
+        sign,
+        comparison,
+        steps,
+    )
 
 
 def _cubic(draws: Iterator[float], size: int) -> Posed | None:
     """A product of three linear factors, multiplied out; two may be equal."""
     below, sign = 1 + int(next(draws) * 2), 1 if next(draws) < 0.6 else -1
-    found = [Fraction(signed(next(draws), size), below), Fraction(signed(next(draws), size))]
-    found.append(found[1] if next(draws) < 0.4 else Fraction(signed(next(draws), size)))
+    found = [Fraction(nonzero_integer(next(draws), size), below), Fraction(nonzero_integer(next(draws), size))]
+    found.append(found[1] if next(draws) < 0.4 else Fraction(nonzero_integer(next(draws), size)))
     comparison = _SIGNS[int(next(draws) * 4)]
     roots: dict[Fraction, int] = {}
     for root in found:
         roots[root] = roots.get(root, 0) + 1
     if len(roots) == 1:
         return None
-    whole = product_of([*((-root.numerator, root.denominator) for root in found), (sign,)])
+    whole = multiply_all([*((-root.numerator, root.denominator) for root in found), (sign,)])
     named = [f"{root}{' (twice)' if times == 2 else ''}" for root, times in sorted(roots.items())]
-    return f"{text(whole)} {comparison} 0", roots, sign, comparison, [f"The roots are {', '.join(named)}."]
+    return f"{format_polynomial(whole)} {comparison} 0", roots, sign, comparison, [f"The roots are {', '.join(named)}."]
 
 
 # Answers: whether a number belongs to what the grammar has read, and the ends at which that may change.
@@ -233,7 +252,7 @@ def _gather(value: Any, ends: set[Fraction]) -> None:
     elif any(map(_is_x, sides)) and not set(value.operators) - set(_COMPARED):
         bounds = [_bound(side) for side in sides if not _is_x(side)]
     else:
-        raise Unreadable("The answer must consist of intervals, such as (-oo, -3/2) U [5, oo).")
+        raise UnreadableAnswer("The answer must consist of intervals, such as (-oo, -3/2) U [5, oo).")
     ends.update(bound for bound in bounds if isinstance(bound, Fraction))
 
 
@@ -266,7 +285,7 @@ def _bound(value: Any) -> Fraction | float:
     if getattr(value, "op", None) == "oo":
         return sign * math.inf
     if type(value).__name__ != "Num":
-        raise Unreadable("The ends of intervals must be numbers, such as -3/2.")
+        raise UnreadableAnswer("The ends of intervals must be numbers, such as -3/2.")
     return Fraction(sign * value.value)
 
 

@@ -11,8 +11,8 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .answer_spelling import NumberQuestion, number_in
-from .precedence import commuted, joined, operations_of
+from .answer_spelling import NumberQuestion, extract_number
+from .precedence import evaluate_in_order, format_expression, order_free_key
 
 # An operand: its text, its residue, and the base and exponent of a power (an exponent of -1 is the inverse).
 Operand = tuple[str, int, int, int]
@@ -70,20 +70,20 @@ class ModularArithmetic(NumberQuestion):
             operators = [common[int(u * len(common))] for u in draws[3 * terms : 4 * terms - 1]]
             if kind == "products":
                 operators[int(draws[4 * terms - 1] * (terms - 1))] = "*"
-            value = operations_of([operand[1] for operand in operands], operators, _apply)[-1][3]
+            value = evaluate_in_order([operand[1] for operand in operands], operators, _apply)[-1][3]
             answer = value % n
             if answer > 1 and answer != value:
                 break
-        expression = f"({joined([operand[0] for operand in operands], operators)}) mod {n}"
+        expression = f"({format_expression([operand[0] for operand in operands], operators)}) mod {n}"
         prompt = f"{expression} = ? Answer with an integer from 0 to {n - 1}."
         if "inv" in expression:
             prompt += f" inv(a) is the number from 1 to {n - 1} with a * inv(a) = 1 modulo {n}."
-        key = f"{commuted([operand[0] for operand in operands], operators)} mod {n}"
+        key = f"{order_free_key([operand[0] for operand in operands], operators)} mod {n}"
         return Task(prompt, answer, content=expression, split_key=key, data=(operands, operators, n))
 
     def verify(self, task: Task, answer: str) -> Verdict:
         # The modulus may stand behind the residue.
-        text, n = number_in(answer), task.data[2]
+        text, n = extract_number(answer), task.data[2]
         for modulus in (f"(mod {n})", f"mod {n}", f"\\pmod{{{n}}}"):
             text = text.removesuffix(modulus).rstrip()
         return super().verify(task, text or answer)
@@ -102,7 +102,7 @@ class ModularArithmetic(NumberQuestion):
             elif exponent > 1:
                 lines += _squarings(base, exponent, n)
         residues = [operand[1] for operand in operands]
-        for a, operator, b, _ in operations_of(residues, operators, lambda a, o, b: _apply(a, o, b) % n):
+        for a, operator, b, _ in evaluate_in_order(residues, operators, lambda a, o, b: _apply(a, o, b) % n):
             plain = _apply(a, operator, b)
             reduced = "" if 0 <= plain < n else f" = {plain % n} (mod {n})"
             lines.append(f"{a} {operator} {b} = {plain}{reduced}")

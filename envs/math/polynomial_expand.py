@@ -11,9 +11,9 @@ from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import stated
-from .polynomials import Monomial, read_sum, signed
-from .symbolic_answers import Unreadable, written
+from .answer_spelling import strip_statement
+from .polynomials import Monomial, nonzero_integer, read_sum
+from .symbolic_answers import UnreadableAnswer, format_sum
 
 # Coefficients of monomials; the exponents of x, y and z stand for the monomial.
 Sum = dict[tuple[int, ...], int]
@@ -81,8 +81,8 @@ class PolynomialExpand(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            terms = read_sum(stated(answer))
-        except Unreadable as error:
+            terms = read_sum(strip_statement(answer))
+        except UnreadableAnswer as error:
             return Verdict(0.0, False, feedback=str(error), malformed=True)
         total: dict[Monomial, Any] = {}
         for monomial, coefficient in terms:
@@ -108,7 +108,7 @@ def _factor(draws: Any, pool: list[tuple[int, ...]], terms: int, size: int) -> S
     free, factor = list(pool), {}
     for _ in range(terms):
         key = free.pop(int(next(draws) * len(free)))
-        factor[key] = signed(next(draws), size)
+        factor[key] = nonzero_integer(next(draws), size)
     return {key: factor[key] for key in pool if key in factor}
 
 
@@ -130,7 +130,7 @@ def _reversed(key: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _text(polynomial: Sum) -> str:
-    return written(((coefficient, _TEXTS[key]) for key, coefficient in polynomial.items()), times="")
+    return format_sum(((coefficient, _TEXTS[key]) for key, coefficient in polynomial.items()), times="")
 
 
 def _monomial(key: tuple[int, ...]) -> Monomial:

@@ -15,7 +15,7 @@ from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import stated
+from .answer_spelling import strip_statement
 
 _LARGEST = 2_000
 _POWER = re.compile(r"([0-9]{1,40})(?:\^([1-9][0-9]?|\{[1-9][0-9]?\}))?")
@@ -75,7 +75,7 @@ class PrimeFactors(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         """Whether ``answer`` names each prime of the number as often as it divides it."""
-        number, (head, equals, body) = str(task.data), stated(answer, equated=False).rpartition("=")
+        number, (head, equals, body) = str(task.data), strip_statement(answer, equated=False).rpartition("=")
         if body.strip() == number and equals:
             head, body = body, head
         given = _factors(body)

@@ -76,7 +76,7 @@ class Sequences(NumberQuestion):
                 continue
             # The rule meant is the easiest that fits.
             easier = rules[: rules.index(rule)]
-            if not any(continue_by(name, terms[:SHOWN], ahead) for name in easier):
+            if not any(continue_sequence(name, terms[:SHOWN], ahead) for name in easier):
                 break
         shown = ", ".join(map(str, terms[:SHOWN]))
         if len(rules) == 1:
@@ -102,7 +102,7 @@ class Sequences(NumberQuestion):
         return [*_derivation(rule, terms), self.oracle(task)]
 
 
-def continue_by(rule: str, shown: list[int], ahead: int) -> list[int]:
+def continue_sequence(rule: str, shown: list[int], ahead: int) -> list[int]:
     """The next ``ahead`` terms if ``shown`` (five or more, the first two of which differ) follows the rule with some
     whole constants, else nothing."""
     constants = _constants(rule, shown)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..board_picture import Cell, board
+from ..board_picture import Cell, draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
@@ -139,7 +139,7 @@ class Blocksworld(Question):
             [Cell(stack[y], "#e9c46a") if y < len(stack) else Cell() for stack in stacks]
             for y in reversed(range(max(map(len, stacks))))
         ]
-        return board([*rows, [Cell(fill="#6d597a" if stack else "#faf7f0") for stack in stacks]])
+        return draw_board([*rows, [Cell(fill="#6d597a" if stack else "#faf7f0") for stack in stacks]])
 
 
 def _stacks(draws: list[float]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from ...rewards import Verdict, verify
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .arithmetic_notation import expression
+from .arithmetic_notation import normalise_expression
 
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 
@@ -89,7 +89,7 @@ class Countdown(Question):
         return best[1]
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        return verify("countdown", expression(answer, task.reference["target"]), task.reference)
+        return verify("countdown", normalise_expression(answer, task.reference["target"]), task.reference)
 
 
 def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, str]:

@@ -72,7 +72,7 @@ class KnightsKnaves(Question):
         truth = 1 + int(draws[-1] * ((1 << people) - 1))
         while True:
             said = _statements(truth, people, kinds, rng)
-            fitting = every(people)
+            fitting = all_choices(people)
             for statement in said:
                 fitting &= statement.allowed
             if fitting == 1 << truth:
@@ -146,13 +146,13 @@ class Statement:
 
 
 @functools.cache
-def every(people: int) -> int:
+def all_choices(people: int) -> int:
     """The set of all choices of knights: bit c stands for the choice whose knights are the bits of c."""
     return (1 << (1 << people)) - 1
 
 
 @functools.cache
-def being(people: int, person: int, is_knight: bool) -> int:
+def choices_with(people: int, person: int, is_knight: bool) -> int:
     """The set of the choices in which this person is a knight, or is a knave."""
     return sum(1 << choice for choice in range(1 << people) if bool(choice >> person & 1) is is_knight)
 
@@ -184,7 +184,7 @@ def _statement(speaker: int, people: int, kinds: list[str], u: float, v: float, 
     words: tuple[Any, ...] = (first, second, is_knight)
     scope = 1 << first | 1 << second | 1 << speaker
     if kind == "one":
-        table, scope, words = being(people, first, is_knight), 1 << first | 1 << speaker, (first, is_knight)
+        table, scope, words = choices_with(people, first, is_knight), 1 << first | 1 << speaker, (first, is_knight)
     elif kind in ("count", "parity"):
         # Never none: only a knave could say so.
         count = 1 + int(v * people) if kind == "count" else int(z < 0.5)
@@ -193,20 +193,20 @@ def _statement(speaker: int, people: int, kinds: list[str], u: float, v: float, 
     elif first == second:
         return None
     elif kind == "both":
-        table = being(people, first, is_knight) & being(people, second, is_knight)
+        table = choices_with(people, first, is_knight) & choices_with(people, second, is_knight)
     elif kind == "some":
-        table = being(people, first, is_knight) | being(people, second, is_knight)
+        table = choices_with(people, first, is_knight) | choices_with(people, second, is_knight)
     elif kind == "same":
         # Of the same kind where is_knight, of different kinds otherwise.
-        table = being(people, first, not is_knight) ^ being(people, second, True)
+        table = choices_with(people, first, not is_knight) ^ choices_with(people, second, True)
     elif kind == "if":
-        table = being(people, first, not is_knight) | being(people, second, also)
+        table = choices_with(people, first, not is_knight) | choices_with(people, second, also)
         words = (first, is_knight, second, also)
     else:
         # What somebody would say holds where it is true and a knight says it, or false and a knave does.
-        table, words = being(people, first, False) ^ being(people, second, also), (first, second, also)
-    allowed = being(people, speaker, False) ^ table
-    return Statement(kind, words, table, allowed, scope) if allowed != every(people) else None
+        table, words = choices_with(people, first, False) ^ choices_with(people, second, also), (first, second, also)
+    allowed = choices_with(people, speaker, False) ^ table
+    return Statement(kind, words, table, allowed, scope) if allowed != all_choices(people) else None
 
 
 def _speech(statement: Statement, speaker: int, names: list[str]) -> str:
@@ -247,16 +247,16 @@ def _listed(names: list[str]) -> str:
 def _deduction(names: list[str], said: list[tuple[int, int]]) -> list[str]:
     """Who is what, one after the other: from one statement and what is known before where that is enough."""
     people = len(names)
-    known, unknown, steps = every(people), set(range(people)), list[str]()
-    answer = every(people)
+    known, unknown, steps = all_choices(people), set(range(people)), list[str]()
+    answer = all_choices(people)
     for allowed, _ in said:
         answer &= allowed
 
     def settle(person: int, reason: str) -> None:
         nonlocal known
-        is_knight = bool(answer & being(people, person, True))
+        is_knight = bool(answer & choices_with(people, person, True))
         steps.append(f"{reason} {names[person]} is a {_kind(is_knight)}.")
-        known &= being(people, person, is_knight)
+        known &= choices_with(people, person, is_knight)
         unknown.discard(person)
 
     while unknown:
@@ -265,7 +265,7 @@ def _deduction(names: list[str], said: list[tuple[int, int]]) -> list[str]:
                 (speaker, person)
                 for speaker, (allowed, _) in enumerate(said)
                 for person in sorted(unknown)
-                if known & allowed & being(people, person, True) in (0, known & allowed)
+                if known & allowed & choices_with(people, person, True) in (0, known & allowed)
             ),
             None,
         )

@@ -11,11 +11,11 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..board_picture import Cell, board
+from ..board_picture import Cell, draw_board
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .directions import DIRECTIONS, flood, read_directions, steps, way
+from .directions import DIRECTIONS, direction_steps, flood_layers, read_directions, trace_way
 
 _WALL, _FLOOR, _START, _GOAL = b"#.SG"
 # In a drawing as a binary number, a place is 1 where one can stand.
@@ -101,7 +101,7 @@ class Maze(Question):
         begin, end = places[start], places[goal]
         grid[begin], grid[end] = _START, _GOAL
         if extra:
-            moves = way(flood(_passable(grid), stride, begin, end), stride, end)
+            moves = trace_way(flood_layers(_passable(grid), stride, begin, end), stride, end)
         else:
             # There is but one, along the tree of the search.
             back = [goal]
@@ -128,7 +128,7 @@ class Maze(Question):
             return rejected("The answer must consist of moves U, D, L, R alone, such as RRDDLU.")
         if len(moves) > len(maze.way):
             return Verdict(0.0, False, feedback=f"{len(moves)} moves are more than a shortest way has.")
-        place, text, step = maze.start, maze.text, steps(maze.stride)
+        place, text, step = maze.start, maze.text, direction_steps(maze.stride)
         for count, move in enumerate(moves, start=1):
             place += step[move]
             if text[place] == "#":
@@ -139,7 +139,7 @@ class Maze(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         maze: Labyrinth = task.data
-        place, step, lines = maze.start, steps(maze.stride), []
+        place, step, lines = maze.start, direction_steps(maze.stride), []
         for move, run in itertools.groupby(maze.way):
             count = len(list(run))
             place += count * step[move]
@@ -150,7 +150,7 @@ class Maze(Question):
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
         """A walk of random steps up to the goal that turns back at dead ends only; at some length it is given up."""
         maze: Labyrinth = episode.data
-        place, moves, step = maze.start, "", steps(maze.stride)
+        place, moves, step = maze.start, "", direction_steps(maze.stride)
         while place != maze.goal and len(moves) < 2 * maze.stride:
             back = {"U": "D", "D": "U", "L": "R", "R": "L"}.get(moves[-1:], "")
             ways = [move for move in DIRECTIONS if move != back and maze.text[place + step[move]] != "#"] or [back]
@@ -161,12 +161,12 @@ class Maze(Question):
     def solver_cost(self, episode: Task) -> float:
         """Places that a breadth-first search visits."""
         text, stride, start, goal, _ = episode.data
-        return sum(layer.bit_count() for layer in flood(_passable(text.encode()), stride, start, goal))
+        return sum(layer.bit_count() for layer in flood_layers(_passable(text.encode()), stride, start, goal))
 
     def draw(self, episode: Task) -> np.ndarray:
         fills = {"#": "#4a4e69", ".": "#faf7f0", "S": "#8ecae6", "G": "#ffb703"}
         rows = [row.split() for row in episode.data.text.split("\n")]
-        return board([[Cell(cell if cell in "SG" else "", fills[cell]) for cell in row] for row in rows], side=20)
+        return draw_board([[Cell(cell if cell in "SG" else "", fills[cell]) for cell in row] for row in rows], side=20)
 
 
 @dataclass(frozen=True, slots=True)

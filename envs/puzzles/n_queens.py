@@ -8,11 +8,11 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..board_picture import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .numbers_in_order import read_in_turn
+from .numbers_in_order import read_numbers_in_order
 
 _SHADE, _QUEEN = "#e9e2d0", "#7a1f1f"
 
@@ -77,7 +77,7 @@ class NQueens(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         given: list[int] = task.data
         size = len(given)
-        columns = read_in_turn(answer, size)
+        columns = read_numbers_in_order(answer, size)
         if columns is None or not all(1 <= column <= size for column in columns):
             return rejected(f"The answer must be {size} numbers from 1 to {size}, separated by spaces.")
         queens = [column - 1 for column in columns]
@@ -102,14 +102,14 @@ class NQueens(Question):
 
     def solver_cost(self, episode: Task) -> float:
         """Nodes of a depth-first search over the empty rows from the top down, up to the solution."""
-        return completions(episode.data, 1)[1]
+        return count_completions(episode.data, 1)[1]
 
     def solution_steps(self, task: Task) -> list[str]:
         return [*_deduction(task.data, [int(column) - 1 for column in task.reference.split()]), self.oracle(task)]
 
     def draw(self, episode: Task) -> np.ndarray:
         size = len(episode.data)
-        return board(
+        return draw_board(
             [
                 [
                     Cell("Q" if column == queen else "", _SHADE if (row + column) % 2 else PAPER, _QUEEN)
@@ -128,7 +128,7 @@ def _unique(size: int, kept: int, rng: np.random.Generator) -> tuple[list[int], 
         for draws in rng.random((6, size)).tolist():
             shown = sorted(range(size), key=draws.__getitem__)[:kept]
             given = [column if row in shown else -1 for row, column in enumerate(queens)]
-            if completions(given, 2)[0] == 1:
+            if count_completions(given, 2)[0] == 1:
                 return given, queens
 
 
@@ -161,7 +161,7 @@ def _filled(
     return False
 
 
-def completions(given: list[int], limit: int) -> tuple[int, int]:
+def count_completions(given: list[int], limit: int) -> tuple[int, int]:
     """Number of ways to fill the rows that have -1, counted up to ``limit``, and the nodes that the search visited.
 
     Args:

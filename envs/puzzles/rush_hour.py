@@ -13,8 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .. import board_picture as drawing
-from ..board_picture import Cell
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
@@ -38,7 +37,7 @@ class Car(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class RushHourState:
     """The board as the table has it, the place of each car along its line, and the moves left."""
 
     board: str
@@ -86,23 +85,23 @@ class RushHour(Game):
     )
     baselines: ClassVar = {"random": (0.25, 0.01, 0.0, 0.0, 0.0), "heuristic": (1.0, 0.13, 0.0, 0.0, 0.0)}
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Traffic:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> RushHourState:
         u, v = rng.random(2).tolist()
         boards = _boards()
         board = boards[int(u * len(boards))]
         layer = _layers(board)[params["moves"]]
-        return Traffic(board, layer[int(v * len(layer))], params["moves"] + params["slack"])
+        return RushHourState(board, layer[int(v * len(layer))], params["moves"] + params["slack"])
 
-    def content_of(self, episode: Traffic) -> str:
+    def content_of(self, episode: RushHourState) -> str:
         return _text(episode)
 
-    def split_key(self, episode: Traffic) -> str:
+    def split_key(self, episode: RushHourState) -> str:
         return episode.board
 
-    def turn_limit(self, state: Traffic) -> int:
+    def turn_limit(self, state: RushHourState) -> int:
         return state.left
 
-    def observe(self, state: Traffic) -> str:
+    def observe(self, state: RushHourState) -> str:
         if state.begun:
             return f"{_text(state)}\n{state.left} moves left."
         return (
@@ -112,7 +111,7 @@ class RushHour(Game):
             'squares. Answer with one or more moves, such as "C up 2, A right 1".'
         )
 
-    def act(self, state: Traffic, action: str) -> Transition:
+    def act(self, state: RushHourState, action: str) -> Transition:
         moves = action.split(",")
         if len(moves) > state.left:
             return _refused(state, f"These are {len(moves)} moves, and {state.left} are left.")
@@ -131,11 +130,11 @@ class RushHour(Game):
             if across != cars[car].across or target not in _slides(cars[car], places[car], _occupied(cars, places)):
                 return _refused(state, f"Move {count}: car {name} cannot slide {words[1]} {words[2]}.")
             places = _moved(places, car, target)
-        after = Traffic(state.board, places, state.left - len(moves), True)
+        after = RushHourState(state.board, places, state.left - len(moves), True)
         distance = _distances(state.board)[places]
         return Transition(after, done=not distance or not after.left, success=not distance, progress=_progress(after))
 
-    def oracle(self, state: Traffic) -> str:
+    def oracle(self, state: RushHourState) -> str:
         """The first move of a shortest plan, from wherever the cars stand."""
         distances, cars = _distances(state.board), _cars(state.board)
         for car, target in _ways(cars, state.places):
@@ -143,14 +142,14 @@ class RushHour(Game):
                 return _move(cars[car], NAMES[car], target - state.places[car])
         raise AssertionError("every position but those at the end has a neighbour that is nearer to it")
 
-    def random_action(self, episode: Traffic, rng: np.random.Generator) -> str:
+    def random_action(self, episode: RushHourState, rng: np.random.Generator) -> str:
         """Any move that is possible."""
         cars = _cars(episode.board)
         ways = _ways(cars, episode.places)
         car, target = ways[int(rng.integers(len(ways)))]
         return _move(cars[car], NAMES[car], target - episode.places[car])
 
-    def heuristic_action(self, episode: Traffic) -> str:
+    def heuristic_action(self, episode: RushHourState) -> str:
         """The move after which the fewest cars stand between car A and the edge, and car A the nearest to it."""
         cars, places = _cars(episode.board), episode.places
 
@@ -163,14 +162,14 @@ class RushHour(Game):
         car, target = min(_ways(cars, places), key=ahead)
         return _move(cars[car], NAMES[car], target - places[car])
 
-    def solver_cost(self, episode: Traffic) -> float:
+    def solver_cost(self, episode: RushHourState) -> float:
         """Moves of the shortest plan."""
         return float(_distances(episode.board)[episode.places])
 
-    def draw(self, episode: Traffic) -> np.ndarray:
+    def draw(self, episode: RushHourState) -> np.ndarray:
         colours = ("#e63946", "#e9c46a", "#8ab17d", "#8ecae6", "#b5838d", "#f4a261", "#a8dadc")
         looks = {name: Cell(name, colours[min(i, 1 + i % 6)]) for i, name in enumerate(NAMES)}
-        return drawing.board([[looks.get(name, Cell()) for name in row.split()] for row in _text(episode).split("\n")])
+        return draw_board([[looks.get(name, Cell()) for name in row.split()] for row in _text(episode).split("\n")])
 
 
 def _move(car: Car, name: str, slid: int) -> str:
@@ -179,15 +178,15 @@ def _move(car: Car, name: str, slid: int) -> str:
     return f"{name} {towards} {abs(slid)}"
 
 
-def _refused(state: Traffic, error: str) -> Transition:
+def _refused(state: RushHourState, error: str) -> Transition:
     return Transition(state, progress=_progress(state), action_error=error)
 
 
-def _progress(state: Traffic) -> float:
+def _progress(state: RushHourState) -> float:
     return 1.0 - _distances(state.board)[state.places] / (len(_layers(state.board)) - 1)
 
 
-def _text(state: Traffic) -> str:
+def _text(state: RushHourState) -> str:
     characters = list(_EMPTY)
     for name, car, place in zip(NAMES, _cars(state.board), state.places):
         for square in car.squares[place]:
@@ -260,10 +259,10 @@ def _distances(board: str) -> dict[bytes, int]:
 
 @functools.cache
 def _layers(board: str) -> list[list[bytes]]:
-    return layers(board)
+    return find_position_layers(board)
 
 
-def layers(board: str) -> list[list[bytes]]:
+def find_position_layers(board: str) -> list[list[bytes]]:
     """The positions that can be reached on a board, by their distance from the end; none at all if there are more than
     `MOST_POSITIONS`."""
     cars = _cars(board)

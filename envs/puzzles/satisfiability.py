@@ -14,7 +14,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .numbers_in_order import read_in_turn
+from .numbers_in_order import read_numbers_in_order
 
 # Up to so many variables all assignments are looked at, and one alone is left.
 MOST_UNIQUE = 14
@@ -79,7 +79,7 @@ class Satisfiability(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         n, clauses = task.data
-        values = read_in_turn(answer, n)
+        values = read_numbers_in_order(answer, n)
         if values is None or not all(value in (0, 1) for value in values):
             return rejected(f"The answer must be {n} digits 0 or 1, separated by spaces.")
         for clause in clauses:

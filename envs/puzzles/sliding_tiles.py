@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..board_picture import Cell, board
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
@@ -173,7 +173,7 @@ class SlidingTiles(Game):
             Cell(str(tile), "#8ab17d" if tile == home else "#e9c46a") if tile else Cell()
             for tile, home in zip(episode.tiles, episode.goal)
         ]
-        return board([cells[row * size : (row + 1) * size] for row in range(size)])
+        return draw_board([cells[row * size : (row + 1) * size] for row in range(size)])
 
 
 def _refused(state: Tiles, error: str) -> Transition:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..board_picture import Cell, board
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .directions import DIRECTIONS, flood, read_directions, steps, way
+from .directions import DIRECTIONS, direction_steps, flood_layers, read_directions, trace_way
 
 _BACK = {"U": "D", "D": "U", "L": "R", "R": "L"}
 _SYMBOLS = {"-": ("$", "@"), ".": ("*", "+")}
@@ -36,7 +36,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Warehouse:
+class SokobanState:
     """A level, where boxes and player stand, and how many pushes of its plan are done; `OFF_PLAN` after any other."""
 
     level: Level
@@ -92,16 +92,16 @@ class Sokoban(Game):
     chance = 0.34
     baselines: ClassVar = {"random": (0.34, 0.0, 0.0, 0.0, 0.0), "heuristic": (0.95, 0.25, 0.02, 0.0, 0.0)}
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Warehouse:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SokobanState:
         while True:
             level = _make(rng.random(400).tolist(), params["size"], params["boxes"], params["pushes"] * params["boxes"])
             if level is not None:
-                return Warehouse(level, level.boxes, level.player)
+                return SokobanState(level, level.boxes, level.player)
 
-    def content_of(self, episode: Warehouse) -> str:
+    def content_of(self, episode: SokobanState) -> str:
         return _text(episode)
 
-    def observe(self, state: Warehouse) -> str:
+    def observe(self, state: SokobanState) -> str:
         if state.begun:
             return _text(state)
         return (
@@ -111,16 +111,16 @@ class Sokoban(Game):
             'such as "up up left", or with "restart" to begin again. You have 50 turns.'
         )
 
-    def act(self, state: Warehouse, action: str) -> Transition:
+    def act(self, state: SokobanState, action: str) -> Transition:
         level = state.level
         if action.lower() == "restart":
-            return _after(Warehouse(level, level.boxes, level.player, 0, True))
+            return _after(SokobanState(level, level.boxes, level.player, 0, True))
         moves = read_directions(action)
         if moves is None:
             return _refused(state, 'The action must be moves, such as "up up left", or "restart".')
         if len(moves) > _MOST_MOVES:
             return _refused(state, f"These are {len(moves)} moves; at most {_MOST_MOVES} are made in one turn.")
-        room, step = level.room, steps(level.stride)
+        room, step = level.room, direction_steps(level.stride)
         boxes, player, done = state.boxes, state.player, state.done
         for count, move in enumerate(moves, start=1):
             player += step[move]
@@ -134,30 +134,30 @@ class Sokoban(Game):
                 done = done + 1 if level.plan[done : done + 1] == ((player, move),) else OFF_PLAN
                 if all([room[box] == "." for box in boxes]):
                     break
-        return _after(Warehouse(level, boxes, player, done, True))
+        return _after(SokobanState(level, boxes, player, done, True))
 
-    def oracle(self, state: Warehouse) -> str:
+    def oracle(self, state: SokobanState) -> str:
         """The walk to the next push of the plan, and that push; off the plan, "restart"."""
         if state.done == OFF_PLAN:
             return "restart"
         return " ".join([DIRECTIONS[move] for move in _moves(state)])
 
-    def random_action(self, episode: Warehouse, rng: np.random.Generator) -> str:
+    def random_action(self, episode: SokobanState, rng: np.random.Generator) -> str:
         """A move that is possible; one time in twelve, "restart"."""
         room, player, boxes = episode.level.room, episode.player, episode.boxes
         moves = [
             DIRECTIONS[move]
-            for move, step in steps(episode.level.stride).items()
+            for move, step in direction_steps(episode.level.stride).items()
             if room[player + step] != "#"
             and (player + step not in boxes or not (room[player + 2 * step] == "#" or player + 2 * step in boxes))
         ]
         u = rng.random() * 12
         return "restart" if u < 1 or not moves else moves[int((u - 1) / 11 * len(moves))]
 
-    def heuristic_action(self, episode: Warehouse) -> str:
+    def heuristic_action(self, episode: SokobanState) -> str:
         """The walk to the push after which the boxes are nearest to goals, and that push; "restart" where each push
         only takes them farther away."""
-        level, step = episode.level, steps(episode.level.stride)
+        level, step = episode.level, direction_steps(episode.level.stride)
         goals = [divmod(place, level.stride) for place, character in enumerate(level.room) if character == "."]
 
         def far(box: int) -> int:
@@ -166,7 +166,7 @@ class Sokoban(Game):
 
         free = _free(level.room) & ~sum([1 << place for place in episode.boxes])
         region = 0
-        for layer in flood(free, level.stride, episode.player):
+        for layer in flood_layers(free, level.stride, episode.player):
             region |= layer
         pushes = [
             (far(box + step[move]) - far(box), box, move)
@@ -178,10 +178,10 @@ class Sokoban(Game):
         if gain >= 0:
             return "restart"
         behind = box - step[move]
-        walk = way(flood(free, level.stride, episode.player, behind), level.stride, behind)
+        walk = trace_way(flood_layers(free, level.stride, episode.player, behind), level.stride, behind)
         return " ".join([DIRECTIONS[letter] for letter in walk + move])
 
-    def solver_cost(self, episode: Warehouse) -> float:
+    def solver_cost(self, episode: SokobanState) -> float:
         """Moves of the plan."""
         moves = 0
         while episode.done < len(episode.level.plan):
@@ -189,7 +189,7 @@ class Sokoban(Game):
             episode = self.act(episode, self.oracle(episode)).state
         return float(moves)
 
-    def draw(self, episode: Warehouse) -> np.ndarray:
+    def draw(self, episode: SokobanState) -> np.ndarray:
         looks = {
             "#": Cell(fill="#4a4e69"),
             "-": Cell(),
@@ -199,24 +199,24 @@ class Sokoban(Game):
             "@": Cell("@", "#8ecae6"),
             "+": Cell("@", "#8ecae6", "#e63946"),
         }
-        return board([[looks[character] for character in row.split()] for row in _text(episode).split("\n")])
+        return draw_board([[looks[character] for character in row.split()] for row in _text(episode).split("\n")])
 
 
-def _refused(state: Warehouse, error: str) -> Transition:
+def _refused(state: SokobanState, error: str) -> Transition:
     return Transition(state, progress=_progress(state), action_error=error)
 
 
-def _after(state: Warehouse) -> Transition:
+def _after(state: SokobanState) -> Transition:
     progress = _progress(state)
     return Transition(state, done=progress == 1.0, success=progress == 1.0, progress=progress)
 
 
-def _progress(state: Warehouse) -> float:
+def _progress(state: SokobanState) -> float:
     room = state.level.room
     return sum([room[box] == "." for box in state.boxes]) / len(state.boxes)
 
 
-def _text(state: Warehouse) -> str:
+def _text(state: SokobanState) -> str:
     characters = list(state.level.room)
     for box in state.boxes:
         characters[box] = _SYMBOLS[characters[box]][0]
@@ -224,13 +224,13 @@ def _text(state: Warehouse) -> str:
     return "".join(characters)
 
 
-def _moves(state: Warehouse) -> str:
+def _moves(state: SokobanState) -> str:
     """The moves up to the next push of the plan."""
     level = state.level
     box, move = level.plan[state.done]
-    behind = box - steps(level.stride)[move]
+    behind = box - direction_steps(level.stride)[move]
     free = _free(level.room) & ~sum([1 << place for place in state.boxes])
-    return way(flood(free, level.stride, state.player, behind), level.stride, behind) + move
+    return trace_way(flood_layers(free, level.stride, state.player, behind), level.stride, behind) + move
 
 
 def _free(room: str) -> int:
@@ -249,7 +249,7 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
     """A level in which the distances of the boxes sum to ``pushes``; None where these draws lead to none."""
     empty, places = _empty(size)
     stride = 2 * (size + 2)
-    directions = tuple(steps(stride).items())
+    directions = tuple(direction_steps(stride).items())
     room = bytearray(empty)
     draw = iter(draws)
     for _ in range(size):
@@ -258,7 +258,9 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
     first = places[int(next(draw) * len(places))]
     if room[first] == _WALL:
         return None
-    near = [place for layer in flood(_free(room.decode()), stride, first) for place in places if layer >> place & 1]
+    near = [
+        place for layer in flood_layers(_free(room.decode()), stride, first) for place in places if layer >> place & 1
+    ]
     if len(near) < len(places) // 2:
         return None
     # What cannot be reached is filled.
@@ -278,7 +280,7 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
     total = 0
     for u in draw:
         region = 0
-        for layer in flood(outside, stride, player):
+        for layer in flood_layers(outside, stride, player):
             region |= layer
         ahead, others = [], []
         for i, box in enumerate(boxes):

@@ -2,7 +2,7 @@
 
 The puzzles are minimal ones from a table (sudoku.txt, made by scripts/make_sudoku_table.py), moved by the symmetries of
 Sudoku; all of these keep "exactly one solution" as it is, so that no solver runs when a task is made. The table also
-says which cells `singles` leaves open. As long as only others are shown too, it leaves the same ones open.
+says which cells `fill_singles` leaves open. As long as only others are shown too, it leaves the same ones open.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from ...rewards import Verdict
 from ...rewards.verifiers.grid import GridError, parse_grid
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..board_picture import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, draw_board
 from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
@@ -122,11 +122,11 @@ class Sudoku(Question):
     def heuristic_action(self, episode: Task) -> str:
         """Singles, one after the other, and ones where there are none left."""
         given = episode.data[0]
-        return _rows([digit or 1 for digit in singles(given)], _size(given), " ")
+        return _rows([digit or 1 for digit in fill_singles(given)], _size(given), " ")
 
     def solver_cost(self, episode: Task) -> float:
         """Nodes that a depth-first search visits which always fills the cell with the fewest candidates."""
-        return search(episode.data[0], limit=2)[1]
+        return count_solutions(episode.data[0], limit=2)[1]
 
     def solution_steps(self, task: Task) -> list[str]:
         given, full = task.data
@@ -138,10 +138,10 @@ class Sudoku(Question):
         high, wide = BOXES[size]
         fills = [_SHADE if (cell // size // high + cell % size // wide) % 2 else PAPER for cell in range(size * size)]
         cells = [Cell(str(digit) if digit else "", fill) for digit, fill in zip(given, fills)]
-        return board([cells[start : start + size] for start in range(0, size * size, size)])
+        return draw_board([cells[start : start + size] for start in range(0, size * size, size)])
 
 
-def search(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
+def count_solutions(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
     """Number of solutions of a grid (rows in one sequence, 0 for empty), counted up to ``limit``, and the nodes that
     the search visited."""
     size = _size(cells)
@@ -192,7 +192,7 @@ def search(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
     return found, nodes
 
 
-def singles(cells: Sequence[int]) -> list[int]:
+def fill_singles(cells: Sequence[int]) -> list[int]:
     """The grid with every cell filled that follows by naked and hidden singles: a cell with one candidate, and the only
     cell of a row, column or box for a digit. In whatever order, they lead to the same grid."""
     size = _size(cells)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..board_picture import Cell, board
+from ..board_picture import Cell, draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
@@ -135,7 +135,7 @@ class TowerOfHanoi(Question):
         for height in reversed(range(len(start))):
             disks = [stack[height] if height < len(stack) else 0 for stack in columns]
             rows.append([Cell(str(disk), colours[disk - 1]) if disk else Cell() for disk in disks])
-        return board([*rows, [Cell(name) for name in "ABC ABC"]])
+        return draw_board([*rows, [Cell(name) for name in "ABC ABC"]])
 
 
 def _text(pegs: tuple[int, ...]) -> str:

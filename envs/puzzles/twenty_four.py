@@ -16,7 +16,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .arithmetic_notation import expression
+from .arithmetic_notation import normalise_expression
 
 # A rational number in lowest terms, its denominator positive.
 Ratio = tuple[int, int]
@@ -80,9 +80,9 @@ class TwentyFour(Question):
             for start in range(0, 64, 4):
                 hand = tuple(sorted([1 + int(u * largest) for u in draws[start : start + 4]]))
                 hands += 1
-                if ways <= (found := ways_to(hand, target)) <= 2 * ways or (found and hands > MOST_HANDS):
+                if ways <= (found := count_ways(hand, target)) <= 2 * ways or (found and hands > MOST_HANDS):
                     given = ", ".join(map(str, hand))
-                    join = last_steps(hand, (target, 1))[0]
+                    join = find_last_steps(hand, (target, 1))[0]
                     return Task(
                         f"Make {target} from the numbers {given}. Use each of the four numbers exactly once, with "
                         "+ - * / and parentheses; fractions may occur on the way. Answer with the expression alone, "
@@ -95,7 +95,7 @@ class TwentyFour(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         numbers, target = task.reference["numbers"], task.reference["target"]
-        answer = expression(answer, target)
+        answer = normalise_expression(answer, target)
         try:
             value = evaluate(answer, numbers)
         except ExpressionError as error:
@@ -118,7 +118,7 @@ class TwentyFour(Question):
         return [*_lines(task.data), self.oracle(task)]
 
 
-def ways_to(cards: tuple[int, ...], target: int) -> int:
+def count_ways(cards: tuple[int, ...], target: int) -> int:
     """In how many ways four cards make the target, without regard to the order of sums, products and steps."""
     total, inverse = 0, pow(target, -1, _PRIME)
     for left, right in _splits(cards):
@@ -134,7 +134,7 @@ def ways_to(cards: tuple[int, ...], target: int) -> int:
     return total
 
 
-def last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
+def find_last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
     """Every different pair of values, with the operator between them, by which two to four cards make the goal."""
     wanted, inverse = _residue(goal), _residue(_reciprocal(goal))
     joins: dict[tuple[Ratio, str, Ratio], Join] = {}
@@ -233,7 +233,7 @@ def _results(one: Ratio, other: Ratio) -> Iterator[tuple[Ratio, str, bool]]:
 
 def _partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool]:
     """What must stand beside a number to make the goal, by which operator, and whether it comes first; in the order in
-    which `last_steps` tries them."""
+    which `find_last_steps` tries them."""
     (a, b), (c, d) = one, goal
     match place:
         case 0:
@@ -252,7 +252,7 @@ def _partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool]:
 
 def _below(value: Ratio, cards: tuple[int, ...]) -> Join | None:
     """One way to make a value from several cards; None where it is the only card itself."""
-    return last_steps(cards, value)[0] if len(cards) > 1 else None
+    return find_last_steps(cards, value)[0] if len(cards) > 1 else None
 
 
 def _expression(join: Join) -> tuple[str, int]:

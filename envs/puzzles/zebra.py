@@ -12,7 +12,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .zebra_clues import KINDS, RELATIONS, Clue, apply, draw_clues, narrow, places, rule_of
+from .zebra_clues import KINDS, RELATIONS, Clue, apply_clue, apply_clues, compile_clue, draw_clues, permutation_sets
 
 # Attribute, how a clue speaks of the person with one of its values, and values to choose from.
 ATTRIBUTES = (
@@ -123,7 +123,9 @@ class Zebra(Question):
         """How often a solver applies a clue that knows, for each attribute, which permutations are still possible."""
         values, _, clues = episode.data
         houses = len(values[0])
-        return narrow([rule_of(houses, clue) for clue in clues], [sum(places(houses)[0])] * len(values))
+        return apply_clues(
+            [compile_clue(houses, clue) for clue in clues], [sum(permutation_sets(houses)[0])] * len(values)
+        )
 
     def solution_steps(self, task: Task) -> list[str]:
         return [*_deduction(*task.data), self.oracle(task)]
@@ -152,7 +154,7 @@ def _sentence(clue: Clue, values: list[list[str]], phrases: list[str]) -> str:
 def _deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -> list[str]:
     """Who lives in which house, one value after the other, and the clue with which it became certain."""
     houses = len(values[0])
-    table, domains = places(houses), [sum(places(houses)[0])] * len(values)
+    table, domains = permutation_sets(houses), [sum(permutation_sets(houses)[0])] * len(values)
     unknown = [(a, v) for a in range(len(values)) for v in range(houses)]
     steps = []
 
@@ -165,7 +167,7 @@ def _deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -
     while unknown:
         changed = 0
         for number, clue in enumerate(clues, 1):
-            if latest := apply(rule_of(houses, clue), domains):
+            if latest := apply_clue(compile_clue(houses, clue), domains):
                 changed |= latest
                 settle(f"By clue {number} and what is known,")
         if unknown and not changed:

@@ -23,7 +23,7 @@ class _Unreadable(ValueError):
     """The line is not in the grammar, or too big."""
 
 
-def holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None = None) -> bool | None:
+def equality_holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None = None) -> bool | None:
     """Whether all sides of an equation are equal.
 
     Args:

@@ -67,7 +67,7 @@ class MultipleChoice(Transform):
             if len(wrong) == count - 1:
                 break
         else:
-            raise self.unsuited(f"with {inner} there are not {count - 1} short wrong answers to a task")
+            raise self.unsuitable(f"with {inner} there are not {count - 1} short wrong answers to a task")
         order = rng.permutation(count).tolist()
         texts = [right, *wrong]
         options = [texts[i] for i in order]

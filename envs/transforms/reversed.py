@@ -13,7 +13,7 @@ from ...rewards import Verdict
 from ...rewards.verifiers.number import parse_number
 from ..question import Task
 from ..registration import register
-from .equalities import BLANK, NUMBER, holds
+from .equalities import BLANK, NUMBER, equality_holds
 from .transform import MAX_DRAWS, Transform
 
 # Smaller numbers are guessed.
@@ -80,7 +80,7 @@ class Reversed(Transform):
             told = line if x is None else f"{line} has the solution x = {x}"
             prompt = f"{told}. Which number is {BLANK}? Answer with that number alone."
             return Task(prompt, {"number": spot[0], "line": line, "x": x}, data=task)
-        raise self.unsuited("its questions are neither like 3 + 4 = ? nor like Solve 3x + 4 = 19.")
+        raise self.unsuitable("its questions are neither like 3 + 4 = ? nor like Solve 3x + 4 = 19.")
 
     def verify(self, task: Task, answer: str) -> Verdict:
         value = parse_number(answer)
@@ -112,7 +112,7 @@ def _statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction | No
 
 def _fits(line: str, value: Fraction, x: Fraction | None) -> bool:
     """Whether ``value`` in the gap makes ``line`` true, for no other x than the one that is told."""
-    return holds(line, value, x) is True and (x is None or holds(line, value, x + 1) is False)
+    return equality_holds(line, value, x) is True and (x is None or equality_holds(line, value, x + 1) is False)
 
 
 def _determined(line: str, value: Fraction, x: Fraction | None) -> bool:

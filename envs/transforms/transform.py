@@ -71,14 +71,14 @@ class Transform(Question):
         """The part of ``params`` that the inner family knows."""
         return {name: params[name] for name in self.inner.param_space.names}
 
-    def unsuited(self, why: str) -> InputError:
+    def unsuitable(self, why: str) -> InputError:
         """The error for an inner family that cannot take this form."""
         return InputError(f"{type(self).__name__} cannot be made of {self.of}: {why}; choose another id for `of`.")
 
     def require_steps(self) -> None:
         """Raise InputError if the inner family shows no way to its answers."""
         if type(self.inner).solution_steps is Question.solution_steps:
-            raise self.unsuited("it shows no steps of a solution")
+            raise self.unsuitable("it shows no steps of a solution")
 
     def verify(self, task: Task, answer: str) -> Verdict:
         return self.inner.verify(task.data, answer)

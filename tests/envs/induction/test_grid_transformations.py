@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from palaestra.envs.induction.grid_operations import KINDS, OPERATIONS, Grid
 from palaestra.envs.induction.grid_transformations import LARGEST, GridTransformations
-from palaestra.envs.induction.operation_chains import Rule
+from palaestra.envs.induction.operation_chains import ChainProblem
 from palaestra.envs.question import Task
 
 FAMILY = GridTransformations()
 EXAMPLES = ((("120", "000"), ("021", "000")), (("003", "100"), ("300", "001")))
-RULE = Rule(("mirror the grid, left to right", "turn the grid by 180 degrees"), (), EXAMPLES, ("200", "012"))
+RULE = ChainProblem(("mirror the grid, left to right", "turn the grid by 180 degrees"), (), EXAMPLES, ("200", "012"))
 TASK = Task("", "002/210", data=RULE._replace(chain=RULE.listed[:1]))
 
 

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from palaestra.envs.induction.list_functions import LARGEST, LONGEST, ListFunctions
 from palaestra.envs.induction.list_operations import KINDS, OPERATIONS
-from palaestra.envs.induction.operation_chains import Rule
+from palaestra.envs.induction.operation_chains import ChainProblem
 from palaestra.envs.question import Task
 
 FAMILY = ListFunctions()
 EXAMPLES = (((3, 1, 2), (1, 2)), ((5, 0, 9, 9), (0, 9, 9)))
-TASK = Task("", [4, 4], data=Rule(("remove every 1", "reverse the list"), ("reverse the list",), EXAMPLES, (7, 4, 4)))
+TASK = Task(
+    "", [4, 4], data=ChainProblem(("remove every 1", "reverse the list"), ("reverse the list",), EXAMPLES, (7, 4, 4))
+)
 
 
 def tasks(count: int, **params: int) -> list[Task]:

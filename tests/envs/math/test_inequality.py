@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 from palaestra.envs.math.inequality import Inequality, _holds, _solved
-from palaestra.envs.math.symbolic_answers import read_value
+from palaestra.envs.math.symbolic_answers import parse_answer
 from palaestra.envs.question import Task
 
 COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -46,7 +46,7 @@ def test_the_set_is_where_the_inequality_is_true(kind: str):
         solution = env.oracle(env.here())
         places = ends(solution)
         assert places
-        gold = read_value(solution)
+        gold = parse_answer(solution)
         nearby = [place + step for place in places for step in (0, Fraction(1, 1000), Fraction(-1, 1000))]
         for x in [*nearby, *map(Fraction, range(-60, 61, 3)), Fraction(1, 7), Fraction(10**6), Fraction(-(10**6))]:
             assert truth(inequality, x) == _holds(gold, x), (inequality, solution, x)
