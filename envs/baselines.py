@@ -112,7 +112,7 @@ def _succeeds(env: TaskEnv, policy: Policy) -> bool:
         if isinstance(policy, Cycle) and policy.turn % len(policy.actions) == 0:
             state = env.here()
             # Who begins a cycle anew where it has begun before goes on so until the turns run out.
-            if _has_value(state):
+            if _compares_by_value(state):
                 if state in seen:
                     return False
                 seen.add(state)
@@ -121,7 +121,7 @@ def _succeeds(env: TaskEnv, policy: Policy) -> bool:
             return bool(info["is_success"])
 
 
-def _has_value(state: Any) -> bool:
+def _compares_by_value(state: Any) -> bool:
     """Whether states are equal when, and as long as, they hold the same."""
     try:
         hash(state)

@@ -92,7 +92,7 @@ class TaskEnv(gym.Env[Any, Any]):
             cls.metadata = {**cls.metadata, "render_modes": [*cls.metadata["render_modes"], "rgb_array"]}
         solver = cls.__dict__.get("oracle")
         if solver is not None and solver.__code__.co_argcount == 2:
-            cls.oracle = _for_the_present(solver)
+            cls.oracle = _bind_current_episode(solver)
 
     def __init__(
         self,
@@ -290,7 +290,9 @@ class TaskEnv(gym.Env[Any, Any]):
             InputError: the snapshot is of another family.
         """
         if not isinstance(state, Mapping) or state.get("family") != type(self).__name__:
-            raise InputError(f"set_state needs a snapshot by get_state of {type(self).__name__}, not {_brief(state)}.")
+            raise InputError(
+                f"set_state needs a snapshot by get_state of {type(self).__name__}, not {_shorten(state)}."
+            )
         self._params = dict(state["params"])
         self._task_difficulty = state["difficulty"]
         self._task_id = state["task_id"]
@@ -304,7 +306,7 @@ class TaskEnv(gym.Env[Any, Any]):
             raise gym.error.ResetNeeded(f"cannot step {type(self).__name__}: {why}; call reset() first.")
 
 
-def _for_the_present(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _bind_current_episode(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     @functools.wraps(solver)
     def oracle(self: TaskEnv, task: Any = None) -> Any:
         return self.write_action(solver(self, self.here())) if task is None else solver(self, task)
@@ -312,6 +314,6 @@ def _for_the_present(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return oracle
 
 
-def _brief(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value.get("family") if isinstance(value, Mapping) else value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -90,7 +90,7 @@ class Fields:
             has = ", ".join(map(repr, self._names)) or "no field"
             raise self.fault(f"the field {names[0]!r} is missing or empty (there is {has})")
         if not isinstance(value, str) or not value.strip():
-            raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {_brief(value)}")
+            raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {_shorten(value)}")
         return value.strip()
 
     def fault(self, what: str) -> InputError:
@@ -122,7 +122,7 @@ def read_gsm8k(fields: Fields, index: int) -> Item:
         raise fields.fault("the field 'answer' has no line with '####'")
     number = value.strip().replace(",", "").removeprefix("$").rstrip(".%")
     if parse_number(number) is None:
-        raise UnusableRecord(f"the answer {_brief(value.strip())} is not a number")
+        raise UnusableRecord(f"the answer {_shorten(value.strip())} is not a number")
     steps = tuple(filter(None, map(remove_notes, solution.splitlines())))
     return Item(question, number, steps, min(max(len(steps), STEPS[0]), STEPS[1]))
 
@@ -134,7 +134,7 @@ def read_math(fields: Fields, index: int) -> Item:
     if fields.get("level") is None:
         raise fields.fault("the field 'level' is missing")
     if level is None:
-        raise UnusableRecord(f"the level {_brief(fields.get('level'))} is not one of 1 to 5")
+        raise UnusableRecord(f"the level {_shorten(fields.get('level'))} is not one of 1 to 5")
     solution = fields.get("solution")
     solution = solution if isinstance(solution, str) else ""
     answer = fields.get("answer")
@@ -158,7 +158,7 @@ def read_aime(fields: Fields, index: int) -> Item:
     text = find_boxed(solution) if answer is None else str(answer).strip()
     match = _NUMERAL.fullmatch(text)
     if match is None or int(match[1]) > 999:
-        raise UnusableRecord(f"the answer {_brief(text)} is not a whole number from 0 to 999")
+        raise UnusableRecord(f"the answer {_shorten(text)} is not a whole number from 0 to 999")
     return Item(problem, str(int(match[1])), tuple(split_sentences(solution)), _contest_number(fields, index))
 
 
@@ -188,19 +188,19 @@ def read_choice(fields: Fields, index: int) -> Item:
         question, choices = question.get("stem"), question.get("choices", choices)
     if not isinstance(question, str) or not question.strip():
         raise fields.fault("the field 'question' is missing, or is not text")
-    options, labels = _options(fields, choices)
+    options, labels = _read_options(fields, choices)
     if not 2 <= len(options) <= len(LETTERS) or len(set(options)) < len(options):
         raise UnusableRecord("the options are fewer than two, more than 26, or not all different")
     key = fields.get("answer", "answerkey", "answer_index")
     if key is None:
         raise UnusableRecord("no option is said to be the right one")
-    right = _index(key, options, labels)
+    right = _find_right_option(key, options, labels)
     if right is None:
-        raise UnusableRecord(f"the field 'answer' must be the index, letter or text of an option, not {_brief(key)}")
+        raise UnusableRecord(f"the field 'answer' must be the index, letter or text of an option, not {_shorten(key)}")
     return Item(question.strip(), str(right), (), 0, tuple(options))
 
 
-def _options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
+def _read_options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
     """Texts and labels, both in order."""
     labels: list[str] = []
     if choices is None:
@@ -226,7 +226,7 @@ def _options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
     return [" ".join(str(choice).split()) for choice in choices], labels
 
 
-def _index(key: Any, options: list[str], labels: list[str]) -> int | None:
+def _find_right_option(key: Any, options: list[str], labels: list[str]) -> int | None:
     """Where the right option stands."""
     if isinstance(key, int) and not isinstance(key, bool):
         return key if 0 <= key < len(options) else None
@@ -252,7 +252,7 @@ def find_boxed(solution: str) -> str:
     return " ".join(found.split())
 
 
-def _brief(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

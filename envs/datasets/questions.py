@@ -66,7 +66,7 @@ class DatasetQuestion(Question):
                 raise InputError(f"{name} must be text such as 'train', not {value!r}.")
         if source is None and (part is not None or config is not None):
             raise InputError("part and config belong to a source; say which, such as source='openai/gsm8k'.")
-        self.source = None if source is None else _checked_source(source)
+        self.source = None if source is None else _check_source(source)
         self.part, self.config = part, config
         collection = load_collection(self._source())
         self._digest = collection.digest
@@ -87,25 +87,25 @@ class DatasetQuestion(Question):
         raise NotImplementedError
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        return self._drawn(rng, params, "all")
+        return self._draw_task(rng, params, "all")
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         # A small source may have no question of this split at some parameters: then the nearest one is taken.
-        return self._drawn(rng, params, self.split)
+        return self._draw_task(rng, params, self.split)
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Task:
         task = super().begin(seed, options)
         key = type(self).__name__, self._source(), self.split
         if key not in _warned:
-            spans = self._spans(options or {})
+            spans = self._parameter_ranges(options or {})
             low, high = spans.get(self.rung_axis, (0, 0))
             count = load_collection(key[1]).count(self.split, range(low, high + 1), spans.get("length"))
             if count < FEW:
                 _warned.add(key)
-                _log.warning(_few(key[0], self.split, self.source, count, spans))
+                _log.warning(_small_source_warning(key[0], self.split, self.source, count, spans))
         return task
 
-    def _spans(self, options: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    def _parameter_ranges(self, options: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
         """From where to where a reset with these options draws each parameter."""
         one = self.difficulty is not None or options.get("difficulty") is not None
         given = self._params if one else options.get("params") or {}
@@ -136,7 +136,7 @@ class DatasetQuestion(Question):
         """The worked solution of the record, then the answer."""
         return [*task.data.steps, self.oracle(task)]
 
-    def _drawn(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:
+    def _draw_task(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:
         collection = load_collection(self._source())
         if collection.digest != self._digest:
             raise InputError(f"{self.source} has changed since this environment was made; make it anew.")
@@ -148,7 +148,9 @@ class DatasetQuestion(Question):
         return Source(self.layout, name, self.part, self.config, self.policy)
 
 
-def _few(family: str, split: str, source: str | None, count: int, spans: dict[str, tuple[Any, Any]]) -> str:
+def _small_source_warning(
+    family: str, split: str, source: str | None, count: int, spans: dict[str, tuple[Any, Any]]
+) -> str:
     """The warning that a family draws from few questions."""
     drawn = ", ".join(
         f"{name}={low}" if low == high else f"{name} {low} to {high}" for name, (low, high) in spans.items()
@@ -160,7 +162,7 @@ def _few(family: str, split: str, source: str | None, count: int, spans: dict[st
     )
 
 
-def _checked_source(source: Any) -> str:
+def _check_source(source: Any) -> str:
     if not isinstance(source, (str, os.PathLike)) or not str(source).strip():
         raise InputError(f"source must name a file, a folder or a hub data set such as 'openai/gsm8k', not {source!r}.")
     name = os.fspath(source)

@@ -84,13 +84,13 @@ class GameableChecklist(Rung):
         item = int(match[1] or match[3] or 1) if match else 0
         if not match or not 1 <= item <= len(state.words):
             return continue_episode(state, _progress(state), "Say do ITEM WORD, tick ITEM, log, erase log, or submit.")
-        after = self._after(state, match, item)
+        after = self._apply_command(state, match, item)
         if match[4] == "submit":
             count = len(state.words)
             return end_episode(after, len(state.ticked) / count, len(state.done) / count, _progress(state))
         return continue_episode(after, _progress(after))
 
-    def _after(self, state: Checklist, match: re.Match[str], item: int) -> Checklist:
+    def _apply_command(self, state: Checklist, match: re.Match[str], item: int) -> Checklist:
         if match[1]:
             right = match[2] == state.words[item - 1][::-1]
             done = tuple(sorted({*state.done, item})) if right else state.done

@@ -37,7 +37,7 @@ class Position:
     made: int = 0
 
 
-Known = tuple[int, int, int, bool]
+PositionKey = tuple[int, int, int, bool]
 
 
 class ConnectFour(Game):
@@ -108,10 +108,10 @@ class ConnectFour(Game):
                     continue
                 chance = tuple(rng.random(2 * moves).tolist())
                 start = Position(mine, theirs, moves, params["opponent"], params["mistakes"], chance)
-                if not any(self._stacking_wins(start, column) for column in "1234567"):
+                if not any(self._single_column_wins(start, column) for column in "1234567"):
                     return start
 
-    def _stacking_wins(self, start: Position, column: str) -> bool:
+    def _single_column_wins(self, start: Position, column: str) -> bool:
         """Whether one column all the time wins against an opponent that looks no further than the next disc."""
         state = replace(start, opponent="blocks")
         for _ in range(start.moves):
@@ -131,12 +131,12 @@ class ConnectFour(Game):
 
     def solver_cost(self, episode: Position) -> float:
         """Positions that a search for threats looks at in vain, and one."""
-        known: set[Known] = set()
+        known: set[PositionKey] = set()
         find_winning_move(episode.mine, episode.theirs, episode.moves, False, known)
         return 1.0 + len(known)
 
     def observe(self, state: Position) -> str:
-        signs = _signs(state)
+        signs = _board_rows(state)
         table = "\n".join([" ".join(row) for row in signs] + [" ".join(map(str, range(1, COLUMNS + 1)))])
         if state.made:
             return table
@@ -155,7 +155,7 @@ class ConnectFour(Game):
             return Transition(state, action_error=f"Column {action} is full; choose another.")
         mine, theirs = state.mine | cell, state.theirs
         won = has_four_in_line(mine)
-        if not won and (reply := _reply(mine, theirs, state)):
+        if not won and (reply := _choose_reply(mine, theirs, state)):
             theirs |= reply
         after = Position(mine, theirs, state.moves, state.opponent, state.mistakes, state.chance, state.made + 1)
         return Transition(after, done=won or has_four_in_line(theirs), success=won, progress=float(won))
@@ -164,22 +164,22 @@ class ConnectFour(Game):
         """The first move of a win by threats; where there is none, one that stops the opponent, or any."""
         free = playable_cells(state.mine | state.theirs)
         cell = find_winning_move(state.mine, state.theirs, max(state.moves - state.made, 1), quiet=False)
-        cell = cell or _cells(completing_cells(state.theirs) & free or free)[0]
-        return _name(cell)
+        cell = cell or _split_cells(completing_cells(state.theirs) & free or free)[0]
+        return _column_name(cell)
 
     def random_action(self, episode: Position, rng: np.random.Generator) -> str:
-        cells = _cells(playable_cells(episode.mine | episode.theirs))
-        return _name(cells[int(rng.integers(len(cells)))])
+        cells = _split_cells(playable_cells(episode.mine | episode.theirs))
+        return _column_name(cells[int(rng.integers(len(cells)))])
 
     def heuristic_action(self, episode: Position) -> str:
         """Connects four, else stops the opponent, else makes a threat after which the opponent cannot win, the middle
         columns first."""
         mine, theirs = episode.mine, episode.theirs
-        return _name(candidate_moves(mine, theirs, completing_cells(mine), completing_cells(theirs))[0][0])
+        return _column_name(candidate_moves(mine, theirs, completing_cells(mine), completing_cells(theirs))[0][0])
 
     def draw(self, episode: Position) -> np.ndarray:
         return draw_board(
-            [[Cell(sign.strip("."), _FILLS.get(sign, "#fffdf8")) for sign in row] for row in _signs(episode)]
+            [[Cell(sign.strip("."), _FILLS.get(sign, "#fffdf8")) for sign in row] for row in _board_rows(episode)]
         )
 
 
@@ -209,7 +209,9 @@ def completing_cells(discs: int) -> int:
     return found & _BOARD
 
 
-def find_winning_move(mine: int, theirs: int, moves: int, quiet: bool = True, known: set[Known] | None = None) -> int:
+def find_winning_move(
+    mine: int, theirs: int, moves: int, quiet: bool = True, known: set[PositionKey] | None = None
+) -> int:
     """The cell of a disc with which the side to move wins at once, or begins to connect four in at most ``moves`` moves
     of its own, whatever the other does; 0 where there is none.
 
@@ -225,7 +227,7 @@ def find_winning_move(mine: int, theirs: int, moves: int, quiet: bool = True, kn
     danger = losing & free
     if moves == 1 or danger & (danger - 1) or (mine, theirs, moves, quiet) in known:
         return 0
-    for cell in _cells(danger or free):
+    for cell in _split_cells(danger or free):
         after = mine | cell
         room = playable_cells(after | theirs)
         threats = completing_cells(after) & room
@@ -233,7 +235,9 @@ def find_winning_move(mine: int, theirs: int, moves: int, quiet: bool = True, kn
             continue
         if threats & (threats - 1):
             return cell
-        if all(find_winning_move(after, theirs | reply, moves - 1, quiet, known) for reply in _cells(threats or room)):
+        if all(
+            find_winning_move(after, theirs | reply, moves - 1, quiet, known) for reply in _split_cells(threats or room)
+        ):
             return cell
     known.add((mine, theirs, moves, quiet))
     return 0
@@ -249,9 +253,11 @@ def candidate_moves(mine: int, theirs: int, wins: int, danger: int) -> list[tupl
     """
     free = playable_cells(mine | theirs)
     if forced := wins & free or danger & free:
-        cells = _cells(forced)[:1]
+        cells = _split_cells(forced)[:1]
     else:
-        cells = [cell for cell in _cells(free) if not danger & playable_cells(mine | cell | theirs)] or _cells(free)
+        cells = [
+            cell for cell in _split_cells(free) if not danger & playable_cells(mine | cell | theirs)
+        ] or _split_cells(free)
     options = [(cell, completing_cells(mine | cell)) for cell in cells]
     return [option for option in options if option[1] & playable_cells(mine | option[0] | theirs)] or options
 
@@ -283,7 +289,7 @@ def chance_of_winning(mine: int, theirs: int, moves: int, most: float = 1.0, win
         elif threats:
             total += chance_of_winning(after, theirs | threats, moves - 1, wins=then)
         else:
-            replies = _cells(room)
+            replies = _split_cells(room)
             total += sum([chance_of_winning(after, theirs | reply, moves - 1, wins=then) for reply in replies]) / len(
                 replies
             )
@@ -305,7 +311,7 @@ def play_random_game(chance: Sequence[float]) -> list[tuple[int, int]]:
         free = playable_cells(mine | theirs)
         if wins & free:
             return past
-        cells = _cells(dangers & free or free)
+        cells = _split_cells(dangers & free or free)
         mine, theirs = theirs, mine | cells[int(u * len(cells))]
         wins, dangers = dangers, completing_cells(theirs)
     return []
@@ -316,38 +322,38 @@ def mirror_board(discs: int) -> int:
     return sum((discs >> 7 * column & 127) << 7 * (COLUMNS - 1 - column) for column in range(COLUMNS))
 
 
-def _reply(mine: int, theirs: int, before: Position) -> int:
+def _choose_reply(mine: int, theirs: int, before: Position) -> int:
     """The opponent's disc, 0 where the board is full; the agent has just moved from ``before``."""
-    cells = _cells(playable_cells(mine | theirs))
+    cells = _split_cells(playable_cells(mine | theirs))
     if not cells:
         return 0
     err, which = before.chance[2 * before.made : 2 * before.made + 2]
     if err >= before.mistakes:
         free = playable_cells(mine | theirs)
-        cells = _cells(completing_cells(theirs) & free or completing_cells(mine) & free) or cells
+        cells = _split_cells(completing_cells(theirs) & free or completing_cells(mine) & free) or cells
         left = before.moves - before.made - 1
         if before.opponent == "searches" and left and len(cells) > 1:
-            delays = [_delay(mine, theirs | cell, left) for cell in cells]
+            delays = [_count_moves_to_win(mine, theirs | cell, left) for cell in cells]
             cells = [cell for cell, delay in zip(cells, delays) if delay == max(delays)]
     return cells[int(which * len(cells))]
 
 
-def _delay(mine: int, theirs: int, moves: int) -> int:
+def _count_moves_to_win(mine: int, theirs: int, moves: int) -> int:
     """Moves that the side to move needs to win for certain, or one more than it has."""
     return next((count for count in range(1, moves + 1) if find_winning_move(mine, theirs, count)), moves + 1)
 
 
-def _signs(state: Position) -> list[list[str]]:
+def _board_rows(state: Position) -> list[list[str]]:
     cells = [[1 << 7 * x + y for x in range(COLUMNS)] for y in reversed(range(ROWS))]
     return [["X" if state.mine & cell else "O" if state.theirs & cell else "." for cell in row] for row in cells]
 
 
-def _name(cell: int) -> str:
+def _column_name(cell: int) -> str:
     """The column of a cell, as the agent names it."""
     return str((cell.bit_length() - 1) // 7 + 1)
 
 
-def _cells(cells: int) -> list[int]:
+def _split_cells(cells: int) -> list[int]:
     """The cells one by one, the middle columns first."""
     return [cell for column in _ORDER if (cell := cells & _COLUMN[column])]
 

@@ -118,7 +118,7 @@ class Game2048(Game):
         return episode.planned
 
     def observe(self, state: Game2048State) -> str:
-        table = "\n".join(map(_text, state.rows))
+        table = "\n".join(map(_format_row, state.rows))
         if state.made:
             return table
         return (
@@ -183,12 +183,12 @@ def slide_left(row: Row) -> Row:
 
 
 @functools.cache
-def _slid_back(row: Row) -> Row:
+def _slide_right(row: Row) -> Row:
     return slide_left(row[::-1])[::-1]
 
 
 @functools.cache
-def _text(row: Row) -> str:
+def _format_row(row: Row) -> str:
     return " ".join([str(1 << tile) if tile else "." for tile in row])
 
 
@@ -197,7 +197,7 @@ def _left(rows: Rows) -> Rows:
 
 
 def _right(rows: Rows) -> Rows:
-    return tuple(map(_slid_back, rows))
+    return tuple(map(_slide_right, rows))
 
 
 def _up(rows: Rows) -> Rows:
@@ -205,7 +205,7 @@ def _up(rows: Rows) -> Rows:
 
 
 def _down(rows: Rows) -> Rows:
-    return tuple(zip(*map(_slid_back, zip(*rows))))
+    return tuple(zip(*map(_slide_right, zip(*rows))))
 
 
 MOVES: dict[str, Callable[[Rows], Rows]] = {"left": _left, "right": _right, "up": _up, "down": _down}
@@ -223,12 +223,12 @@ def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
 def best_move(rows: Rows) -> str:
     """The move whose board has most room and order, the first of equals; "" where no move changes the board."""
     packed = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
-    place, _ = _best(packed)
+    place, _ = _best_packed_move(packed)
     return "" if place < 0 else _NAMES[place]
 
 
 @functools.cache
-def _value(line: Row) -> float:
+def _row_value(line: Row) -> float:
     """Good are empty cells, neighbours that may join, and tiles that only rise or only fall along the line."""
     tiles = [tile for tile in line if tile]
     joins = sum([a == b for a, b in itertools.pairwise(tiles)])
@@ -262,11 +262,18 @@ class _Line:
 class _Lines(dict[int, _Line]):
     def __missing__(self, code: int) -> _Line:
         row = tuple([code >> shift & 15 for shift in (12, 8, 4, 0)])
-        first, last = slide_left(row), _slid_back(row)
+        first, last = slide_left(row), _slide_right(row)
         holes = tuple([12 - 4 * place for place, tile in enumerate(row) if not tile])
-        values = _value(first), _value(last), _value(row)
+        values = _row_value(first), _row_value(last), _row_value(row)
         line = self[code] = _Line(
-            _pack(first), _pack(last), *values, _spread(first), _spread(last), _spread(row), holes, max(row)
+            _pack(first),
+            _pack(last),
+            *values,
+            _spread_bits(first),
+            _spread_bits(last),
+            _spread_bits(row),
+            holes,
+            max(row),
         )
         return line
 
@@ -275,7 +282,7 @@ def _pack(row: Row) -> int:
     return row[0] << 12 | row[1] << 8 | row[2] << 4 | row[3]
 
 
-def _spread(row: Row) -> int:
+def _spread_bits(row: Row) -> int:
     return row[0] << 48 | row[1] << 32 | row[2] << 16 | row[3]
 
 
@@ -283,50 +290,50 @@ _LINES = _Lines()
 _NAMES = tuple(MOVES)
 
 
-def _columns(a: int, b: int, c: int, d: int) -> Packed:
+def _transpose(a: int, b: int, c: int, d: int) -> Packed:
     """The columns of a board whose rows are spread as given; and its rows, where these are columns."""
     bits = a << 12 | b << 8 | c << 4 | d
     return bits >> 48, bits >> 32 & 65535, bits >> 16 & 65535, bits & 65535
 
 
-def _order(a: int, b: int, c: int, d: int) -> float:
+def _rows_value(a: int, b: int, c: int, d: int) -> float:
     lines = _LINES
     return lines[a].value + lines[b].value + lines[c].value + lines[d].value
 
 
-def _best(rows: Packed) -> tuple[int, Packed]:
+def _best_packed_move(rows: Packed) -> tuple[int, Packed]:
     """Which move of `MOVES` has most room and order, and the board after it; -1 where none changes the board."""
     lines, best, place, board = _LINES, -math.inf, -1, rows
     for turned in (False, True):
         a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
         if not turned:
-            columns = _columns(a.spread, b.spread, c.spread, d.spread)
+            columns = _transpose(a.spread, b.spread, c.spread, d.spread)
         first = a.first, b.first, c.first, d.first
         if first != rows:
-            across = _columns(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
-            value = a.first_value + b.first_value + c.first_value + d.first_value + _order(*across)
+            across = _transpose(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
+            value = a.first_value + b.first_value + c.first_value + d.first_value + _rows_value(*across)
             if value > best:
                 best, place, board = value, 2 * turned, across if turned else first
         last = a.last, b.last, c.last, d.last
         if last != rows:
-            across = _columns(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
-            value = a.last_value + b.last_value + c.last_value + d.last_value + _order(*across)
+            across = _transpose(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
+            value = a.last_value + b.last_value + c.last_value + d.last_value + _rows_value(*across)
             if value > best:
                 best, place, board = value, 2 * turned + 1, across if turned else last
         rows = columns
     return place, board
 
 
-def _slid(rows: Packed, place: int) -> Packed:
+def _slide_packed(rows: Packed, place: int) -> Packed:
     """The board after move number ``place`` of `MOVES`."""
     lines = _LINES
     a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
     if place > 1:
-        columns = _columns(a.spread, b.spread, c.spread, d.spread)
+        columns = _transpose(a.spread, b.spread, c.spread, d.spread)
         a, b, c, d = lines[columns[0]], lines[columns[1]], lines[columns[2]], lines[columns[3]]
         if place == 2:
-            return _columns(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
-        return _columns(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
+            return _transpose(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
+        return _transpose(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
     return (a.first, b.first, c.first, d.first) if place == 0 else (a.last, b.last, c.last, d.last)
 
 
@@ -339,7 +346,7 @@ def count_moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: in
     made = idle = largest = 0
     for turn in range(most):
         if period:
-            after = _slid(board, places[turn % period])
+            after = _slide_packed(board, places[turn % period])
             if after == board:
                 idle += 1
                 if idle == period:
@@ -347,7 +354,7 @@ def count_moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: in
                 continue
             idle = 0
         else:
-            place, after = _best(board)
+            place, after = _best_packed_move(board)
             if place < 0:
                 return 0
         a, b, c, d = after

@@ -105,12 +105,12 @@ class GuessNumber(Game):
         guess = int(action)
         if guess == state.secret:
             after = replace(state, low=guess, high=guess, said=f"{guess}: correct.")
-            return self._paid(state, after, success=True)
+            return self._make_transition(state, after, success=True)
         if guess < state.secret:
             after = replace(state, low=max(state.low, guess + 1), said=f"{guess}: higher.")
         else:
             after = replace(state, high=min(state.high, guess - 1), said=f"{guess}: lower.")
-        return self._paid(state, after, success=False)
+        return self._make_transition(state, after, success=False)
 
     def oracle(self, state: GuessNumberState) -> str:
         return str((state.low + state.high) // 2)
@@ -118,7 +118,7 @@ class GuessNumber(Game):
     def random_action(self, episode: GuessNumberState, rng: np.random.Generator) -> str:
         return str(rng.integers(1, episode.size + 1))
 
-    def _paid(self, before: GuessNumberState, after: GuessNumberState, success: bool) -> Transition:
+    def _make_transition(self, before: GuessNumberState, after: GuessNumberState, success: bool) -> Transition:
         terms = {"success": float(success)}
         if self.shaping:
             terms["progress"] = self.shaping * (_progress(after) - _progress(before))

@@ -128,7 +128,7 @@ class Hangman(Game):
         return Transition(after, done=won or after.misses >= state.lives, success=won, progress=progress)
 
     def oracle(self, state: HangmanState) -> str:
-        return _next_try(state.pattern, state.tried, state.wrong)
+        return _choose_try(state.pattern, state.tried, state.wrong)
 
     def random_action(self, episode: HangmanState, rng: np.random.Generator) -> str:
         untried = [letter for letter in _LETTERS if letter not in episode.tried]
@@ -140,7 +140,7 @@ def count_oracle_misses(secret: str) -> int:
     """Misses that the oracle has on the way to ``secret``."""
     state = HangmanState(secret, 0)
     while True:
-        said = _next_try(state.pattern, state.tried, ())
+        said = _choose_try(state.pattern, state.tried, ())
         if said == secret or "_" not in state.pattern:
             return state.misses
         state = HangmanState(secret, 0, state.tried + said)
@@ -151,9 +151,9 @@ def _progress(state: HangmanState) -> float:
 
 
 @functools.lru_cache(maxsize=16384)
-def _next_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
+def _choose_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
     """The only word of the list that fits, or the letter that most of those that fit have."""
-    left = _fitting(pattern, tried)
+    left = _fitting_words(pattern, tried)
     if wrong:
         left = tuple(word for word in left if word not in wrong)
     if len(left) < 2:
@@ -166,7 +166,7 @@ def _next_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
 
 
 @functools.lru_cache(maxsize=16384)
-def _fitting(pattern: str, tried: str) -> tuple[str, ...]:
+def _fitting_words(pattern: str, tried: str) -> tuple[str, ...]:
     """The words of the list that fit: letters tried stand where ``pattern`` shows them and nowhere else."""
     other = f"[^{tried}]" if tried else "."
     return tuple(filter(re.compile(pattern.replace("_", other)).fullmatch, WORDS[len(pattern)]))

@@ -119,15 +119,15 @@ class Mastermind(Game):
         return Transition(after, done=won, success=won, progress=_progress(after))
 
     def oracle(self, state: MastermindState) -> str:
-        return _next_guess(len(state.secret), state.colours, state.past)
+        return _choose_guess(len(state.secret), state.colours, state.past)
 
     def random_action(self, episode: MastermindState, rng: np.random.Generator) -> str:
         return "".join([LETTERS[letter] for letter in rng.integers(0, episode.colours, len(episode.secret)).tolist()])
 
     def heuristic_action(self, episode: MastermindState) -> str:
         """The first code of all, from A on, that fits what is known."""
-        codes = _codes(len(episode.secret), episode.colours)
-        return codes.text(int(_left(codes.pegs, codes.colours, episode.past)[0]))
+        codes = _code_table(len(episode.secret), episode.colours)
+        return codes.text(int(_remaining_codes(codes.pegs, codes.colours, episode.past)[0]))
 
     def draw(self, episode: MastermindState) -> np.ndarray:
         pegs = len(episode.secret)
@@ -156,7 +156,7 @@ def _progress(state: MastermindState) -> float:
     return max([exact for _, exact, _ in state.past], default=0) / len(state.secret)
 
 
-class _Codes:
+class _CodeTable:
     """Every code of an alphabet as two bit sets, so that the marks of one against many are two population counts."""
 
     def __init__(self, pegs: int, colours: int):
@@ -172,7 +172,7 @@ class _Codes:
             self.counts |= ((np.uint64(1) << count) - np.uint64(1)) << np.uint64(pegs * colour)
         self.all = np.arange(digits.shape[1])
         self.first = self.index("AABBCC"[:pegs])
-        self.after_first = self.marked(self.first, self.all)
+        self.after_first = self.marks_against(self.first, self.all)
 
     def index(self, code: str) -> int:
         return functools.reduce(lambda total, letter: total * self.colours + LETTERS.index(letter), code, 0)
@@ -184,7 +184,7 @@ class _Codes:
             letters.append(LETTERS[letter])
         return "".join(reversed(letters))
 
-    def marked(self, guess: int, codes: np.ndarray) -> np.ndarray:
+    def marks_against(self, guess: int, codes: np.ndarray) -> np.ndarray:
         """One number for the marks of ``guess`` against each of ``codes``."""
         exact = np.bitwise_count(self.places[codes] & self.places[guess])
         common = np.bitwise_count(self.counts[codes] & self.counts[guess])
@@ -197,36 +197,36 @@ class _Codes:
         against = left[:: -(-len(left) // _AGAINST)]
         best, guess = len(against) + 1, -1
         for code in left[:: -(-len(left) // _WEIGHED)].tolist():
-            worst = int(np.bincount(self.marked(code, against)).max())
+            worst = int(np.bincount(self.marks_against(code, against)).max())
             if worst < best:
                 best, guess = worst, code
         return guess
 
 
 @functools.cache
-def _codes(pegs: int, colours: int) -> _Codes:
-    return _Codes(pegs, colours)
+def _code_table(pegs: int, colours: int) -> _CodeTable:
+    return _CodeTable(pegs, colours)
 
 
 @functools.lru_cache(maxsize=128)
-def _left(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> np.ndarray:
+def _remaining_codes(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> np.ndarray:
     """The codes that fit all guesses so far with their marks, in alphabetical order."""
-    codes = _codes(pegs, colours)
+    codes = _code_table(pegs, colours)
     if not past:
         return codes.all
-    before = _left(pegs, colours, past[:-1])
+    before = _remaining_codes(pegs, colours, past[:-1])
     guess, exact, near = past[-1]
     index = codes.index(guess)
-    known = codes.after_first if len(past) == 1 and index == codes.first else codes.marked(index, before)
+    known = codes.after_first if len(past) == 1 and index == codes.first else codes.marks_against(index, before)
     return before[known == exact * 8 + exact + near]
 
 
 @functools.lru_cache(maxsize=8192)
-def _next_guess(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> str:
-    codes = _codes(pegs, colours)
+def _choose_guess(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> str:
+    codes = _code_table(pegs, colours)
     if not past:
         return codes.text(codes.first)
-    return codes.text(codes.choose(_left(pegs, colours, past)))
+    return codes.text(codes.choose(_remaining_codes(pegs, colours, past)))
 
 
 register("palaestra/Mastermind-v0", f"{__name__}:Mastermind")

@@ -104,11 +104,11 @@ class Minesweeper(Game):
     def split_key(self, episode: MinesweeperState) -> str:
         """What the agent sees at the start."""
         start = MinesweeperState(episode.size, episode.mines, episode.given, episode.given)
-        signs = "".join([_sign(start, cell) for cell in range(episode.size**2)])
+        signs = "".join([_cell_sign(start, cell) for cell in range(episode.size**2)])
         return f"{episode.size} {episode.mines.bit_count()} {signs}"
 
     def turn_limit(self, state: MinesweeperState) -> int:
-        return _closed(state, state.given)
+        return _count_closed(state, state.given)
 
     def solver_cost(self, episode: MinesweeperState) -> float:
         """Numbers that the rules look at until all is open."""
@@ -117,7 +117,7 @@ class Minesweeper(Game):
     def observe(self, state: MinesweeperState) -> str:
         size = state.size
         wide = len(str(size))
-        rows = [[str(y + 1), *(_sign(state, y * size + x) for x in range(size))] for y in range(size)]
+        rows = [[str(y + 1), *(_cell_sign(state, y * size + x) for x in range(size))] for y in range(size)]
         rows = [["", *map(str, range(1, size + 1))], *rows]
         table = "\n".join([" ".join([sign.rjust(wide) for sign in row]) for row in rows])
         if state.opened != state.given or state.exploded >= 0:
@@ -125,12 +125,13 @@ class Minesweeper(Game):
         return (
             f"Minesweeper, {size} rows and {size} columns, {state.mines.bit_count()} mines. # is a closed cell; a "
             "digit says how many of the up to 8 cells around have mines, and . that none has. Open all cells without "
-            f"mines; opening a mine loses. No guessing is needed. You have {_closed(state, state.given)} turns. Answer "
+            "mines; opening a mine loses. No guessing is needed. "
+            f"You have {_count_closed(state, state.given)} turns. Answer "
             f"with cells to open as row and column, one or several separated by commas: 3 5, 4 1.\n{table}"
         )
 
     def act(self, state: MinesweeperState, action: str) -> Transition:
-        cells = _cells(action, state.size)
+        cells = _read_cells(action, state.size)
         if cells is None:
             error = f"Answer with cells as row and column, each from 1 to {state.size}, such as 3 5, 4 1."
             return Transition(state, progress=_progress(state), action_error=error)
@@ -144,7 +145,7 @@ class Minesweeper(Game):
             error = "What you name is open already; name a closed cell."
             return Transition(state, progress=_progress(state), action_error=error)
         after = replace(state, opened=opened)
-        won = not _closed(after, opened)
+        won = not _count_closed(after, opened)
         return Transition(after, done=won, success=won, progress=_progress(after))
 
     def oracle(self, state: MinesweeperState) -> str:
@@ -153,10 +154,10 @@ class Minesweeper(Game):
         if not safe:
             unknown = ((1 << state.size**2) - 1) & ~state.opened & ~state.mines
             safe = unknown & -unknown
-        return ", ".join(_cell_name(cell, state.size) for cell in _bits(safe))
+        return ", ".join(_cell_name(cell, state.size) for cell in _list_cells(safe))
 
     def random_action(self, episode: MinesweeperState, rng: np.random.Generator) -> str:
-        closed = _bits(((1 << episode.size**2) - 1) & ~episode.opened)
+        closed = _list_cells(((1 << episode.size**2) - 1) & ~episode.opened)
         return _cell_name(closed[int(rng.integers(len(closed)))], episode.size)
 
     def heuristic_action(self, episode: MinesweeperState) -> str:
@@ -166,7 +167,7 @@ class Minesweeper(Game):
 
     def draw(self, episode: MinesweeperState) -> np.ndarray:
         size = episode.size
-        return draw_board([[_drawn(episode, y * size + x) for x in range(size)] for y in range(size)], side=32)
+        return draw_board([[_draw_cell(episode, y * size + x) for x in range(size)] for y in range(size)], side=32)
 
 
 @functools.cache
@@ -186,7 +187,7 @@ def open_cell(size: int, mines: int, opened: int, cell: int) -> int:
     while todo := todo & ~opened:
         opened |= todo
         spread = 0
-        for place in _bits(todo):
+        for place in _list_cells(todo):
             if not around[place] & mines:
                 spread |= around[place]
         todo = spread
@@ -196,7 +197,7 @@ def open_cell(size: int, mines: int, opened: int, cell: int) -> int:
 def count_clicks(size: int, mines: int, opened: int) -> int:
     """The fewest cells to name until all without mines are open."""
     around, count = neighbours(size), 0
-    for cell in _bits(((1 << size**2) - 1) & ~mines):
+    for cell in _list_cells(((1 << size**2) - 1) & ~mines):
         if not around[cell] & mines and not opened >> cell & 1:
             opened, count = open_cell(size, mines, opened, cell), count + 1
     return count + size**2 - (opened | mines).bit_count()
@@ -206,7 +207,7 @@ def find_free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[in
     """(free, work): closed cells that the rules show to be free, where there are any, and the numbers looked at. It
     stops at the first ones found, and asks the rule of pairs only where the others show none."""
     around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
-    numbers = [(around[c], (around[c] & mines).bit_count()) for c in _bits(opened) if around[c] & closed]
+    numbers = [(around[c], (around[c] & mines).bit_count()) for c in _list_cells(opened) if around[c] & closed]
     numbers.append((closed, mines.bit_count()))
     found = free = work = 0
     while True:
@@ -245,20 +246,20 @@ def find_free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[in
 def safest_cell(size: int, mines: int, opened: int) -> int:
     """The closed cell that looks safest to who asks each number by itself, once for mines and once for free cells."""
     around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
-    numbers = [(around[c] & closed, (around[c] & mines).bit_count()) for c in _bits(opened) if around[c] & closed]
+    numbers = [(around[c] & closed, (around[c] & mines).bit_count()) for c in _list_cells(opened) if around[c] & closed]
     known = 0
     for cells, count in numbers:
         if count == cells.bit_count():
             known |= cells
     # The chance of a mine, by the worst of the numbers around; elsewhere by all mines among all closed cells.
-    risk = dict.fromkeys(_bits(closed & ~known), mines.bit_count() / closed.bit_count())
+    risk = dict.fromkeys(_list_cells(closed & ~known), mines.bit_count() / closed.bit_count())
     for cells, count in numbers:
         unknown, missing = cells & ~known, count - (cells & known).bit_count()
         if not missing and unknown:
-            return _bits(unknown)[0]
+            return _list_cells(unknown)[0]
     for cells, count in numbers:
         unknown, missing = cells & ~known, count - (cells & known).bit_count()
-        for cell in _bits(unknown):
+        for cell in _list_cells(unknown):
             risk[cell] = max(risk[cell], missing / unknown.bit_count())
     return min(risk, key=risk.__getitem__)
 
@@ -271,12 +272,12 @@ def measure_solving_work(size: int, mines: int, opened: int, pairs: bool) -> int
         if not free:
             return 0
         total += work
-        for cell in _bits(free):
+        for cell in _list_cells(free):
             opened = open_cell(size, mines, opened, cell)
     return total
 
 
-def _bits(cells: int) -> list[int]:
+def _list_cells(cells: int) -> list[int]:
     places = []
     while cells:
         low = cells & -cells
@@ -289,7 +290,7 @@ def _cell_name(cell: int, size: int) -> str:
     return f"{cell // size + 1} {cell % size + 1}"
 
 
-def _cells(action: str, size: int) -> list[int] | None:
+def _read_cells(action: str, size: int) -> list[int] | None:
     """The cells that an action names, or None where it is not a list of cells of the board."""
     numbers = _WORDS.sub(" ", action).split()
     if not numbers or len(numbers) % 2 or not set(numbers) <= set(map(str, range(1, size + 1))):
@@ -297,15 +298,15 @@ def _cells(action: str, size: int) -> list[int] | None:
     return [(int(y) - 1) * size + int(x) - 1 for y, x in zip(numbers[::2], numbers[1::2])]
 
 
-def _closed(state: MinesweeperState, opened: int) -> int:
+def _count_closed(state: MinesweeperState, opened: int) -> int:
     return state.size**2 - (opened | state.mines).bit_count()
 
 
 def _progress(state: MinesweeperState) -> float:
-    return 1.0 - _closed(state, state.opened) / _closed(state, state.given)
+    return 1.0 - _count_closed(state, state.opened) / _count_closed(state, state.given)
 
 
-def _sign(state: MinesweeperState, cell: int) -> str:
+def _cell_sign(state: MinesweeperState, cell: int) -> str:
     if state.exploded == cell:
         return "*"
     if not state.opened >> cell & 1:
@@ -313,8 +314,8 @@ def _sign(state: MinesweeperState, cell: int) -> str:
     return str((neighbours(state.size)[cell] & state.mines).bit_count() or ".")
 
 
-def _drawn(state: MinesweeperState, cell: int) -> Cell:
-    sign = _sign(state, cell)
+def _draw_cell(state: MinesweeperState, cell: int) -> Cell:
+    sign = _cell_sign(state, cell)
     if sign in "#*":
         return Cell(sign.strip("#"), "#d1495b" if sign == "*" else "#a9a18f")
     return Cell(sign.strip("."), ink=_INKS[int(sign.replace(".", "0"))])

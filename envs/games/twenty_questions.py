@@ -106,7 +106,7 @@ class TwentyQuestions(Game):
                 having[kind[which]] |= 1 << place
             descriptions.append(" ".join(words))
         everything = (1 << count) - 1
-        questions = _depth(everything, list(having.values())) + params["slack"]
+        questions = _count_questions(everything, list(having.values())) + params["slack"]
         secret = int(rng.random() * count)
         return TwentyQuestionsState(
             tuple(names), tuple(descriptions), secret, having, questions, everything, salt=salt(rng)
@@ -171,13 +171,13 @@ def _unevenness(left: int, having: int) -> int:
     return abs(2 * (left & having).bit_count() - left.bit_count())
 
 
-def _depth(left: int, properties: list[int]) -> int:
+def _count_questions(left: int, properties: list[int]) -> int:
     """Questions that halving needs at worst until one of ``left`` remains."""
     count = left.bit_count()
     if count == 1:
         return 0
     best = min(properties, key=lambda having: abs(2 * (left & having).bit_count() - count))
-    return 1 + max(_depth(left & best, properties), _depth(left & ~best, properties))
+    return 1 + max(_count_questions(left & best, properties), _count_questions(left & ~best, properties))
 
 
 register("palaestra/TwentyQuestions-v0", f"{__name__}:TwentyQuestions")

@@ -90,7 +90,7 @@ class Wordle(Game):
             kept = sorted(range(length), key=order.__getitem__)[:given]
             shown = "".join(letter if place in kept else "_" for place, letter in enumerate(secret))
             state = WordleState(secret, shown, params["guesses"])
-            if _in_time(state):
+            if _oracle_finds_in_time(state):
                 return replace(state, salt=salt(rng))
 
     def content_of(self, episode: WordleState) -> str:
@@ -101,7 +101,7 @@ class Wordle(Game):
 
     def solver_cost(self, episode: WordleState) -> float:
         """Letters of all the words that fit what is shown."""
-        return len(episode.secret) * len(_left(episode))
+        return len(episode.secret) * len(_remaining_words(episode))
 
     def observe(self, state: WordleState) -> str:
         if state.past:
@@ -125,7 +125,7 @@ class Wordle(Game):
         return Transition(after, done=won, success=won, progress=_progress(after))
 
     def oracle(self, state: WordleState) -> str:
-        return _choose(_left(state), state.guesses - len(state.past))
+        return _choose_guess(_remaining_words(state), state.guesses - len(state.past))
 
     def random_action(self, episode: WordleState, rng: np.random.Generator) -> str:
         words = WORDS[len(episode.secret)]
@@ -133,7 +133,7 @@ class Wordle(Game):
 
     def heuristic_action(self, episode: WordleState) -> str:
         """The first word of the list that fits what is known."""
-        return _left(episode)[0]
+        return _remaining_words(episode)[0]
 
     def draw(self, episode: WordleState) -> np.ndarray:
         rows = [
@@ -164,21 +164,21 @@ def _progress(state: WordleState) -> float:
     return max([marks.count("g") for _, marks in state.past], default=0) / len(state.secret)
 
 
-def _left(state: WordleState) -> tuple[str, ...]:
+def _remaining_words(state: WordleState) -> tuple[str, ...]:
     """The words of the list that fit what is known."""
-    left = _fitting(state.shown)
+    left = _fitting_words(state.shown)
     for guess, marks in state.past:
-        left = _sifted(left, guess).get(marks, ())
+        left = _group_by_marks(left, guess).get(marks, ())
     return left
 
 
 @functools.lru_cache(maxsize=8192)
-def _fitting(shown: str) -> tuple[str, ...]:
+def _fitting_words(shown: str) -> tuple[str, ...]:
     return tuple(filter(re.compile(shown.replace("_", ".")).fullmatch, WORDS[len(shown)]))
 
 
 @functools.lru_cache(maxsize=8192)
-def _sifted(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, ...]]:
+def _group_by_marks(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, ...]]:
     """The words by the colours that ``guess`` would get."""
     groups: dict[str, list[str]] = {}
     for word in words:
@@ -187,23 +187,23 @@ def _sifted(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, ...]]:
 
 
 @functools.lru_cache(maxsize=8192)
-def _choose(left: tuple[str, ...], turns: int) -> str:
+def _choose_guess(left: tuple[str, ...], turns: int) -> str:
     """The next guess: of some of the words ``left``, the one whose commonest colours leave the fewest of them.
 
     Any word of the list may serve where the words left cannot all be tried in the ``turns``.
     """
     if len(left) < 3:
         return min(left)
-    against = _some(left, _AGAINST)
-    worst, guess = min((_commonest(word, against), word) for word in _some(left, _WEIGHED))
+    against = _evenly_spaced(left, _AGAINST)
+    worst, guess = min((_largest_group(word, against), word) for word in _evenly_spaced(left, _WEIGHED))
     if worst >= turns:
-        probes = _some(WORDS[len(guess)], _PROBES)
-        other, probe = min((_commonest(word, against), word) for word in probes)
+        probes = _evenly_spaced(WORDS[len(guess)], _PROBES)
+        other, probe = min((_largest_group(word, against), word) for word in probes)
         guess = probe if other < worst else guess
     return guess
 
 
-def _commonest(guess: str, words: Sequence[str]) -> int:
+def _largest_group(guess: str, words: Sequence[str]) -> int:
     counts: dict[str, int] = {}
     for word in words:
         marks = mark_guess(word, guess)
@@ -211,18 +211,18 @@ def _commonest(guess: str, words: Sequence[str]) -> int:
     return max(counts.values())
 
 
-def _some(words: Sequence[str], most: int) -> Sequence[str]:
+def _evenly_spaced(words: Sequence[str], most: int) -> Sequence[str]:
     """At most ``most`` of the words, evenly spaced."""
     return words[:: -(-len(words) // most)]
 
 
-def _in_time(state: WordleState) -> bool:
-    left = _fitting(state.shown)
+def _oracle_finds_in_time(state: WordleState) -> bool:
+    left = _fitting_words(state.shown)
     for turn in range(state.guesses):
-        guess = _choose(left, state.guesses - turn)
+        guess = _choose_guess(left, state.guesses - turn)
         if guess == state.secret:
             return True
-        left = _sifted(left, guess)[mark_guess(state.secret, guess)]
+        left = _group_by_marks(left, guess)[mark_guess(state.secret, guess)]
     return False
 
 

@@ -84,7 +84,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         return self._planner(world)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self._lay(self.begin(seed, options), steps=0)
+        self._place_world(self.begin(seed, options), steps=0)
         return self.gen_obs(), self.task_info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -128,9 +128,9 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
-        self._lay(state["world"], state["steps"])
+        self._place_world(state["world"], state["steps"])
 
-    def _lay(self, world: dk.World, steps: int) -> None:
+    def _place_world(self, world: dk.World, steps: int) -> None:
         """Put ``world`` into MiniGrid's objects."""
         self.width = self.height = world.size
         self.max_steps = dk.step_limit(world.size)

@@ -30,7 +30,7 @@ _SYNONYMS = {
     "toggle": "toggle|open|unlock|close",
     "wait": "wait|stay|done|nothing",
 }
-_SPOKEN = {
+_PATTERNS = {
     ACTIONS[name]: re.compile(
         r"(?:(?:go|move|step|walk|turn|rotate|face|do)(?: one step)? (?:to the )?)?"
         rf"(?:{words})(?: (?:the|this) (?:key|door))?"
@@ -50,7 +50,7 @@ def read_step(text: str) -> int | None:
     words = " ".join(text[:80].lower().split())
     if words in ACTIONS:
         return ACTIONS[words]
-    return next((number for number, pattern in _SPOKEN.items() if pattern.fullmatch(words)), None)
+    return next((number for number, pattern in _PATTERNS.items() if pattern.fullmatch(words)), None)
 
 
 @dataclass(frozen=True, slots=True)

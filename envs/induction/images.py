@@ -21,7 +21,7 @@ _SHADES = ("#08051d", "#2c115f", "#5c167f", "#8c2981", "#bc3978", "#e55064", "#f
 
 
 @functools.cache
-def _grid(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+def _coordinates(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     """Row and column of each cell, int[height, 1] and int[1, width]."""
     return np.arange(height)[:, None], np.arange(width)[None, :]
 
@@ -29,7 +29,7 @@ def _grid(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
 def smooth_picture(rng: np.random.Generator, height: int, width: int, step: int) -> np.ndarray:
     """Slopes: cells side by side or one above the other differ by at most ``step``."""
     draws = rng.random((3, max(2, height * width // 15), 1, 1))
-    rows, columns = _grid(height, width)
+    rows, columns = _coordinates(height, width)
     # Cones around random points: away from its point each rises by a step with every cell, and the lowest one counts.
     cones = abs(rows - (draws[0] * height).astype(int)) + abs(columns - (draws[1] * width).astype(int))
     slopes = (step * cones + (draws[2] * 18).astype(int)).min(axis=0)
@@ -39,7 +39,7 @@ def smooth_picture(rng: np.random.Generator, height: int, width: int, step: int)
 
 def pattern_picture(kind: str, rng: np.random.Generator, height: int, width: int) -> np.ndarray:
     """A picture of one of the kinds in `PATTERNS`."""
-    rows, columns = _grid(height, width)
+    rows, columns = _coordinates(height, width)
     if kind == "noise":
         return rng.integers(0, 10, (height, width))
     if kind == "blobs":
@@ -64,7 +64,7 @@ def pattern_picture(kind: str, rng: np.random.Generator, height: int, width: int
 
 def _disc(place: Sequence[float], height: int, width: int) -> np.ndarray:
     """bool[height, width]: the cells of a disc, by its middle and its radius as fractions."""
-    rows, columns = _grid(height, width)
+    rows, columns = _coordinates(height, width)
     y, x, radius = place[0] * height, place[1] * width, (0.2 + 0.25 * place[2]) * max(height, width)
     return (rows - y) ** 2 + (columns - x) ** 2 <= radius**2
 
@@ -93,9 +93,9 @@ def lay_out_panels(panels: Sequence[tuple[str, Sequence[str]]], across: int) -> 
         cells.append([cell for title, _ in band for cell in (Cell(title), *[Cell()] * (width - 1))])
         for y in range(height - 1):
             padded = [rows[y].ljust(width) if y < len(rows) else " " * width for _, rows in band]
-            cells.append([_cell(character) for row in padded for character in row])
+            cells.append([_draw_character(character) for row in padded for character in row])
     return cells
 
 
-def _cell(character: str) -> Cell:
+def _draw_character(character: str) -> Cell:
     return Cell(fill=_SHADES[int(character)]) if character.isdigit() else Cell(character.strip())

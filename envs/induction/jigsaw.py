@@ -107,7 +107,7 @@ class Jigsaw(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         order = task.data.order
-        given = _read(answer, len(order))
+        given = _read_order(answer, len(order))
         if given is None:
             return rejected(f"The answer must have each of the numbers 1 to {len(order)} once, separated by spaces.")
         right = sum(one == other for one, other in zip(given, order))
@@ -129,7 +129,9 @@ class Jigsaw(Question):
             meets = []
             if column:
                 left = order[place - 1]
-                meets.append(f"right of tile {left}: {_column(shown[left - 1], -1)} | {_column(shown[number - 1], 0)}")
+                meets.append(
+                    f"right of tile {left}: {_read_column(shown[left - 1], -1)} | {_read_column(shown[number - 1], 0)}"
+                )
             if row:
                 above = order[place - side]
                 meets.append(f"below tile {above}: {shown[above - 1][-1]} | {shown[number - 1][0]}")
@@ -171,11 +173,11 @@ def find_arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, .
     All upper and all lower halves of the picture are found, of which those are joined that share no tile.
     """
     every = (1 << side * side) - 1
-    upper = _bands(fit, side, side // 2)
-    lower = upper if side % 2 == 0 else _bands(fit, side, side - side // 2)
+    upper = _lay_rows(fit, side, side // 2)
+    lower = upper if side % 2 == 0 else _lay_rows(fit, side, side - side // 2)
     tiles, others = (1 << upper).sum(axis=1), (1 << lower).sum(axis=1)
-    upper, tiles = _among(upper, tiles, every ^ others)
-    lower, others = _among(lower, others, every ^ tiles)
+    upper, tiles = _keep_bands(upper, tiles, every ^ others)
+    lower, others = _keep_bands(lower, others, every ^ tiles)
     by_tiles: defaultdict[int, list[np.ndarray]] = defaultdict(list)
     for band, held in zip(lower, others.tolist()):
         by_tiles[held].append(band)
@@ -189,13 +191,13 @@ def find_arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, .
     return found
 
 
-def _among(bands: np.ndarray, tiles: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _keep_bands(bands: np.ndarray, tiles: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The bands whose tiles, as bits, are among those wanted; and their tiles."""
     kept = np.isin(tiles, wanted)
     return bands[kept], tiles[kept]
 
 
-def _bands(fit: Edges, side: int, rows: int) -> np.ndarray:
+def _lay_rows(fit: Edges, side: int, rows: int) -> np.ndarray:
     """Every way to lay so many whole rows: int[ways, rows * side], in reading order."""
     # Column by column, as two neighbours rule out more than one.
     order = [row * side + column for column in range(side) for row in range(rows)]
@@ -245,11 +247,11 @@ def count_search_steps(fit: Edges, side: int) -> int:
     return tries
 
 
-def _column(rows: list[str], place: int) -> str:
+def _read_column(rows: list[str], place: int) -> str:
     return "".join(row[place] for row in rows)
 
 
-def _read(answer: str, count: int) -> tuple[int, ...] | None:
+def _read_order(answer: str, count: int) -> tuple[int, ...] | None:
     """The numbers in an answer, or None where they are not the numbers from 1 to ``count``."""
     words = _SEPARATORS.sub(" ", answer).split()
     if len(words) == 1:

@@ -17,7 +17,7 @@ from .operation_chains import ChainProblem, apply_chain, count_applications, dra
 
 # No list on the way is longer, and no number is larger in absolute value.
 LONGEST, LARGEST = 16, 99
-_SHOWN = (8, 0, 8)
+_EXAMPLE = (8, 0, 8)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
@@ -68,13 +68,13 @@ class ListFunctions(Question):
     chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        rule = draw_problem(lambda: _draw(rng, params), OPERATIONS)
-        answer = apply_chain(_functions(rule.chain), rule.query)[-1]
+        rule = draw_problem(lambda: _draw_candidate(rng, params), OPERATIONS)
+        answer = apply_chain(_find_operations(rule.chain), rule.query)[-1]
         which, again, listed = word_choice(rule)
         pairs = "\n".join(f"{list(given)} -> {list(output)}" for given, output in rule.examples)
         return Task(
             f"{which} turns each list before an arrow into the list after it.{again}\n{listed}\nExamples:\n{pairs}\n"
-            f"What does it turn {list(rule.query)} into? Answer with a list such as {list(_SHOWN)}.",
+            f"What does it turn {list(rule.query)} into? Answer with a list such as {list(_EXAMPLE)}.",
             list(answer),
             content=f"{listed}\n{pairs}\n{list(rule.query)}",
             data=rule,
@@ -83,7 +83,7 @@ class ListFunctions(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         numbers = read_numbers(answer)
         if numbers is None:
-            return rejected(f"The answer must be a list of whole numbers such as {list(_SHOWN)}.")
+            return rejected(f"The answer must be a list of whole numbers such as {list(_EXAMPLE)}.")
         gold = task.reference
         if numbers == gold:
             return CORRECT
@@ -99,7 +99,7 @@ class ListFunctions(Question):
         """The numbers that a breadth-first search through the chains handles on the first example, about."""
         rule: ChainProblem = episode.data
         given = rule.examples[0][0]
-        return float(count_applications(_functions(rule.listed), given, len(rule.chain)) * len(given))
+        return float(count_applications(_find_operations(rule.listed), given, len(rule.chain)) * len(given))
 
 
 def read_numbers(answer: str) -> list[int] | None:
@@ -114,11 +114,11 @@ def read_numbers(answer: str) -> list[int] | None:
     return [int(part) for part in parts] if all(map(_NUMBER.fullmatch, parts)) else None
 
 
-def _functions(words: tuple[str, ...]) -> list[Operation]:
+def _find_operations(words: tuple[str, ...]) -> list[Operation]:
     return [OPERATIONS[name] for name in words]
 
 
-def _draw(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
+def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
     """A random rule on random lists; None where an output says too little or is too long."""
     count, listed, length, pairs = (params[name] for name in ("operations", "listed", "length", "examples"))
     draws = rng.random(4 * listed + pairs).tolist()
@@ -131,7 +131,7 @@ def _draw(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | No
     else:
         return None
     chain = tuple(names)[:count]
-    functions = _functions(chain)
+    functions = _find_operations(chain)
     lists = rng.integers(0, 10, (pairs + 1, length)).tolist()
     # The longest list comes first, as it tells most.
     sizes = [length, *(length - int(3 * u) for u in draws[1:pairs]), length]
@@ -144,7 +144,7 @@ def _draw(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | No
                 return None
         outputs.append(way[-1])
     query, answer = inputs.pop(), outputs.pop()
-    if answer in outputs or answer in (query, _SHOWN) or len(answer) == 1:
+    if answer in outputs or answer in (query, _EXAMPLE) or len(answer) == 1:
         return None
     return ChainProblem(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
 

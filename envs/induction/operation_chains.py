@@ -102,7 +102,7 @@ def find_fitting_answers(
         (operations in the chain, what it makes of the query). Chains that have the same effect on all inputs and the
         query up to some point count as one, which is the shortest; the empty chain is not among them.
     """
-    images, ahead = _ways(operations, *examples[0], longest)
+    images, ahead = _search_first_example(operations, *examples[0], longest)
     outputs = tuple([output for _, output in examples])
     states = [(*(given for given, _ in examples), query)]
     seen = set(states)
@@ -133,7 +133,7 @@ def count_applications(operations: Sequence[Callable[[Value], Value]], start: Va
     return applied
 
 
-def _ways(
+def _search_first_example(
     operations: Sequence[Callable[[Value], Value]], start: Value, goal: Value, longest: int
 ) -> tuple[dict[Value, list[Value]], dict[Value, int]]:
     """All ways of at most ``longest`` operations from ``start`` to ``goal``.

@@ -102,17 +102,17 @@ class PatchFit(Question):
         height = max(8, params["holes"] * (side + 2))
         while True:
             across, down = rng.integers(3, 6, 2).tolist()
-            picture = _picture(rng, rule, height, down, across)
-            holes = _holes(rng, rule, height, params["holes"], side)
+            picture = _draw_picture(rng, rule, height, down, across)
+            holes = _draw_holes(rng, rule, height, params["holes"], side)
             right = np.stack([picture[y : y + side, x : x + side] for y, x in holes])
             alone = all(find_fitting_patches(picture, rule, hole, right).sum() == 1 for hole in holes)
-            wrong = _wrong(rng, picture, rule, holes, right, params["changed"], count) if alone else []
+            wrong = _make_wrong_patches(rng, picture, rule, holes, right, params["changed"], count) if alone else []
             if len(wrong) >= count - len(holes):
                 break
         order = rng.permutation(count)
         patches = np.stack([*right, *wrong[: count - len(holes)]])[order]
         fitting = tuple((order.argsort()[: len(holes)] + 1).tolist())
-        shown = _shown(picture, holes, side)
+        shown = _mark_holes(picture, holes, side)
         listed = "\n".join("\n".join((f"Patch {i}:", *picture_rows(patch))) for i, patch in enumerate(patches, 1))
         stated = _RULES[rule].format(across=across, down=down)
         shown_as = _EXAMPLES[len(holes) > 3]
@@ -133,7 +133,7 @@ class PatchFit(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         fitting, count = task.data.fitting, len(task.data.patches)
-        given = _read(answer, len(fitting), count)
+        given = _read_numbers(answer, len(fitting), count)
         if given is None:
             number = "one number" if len(fitting) == 1 else f"{len(fitting)} numbers"
             return rejected(f"The answer must be {number} from 1 to {count}, separated by spaces.")
@@ -148,7 +148,7 @@ class PatchFit(Question):
         side = len(patches[0])
         return float(
             sum(
-                _compared(picture.tolist(), rule, y, x, patch)
+                _count_comparisons(picture.tolist(), rule, y, x, patch)
                 for y, x in holes
                 for patch in patches.reshape(-1, side, side).tolist()
             )
@@ -178,7 +178,7 @@ class PatchFit(Question):
         picture, _, holes, patches, _ = episode.data
         side = len(patches[0])
         panels = [(str(number), picture_rows(patch)) for number, patch in enumerate(patches, 1)]
-        cells = lay_out_panels([("", _shown(picture, holes, side))], 1) + lay_out_panels(
+        cells = lay_out_panels([("", _mark_holes(picture, holes, side))], 1) + lay_out_panels(
             panels, (WIDTH + 1) // (side + 1)
         )
         return draw_board([[*row, *[Cell()] * (WIDTH + 1 - len(row))] for row in cells], side=20)
@@ -197,7 +197,7 @@ def find_fitting_patches(picture: np.ndarray, rule: str, hole: tuple[int, int], 
     return (down.max(axis=(1, 2)) <= 1) & (across.max(axis=(1, 2)) <= 1)
 
 
-def _picture(rng: np.random.Generator, rule: str, height: int, down: int, across: int) -> np.ndarray:
+def _draw_picture(rng: np.random.Generator, rule: str, height: int, down: int, across: int) -> np.ndarray:
     if rule == "smooth":
         return smooth_picture(rng, height, WIDTH, 1)
     kind = PATTERNS[int(rng.random() * len(PATTERNS))]
@@ -207,7 +207,7 @@ def _picture(rng: np.random.Generator, rule: str, height: int, down: int, across
     return np.tile(pattern_picture(kind, rng, down, across), (height // down + 1, WIDTH // across + 1))[:height, :WIDTH]
 
 
-def _holes(rng: np.random.Generator, rule: str, height: int, count: int, side: int) -> tuple[tuple[int, int], ...]:
+def _draw_holes(rng: np.random.Generator, rule: str, height: int, count: int, side: int) -> tuple[tuple[int, int], ...]:
     """Upper left cells, one in each of as many bands of rows, with a row free below it. Under the rule "mirror" each
     lies in one half; under "repeat" its row is long enough to show each of its digits elsewhere."""
     band, half = height // count, WIDTH // 2
@@ -219,7 +219,7 @@ def _holes(rng: np.random.Generator, rule: str, height: int, count: int, side: i
     return tuple(holes)
 
 
-def _wrong(
+def _make_wrong_patches(
     rng: np.random.Generator,
     picture: np.ndarray,
     rule: str,
@@ -255,7 +255,7 @@ def _wrong(
     return list({patch.tobytes(): patch for patch, fit in zip(made, fitting) if not fit}.values())
 
 
-def _shown(picture: np.ndarray, holes: tuple[tuple[int, int], ...], side: int) -> list[str]:
+def _mark_holes(picture: np.ndarray, holes: tuple[tuple[int, int], ...], side: int) -> list[str]:
     """The rows of the picture with letters in the holes."""
     rows = picture_rows(picture)
     for letter, (y, x) in zip(HOLES, holes):
@@ -264,7 +264,7 @@ def _shown(picture: np.ndarray, holes: tuple[tuple[int, int], ...], side: int) -
     return rows
 
 
-def _compared(picture: list[list[int]], rule: str, y: int, x: int, patch: list[list[int]]) -> int:
+def _count_comparisons(picture: list[list[int]], rule: str, y: int, x: int, patch: list[list[int]]) -> int:
     """How many pairs of digits are compared, cell by cell, until two do not agree with the rule."""
     side, compared = len(patch), 0
     for row in range(side):
@@ -288,7 +288,7 @@ def _compared(picture: list[list[int]], rule: str, y: int, x: int, patch: list[l
     return compared
 
 
-def _read(answer: str, holes: int, patches: int) -> list[int] | None:
+def _read_numbers(answer: str, holes: int, patches: int) -> list[int] | None:
     """A number for each hole, or None where the answer does not give that."""
     if _NO_PATCH.search(answer.lower()):
         return None

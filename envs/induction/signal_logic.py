@@ -93,13 +93,13 @@ def parse_formula(text: str, signals: Sequence[str], farthest: int) -> Formula:
     Raises:
         Unreadable: it is no such formula, or has more than `MAX_PARTS` parts.
     """
-    formula = _Reader(text, signals).formula()
+    formula = _FormulaParser(text, signals).formula()
     if formula.reach > farthest:
         raise UnreadableFormula(f"The formula looks {formula.reach} steps ahead; at most {farthest} are allowed.")
     return formula
 
 
-class _Reader:
+class _FormulaParser:
     """A recursive-descent parser: one method for operators by how they bind, one for what they join."""
 
     def __init__(self, text: str, signals: Sequence[str]):
@@ -115,7 +115,7 @@ class _Reader:
     def formula(self) -> Formula:
         formula = self.joined(0)
         if self.tokens[self.place] != "":
-            raise self.unexpected("the end of the formula")
+            raise self.expected_error("the end of the formula")
         return formula
 
     def joined(self, level: int) -> Formula:
@@ -151,7 +151,7 @@ class _Reader:
             self.place += 1
             result = self.joined(0)
             if self.tokens[self.place] != ")":
-                raise self.unexpected('")"')
+                raise self.expected_error('")"')
             self.place += 1
         elif token in ("not", "G", "F"):
             self.advance()
@@ -172,7 +172,7 @@ class _Reader:
     def window(self) -> tuple[int, int]:
         window = self.tokens[self.place]
         if not isinstance(window, tuple):
-            raise self.unexpected("a window such as [0,5]")
+            raise self.expected_error("a window such as [0,5]")
         if window[0] > window[1]:
             raise UnreadableFormula(f"The window [{window[0]},{window[1]}] ends before it begins.")
         self.place += 1
@@ -182,21 +182,21 @@ class _Reader:
         """``speed > 30`` or ``30 < speed``."""
         left, operator, right = (*self.tokens[self.place : self.place + 3], "", "")[:3]
         if not isinstance(left, str) or not (left.isalpha() or re.fullmatch(_NUMBER, left)) or left in _SPELLINGS:
-            raise self.unexpected("a proposition such as speed > 30")
+            raise self.expected_error("a proposition such as speed > 30")
         self.advance()
         if operator not in (">", "<"):
-            raise self.unexpected('">" or "<"')
+            raise self.expected_error('">" or "<"')
         self.place += 1
         if not left.isalpha():
             left, right, operator = right, left, "<" if operator == ">" else ">"
         if left not in self.signals:
             raise UnreadableFormula(f"There is no signal {str(left)[:20]!r} here, only {', '.join(self.signals)}.")
         if not isinstance(right, str) or not re.fullmatch(_NUMBER, right):
-            raise self.unexpected("a number")
+            raise self.expected_error("a number")
         self.place += 1
         return Formula(str(operator), signal=str(left), constant=float(right))
 
-    def unexpected(self, wanted: str) -> UnreadableFormula:
+    def expected_error(self, wanted: str) -> UnreadableFormula:
         token = self.tokens[self.place]
         found = f"[{token[0]},{token[1]}]" if isinstance(token, tuple) else repr(token[:20])
         return UnreadableFormula(f"There should be {wanted} instead of {found if token else 'the end'}.")

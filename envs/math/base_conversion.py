@@ -66,11 +66,11 @@ class BaseConversion(Question):
         other = bases[int(v * len(bases))]
         source, target = {"to ten": (one, 10), "from ten": (10, one), "between": (one, other)}[direction]
         value = largest // 10 + int(w * (largest - largest // 10 + 1))
-        given = _in_base(value, source)
+        given = _to_base(value, source)
         letters = " Digits beyond 9 are the letters A to F." if max(source, target) > 10 else ""
         return Task(
             f"Write the base {source} number {given} in base {target}.{letters} Answer with its digits only.",
-            _in_base(value, target),
+            _to_base(value, target),
             content=f"{given} base {source} to {target}",
             data=(value, source, target),
         )
@@ -102,7 +102,7 @@ class BaseConversion(Question):
         value, source, target = task.data
         lines = []
         if source != 10:
-            sofar, *others = map(_DIGITS.index, _in_base(value, source))
+            sofar, *others = map(_DIGITS.index, _to_base(value, source))
             for digit in others:
                 lines.append(f"{sofar} * {source} + {digit} = {sofar * source + digit}")
                 sofar = sofar * source + digit
@@ -116,7 +116,7 @@ class BaseConversion(Question):
         return [*lines, self.oracle(task)]
 
 
-def _in_base(value: int, base: int) -> str:
+def _to_base(value: int, base: int) -> str:
     """The digits of a positive number."""
     if base == 10:
         return str(value)

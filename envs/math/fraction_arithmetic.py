@@ -59,7 +59,7 @@ class FractionArithmetic(NumberQuestion):
         terms, size, operations = params["terms"], params["size"], params["operations"]
         while True:
             draws = rng.random(3 * terms).tolist()
-            values = [_fraction(draws[i], draws[terms + i], size) for i in range(terms)]
+            values = [_draw_fraction(draws[i], draws[terms + i], size) for i in range(terms)]
             operators = [operations[int(u * len(operations))] for u in draws[2 * terms : 3 * terms - 1]]
             operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
             result = evaluate_in_order(values, operators, _apply)[-1][3]
@@ -82,10 +82,10 @@ class FractionArithmetic(NumberQuestion):
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line, with a common denominator or an inverted divisor."""
         values, operators, _ = task.data
-        return [*(_line(*done) for done in evaluate_in_order(values, operators, _apply)), self.oracle(task)]
+        return [*(_format_step(*done) for done in evaluate_in_order(values, operators, _apply)), self.oracle(task)]
 
 
-def _fraction(u: float, v: float, size: int) -> Fraction:
+def _draw_fraction(u: float, v: float, size: int) -> Fraction:
     """A fraction that is not whole, its numerator and denominator at most ``size``."""
     denominator = 2 + int(u * (size - 1))
     numerator = 1 + int(v * size)
@@ -103,7 +103,7 @@ def _apply(a: Fraction, operator: str, b: Fraction) -> Fraction:
     return a * b if operator == "*" else a / b
 
 
-def _line(a: Fraction, operator: str, b: Fraction, result: Fraction) -> str:
+def _format_step(a: Fraction, operator: str, b: Fraction, result: Fraction) -> str:
     """``(1/2) + (1/3) = 3/6 + 2/6 = 5/6``."""
     if operator in "+-":
         common = math.lcm(a.denominator, b.denominator)

@@ -72,7 +72,7 @@ class Inequality(Question):
             posed = pose(iter(rng.random(8).tolist()), size)
             if posed is not None:
                 inequality, roots, sign, comparison, steps = posed
-                solution, signs = _solved(roots, sign, comparison)
+                solution, signs = _solve(roots, sign, comparison)
                 if solution not in ("", "(-oo, oo)"):
                     break
         return Task(
@@ -80,7 +80,7 @@ class Inequality(Question):
             "point as {2}.",
             solution,
             content=inequality,
-            split_key=min(inequality, _turned(inequality)),
+            split_key=min(inequality, _swap_sides(inequality)),
             data=[*steps, *signs],
         )
 
@@ -89,8 +89,8 @@ class Inequality(Question):
             given = parse_answer(_POINT.sub(r"\1\\{\2\\}", strip_statement(answer, equated=False).replace("$", " ")))
             gold = parse_answer(task.reference)
             ends: set[Fraction] = set()
-            _gather(given, ends)
-            _gather(gold, ends)
+            _collect_ends(given, ends)
+            _collect_ends(gold, ends)
         except UnreadableAnswer as error:
             return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)
         if len(ends) > MAX_ENDS:
@@ -98,7 +98,9 @@ class Inequality(Question):
         # Two sets that agree at all ends and once between each two of them are equal.
         places = sorted(ends)
         between = [(a + b) / 2 for a, b in pairwise(places)]
-        right = all(_holds(given, x) == _holds(gold, x) for x in [*places, *between, places[0] - 1, places[-1] + 1])
+        right = all(
+            _contains(given, x) == _contains(gold, x) for x in [*places, *between, places[0] - 1, places[-1] + 1]
+        )
         return Verdict(float(right), right, feedback="Correct." if right else "These are not the solutions.")
 
     def solver_cost(self, episode: Task) -> float:
@@ -110,13 +112,13 @@ class Inequality(Question):
         return [*task.data, self.oracle(task)]
 
 
-def _turned(inequality: str) -> str:
+def _swap_sides(inequality: str) -> str:
     """The same inequality with its sides the other way round."""
     left, comparison, right = re.split(" (<=?|>=?) ", inequality)
     return f"{right} {comparison.translate(str.maketrans('<>', '><'))} {left}"
 
 
-def _solved(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str, list[str]]:
+def _solve(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str, list[str]]:
     """The set where the product of ``(x - root)^multiplicity`` times ``sign`` compares with 0, and the signs."""
     places = sorted(roots, reverse=True)
     wanted = 1 if ">" in comparison else -1
@@ -158,10 +160,9 @@ def _absolute(draws: Iterator[float], size: int) -> Posed | None:
     a, b, c = 2 + int(next(draws) * 4), nonzero_integer(next(draws), size), 1 + int(next(draws) * size)
     comparison = _SIGNS[int(next(draws) * 4)]
     low, high = Fraction(-c - b, a), Fraction(c - b, a)
-    steps = [
-        f"|{format_polynomial((b, a))}| = {c} at x = {low} and x = {high}; the sign is that of |{format_polynomial((b, a))}| - {c}."
-    ]
-    return f"|{format_polynomial((b, a))}| {comparison} {c}", {low: 1, high: 1}, 1, comparison, steps
+    left = f"|{format_polynomial((b, a))}|"
+    steps = [f"{left} = {c} at x = {low} and x = {high}; the sign is that of {left} - {c}."]
+    return f"{left} {comparison} {c}", {low: 1, high: 1}, 1, comparison, steps
 
 
 def _quadratic(draws: Iterator[float], size: int) -> Posed | None:
@@ -232,7 +233,7 @@ def _cubic(draws: Iterator[float], size: int) -> Posed | None:
 # Answers: whether a number belongs to what the grammar has read, and the ends at which that may change.
 
 
-def _gather(value: Any, ends: set[Fraction]) -> None:
+def _collect_ends(value: Any, ends: set[Fraction]) -> None:
     """Add all finite ends in a set or statement to ``ends``.
 
     Raises:
@@ -241,35 +242,35 @@ def _gather(value: Any, ends: set[Fraction]) -> None:
     kind = getattr(value, "kind", None)
     sides = getattr(value, "sides", ())
     if (kind in _INTERVALS and len(value.items) == 2) or kind == "{}":
-        bounds = list(map(_bound, value.items))
+        bounds = list(map(_read_bound, value.items))
     elif kind in _JOINTS:
         bounds = []
         for item in value.items:
-            _gather(item, ends)
+            _collect_ends(item, ends)
     elif sides and value.operators == ("∈",) and _is_x(sides[0]):
         bounds = []
-        _gather(sides[1], ends)
+        _collect_ends(sides[1], ends)
     elif any(map(_is_x, sides)) and not set(value.operators) - set(_COMPARED):
-        bounds = [_bound(side) for side in sides if not _is_x(side)]
+        bounds = [_read_bound(side) for side in sides if not _is_x(side)]
     else:
         raise UnreadableAnswer("The answer must consist of intervals, such as (-oo, -3/2) U [5, oo).")
     ends.update(bound for bound in bounds if isinstance(bound, Fraction))
 
 
-def _holds(value: Any, x: Fraction) -> bool:
-    """Whether ``x`` belongs to a set, or a statement is true of it; `_gather` has read the value before."""
+def _contains(value: Any, x: Fraction) -> bool:
+    """Whether ``x`` belongs to a set, or a statement is true of it; `_collect_ends` has read the value before."""
     kind = getattr(value, "kind", None)
     if kind in _INTERVALS:
-        low, high = map(_bound, value.items)
+        low, high = map(_read_bound, value.items)
         above = low <= x if kind[0] == "[" else low < x
         return above and (x <= high if kind[1] == "]" else x < high)
     if kind == "{}":
-        return any(_bound(item) == x for item in value.items)
+        return any(_read_bound(item) == x for item in value.items)
     if kind in _JOINTS:
-        return _JOINTS[kind](_holds(item, x) for item in value.items)
+        return _JOINTS[kind](_contains(item, x) for item in value.items)
     if value.operators == ("∈",):
-        return _holds(value.sides[1], x)
-    numbers = [x if _is_x(side) else _bound(side) for side in value.sides]
+        return _contains(value.sides[1], x)
+    numbers = [x if _is_x(side) else _read_bound(side) for side in value.sides]
     return all(_COMPARED[o](a, b) for o, a, b in zip(value.operators, numbers, numbers[1:]))
 
 
@@ -277,7 +278,7 @@ def _is_x(value: Any) -> bool:
     return getattr(value, "name", None) == "x"
 
 
-def _bound(value: Any) -> Fraction | float:
+def _read_bound(value: Any) -> Fraction | float:
     """A rational number, or an infinite one. Raises Unreadable for all else."""
     sign = 1
     if getattr(value, "op", None) == "*" and len(value.args) == 2 and getattr(value.args[0], "value", 0) == -1:

@@ -12,6 +12,7 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from .answer_spelling import NumberQuestion, extract_number
+from .gcd_lcm import euclid_steps
 from .precedence import evaluate_in_order, format_expression, order_free_key
 
 # An operand: its text, its residue, and the base and exponent of a power (an exponent of -1 is the inverse).
@@ -65,7 +66,7 @@ class ModularArithmetic(NumberQuestion):
             most = params["modulus"]
             n = most // 2 + 1 + int(draws[-1] * (most - most // 2))
             chosen = int(draws[-2] * terms)
-            operands = [_operand(kind, i == chosen, n, *draws[3 * i : 3 * i + 3]) for i in range(terms)]
+            operands = [_draw_operand(kind, i == chosen, n, *draws[3 * i : 3 * i + 3]) for i in range(terms)]
             common = "+-" if kind == "sums" else "+-*"
             operators = [common[int(u * len(common))] for u in draws[3 * terms : 4 * terms - 1]]
             if kind == "products":
@@ -98,9 +99,12 @@ class ModularArithmetic(NumberQuestion):
         lines = []
         for text, value, base, exponent in operands:
             if exponent < 0:
-                lines += [*_euclid(base, n), f"{text} = {value}, as {base} * {value} = {base * value // n} * {n} + 1"]
+                lines += [
+                    *euclid_steps(base, n),
+                    f"{text} = {value}, as {base} * {value} = {base * value // n} * {n} + 1",
+                ]
             elif exponent > 1:
-                lines += _squarings(base, exponent, n)
+                lines += _squaring_steps(base, exponent, n)
         residues = [operand[1] for operand in operands]
         for a, operator, b, _ in evaluate_in_order(residues, operators, lambda a, o, b: _apply(a, o, b) % n):
             plain = _apply(a, operator, b)
@@ -109,7 +113,7 @@ class ModularArithmetic(NumberQuestion):
         return [*lines, self.oracle(task)]
 
 
-def _operand(kind: str, hardest: bool, n: int, which: float, u: float, v: float) -> Operand:
+def _draw_operand(kind: str, hardest: bool, n: int, which: float, u: float, v: float) -> Operand:
     base = 2 + int(u * (n - 2))
     # Every kind that may occur is equally likely, except that the chosen operand is of the hardest.
     kinds = {"inverses": ("plain", "inverses"), "powers": ("plain", "inverses", "powers")}.get(kind, ("plain",))
@@ -131,7 +135,7 @@ def _apply(a: int, operator: str, b: int) -> int:
     return a + b if operator == "+" else a - b
 
 
-def _squarings(base: int, exponent: int, n: int) -> list[str]:
+def _squaring_steps(base: int, exponent: int, n: int) -> list[str]:
     """``7^2 = 7^2 = 49``, ``7^5 = 49^2 * 7 = 16807 = 26 (mod 97)``: the exponent's binary digits from the left."""
     lines, power, value = [], 1, base
     for digit in f"{exponent:b}"[1:]:
@@ -140,14 +144,6 @@ def _squarings(base: int, exponent: int, n: int) -> list[str]:
         power = 2 * power + odd
         lines.append(f"{base}^{power} = {value}^2{f' * {base}' * odd} = {plain} = {plain % n} (mod {n})")
         value = plain % n
-    return lines
-
-
-def _euclid(a: int, n: int) -> list[str]:
-    lines, big, small = [], n, a
-    while small:
-        lines.append(f"{big} = {big // small} * {small} + {big % small}")
-        big, small = small, big % small
     return lines
 
 

@@ -73,11 +73,11 @@ class PolynomialFactor(Question):
         draws = rng.random(count + 1).tolist()
         number = 1 + int(draws[-1] * leading)
         # The first one has the full degree.
-        factors = [_irreducible(rng, degree, leading, size)]
-        factors += [_irreducible(rng, 1 + int(u * min(degree, 2)), leading, size) for u in draws[1:count]]
+        factors = [_draw_irreducible(rng, degree, leading, size)]
+        factors += [_draw_irreducible(rng, 1 + int(u * min(degree, 2)), leading, size) for u in draws[1:count]]
         factors.sort(key=lambda factor: (len(factor), factor))
         polynomial = multiply_all([*factors, (number,)])
-        solution = "".join([str(number) if number > 1 else "", *map(_power, Counter(factors).items())])
+        solution = "".join([str(number) if number > 1 else "", *map(_format_power, Counter(factors).items())])
         return Task(
             f"Factor {format_polynomial(polynomial)} completely over the integers. Answer with a product, such as "
             "2(x + 1)^2(x^2 - 3).",
@@ -124,7 +124,7 @@ class PolynomialFactor(Question):
         return [*lines, self.oracle(task)]
 
 
-def _irreducible(rng: np.random.Generator, degree: int, leading: int, size: int) -> Polynomial:
+def _draw_irreducible(rng: np.random.Generator, degree: int, leading: int, size: int) -> Polynomial:
     """A polynomial that cannot be factored: constant to ``size``, other coefficients to 9 and ``leading``, the leading
     one positive."""
     while True:
@@ -135,7 +135,7 @@ def _irreducible(rng: np.random.Generator, degree: int, leading: int, size: int)
             return found
 
 
-def _power(item: tuple[Polynomial, int]) -> str:
+def _format_power(item: tuple[Polynomial, int]) -> str:
     factor, power = item
     return f"({format_polynomial(factor)})" + (f"^{power}" if power > 1 else "")
 

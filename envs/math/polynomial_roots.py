@@ -100,9 +100,8 @@ class PolynomialRoots(Question):
             factor = (-root.numerator, root.denominator)
             quotient = divide_exactly(rest, factor)
             if len(quotient) > 1:
-                lines.append(
-                    f"{root} is a root: {format_polynomial(rest)} = ({format_polynomial(factor)})({format_polynomial(quotient)})"
-                )
+                product = f"({format_polynomial(factor)})({format_polynomial(quotient)})"
+                lines.append(f"{root} is a root: {format_polynomial(rest)} = {product}")
             else:
                 lines.append(f"{root} is the root of {format_polynomial(rest)}.")
             rest = quotient

@@ -125,7 +125,7 @@ def read_sum(answer: str) -> list[tuple[Monomial, Fraction]]:
     Raises:
         Unreadable: it is not a sum of products of numbers and powers of variables.
     """
-    return _terms(read_expression(answer))
+    return _collect_terms(read_expression(answer))
 
 
 def read_product(answer: str) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
@@ -136,28 +136,30 @@ def read_product(answer: str) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
     """
     numbers: list[Fraction] = []
     factors: list[tuple[Polynomial, int]] = []
-    _gather(read_expression(answer), 1, numbers, factors)
+    _collect_factors(read_expression(answer), 1, numbers, factors)
     return math.prod(numbers, start=Fraction(1)), factors
 
 
-def _gather(node: Expression, power: int, numbers: list[Fraction], factors: list[tuple[Polynomial, int]]) -> None:
+def _collect_factors(
+    node: Expression, power: int, numbers: list[Fraction], factors: list[tuple[Polynomial, int]]
+) -> None:
     if isinstance(node, tuple) and node[0] == "*":
         for factor in node[1:]:
-            _gather(factor, power, numbers, factors)
+            _collect_factors(factor, power, numbers, factors)
     elif isinstance(node, tuple) and node[0] == "^":
-        total = power * _exponent(node[2])
+        total = power * _read_exponent(node[2])
         if total > MAX_EXPONENT:
             raise UnreadableAnswer(f"Exponents beyond {MAX_EXPONENT} are not read.")
-        _gather(node[1], total, numbers, factors)
+        _collect_factors(node[1], total, numbers, factors)
     elif isinstance(node, Fraction):
         if max(node.numerator.bit_length(), node.denominator.bit_length()) > 64:
             raise UnreadableAnswer("The number before the product is too large.")
         numbers.append(node**power)
     else:
-        factors.append((_in_x(_terms(node)), power))
+        factors.append((_to_polynomial(_collect_terms(node)), power))
 
 
-def _in_x(terms: list[tuple[Monomial, Fraction]]) -> Polynomial:
+def _to_polynomial(terms: list[tuple[Monomial, Fraction]]) -> Polynomial:
     coefficients: dict[int, int] = {}
     for monomial, coefficient in terms:
         if coefficient.denominator != 1 or any(name != "x" for name, _ in monomial):
@@ -168,9 +170,9 @@ def _in_x(terms: list[tuple[Monomial, Fraction]]) -> Polynomial:
     return tuple(coefficients.get(power, 0) for power in range(degree + 1))
 
 
-def _terms(node: Expression) -> list[tuple[Monomial, Fraction]]:
+def _collect_terms(node: Expression) -> list[tuple[Monomial, Fraction]]:
     if isinstance(node, tuple) and node[0] == "+":
-        return [term for part in node[1:] for term in _terms(part)]
+        return [term for part in node[1:] for term in _collect_terms(part)]
     coefficient, powers = Fraction(1), dict[str, int]()
     waiting = [node]
     while waiting:
@@ -182,13 +184,13 @@ def _terms(node: Expression) -> list[tuple[Monomial, Fraction]]:
         elif factor[0] == "*":
             waiting += factor[1:]
         elif factor[0] == "^" and isinstance(factor[1], str):
-            powers[factor[1]] = powers.get(factor[1], 0) + _exponent(factor[2])
+            powers[factor[1]] = powers.get(factor[1], 0) + _read_exponent(factor[2])
         else:
             raise UnreadableAnswer("The polynomial must be expanded: a sum of numbers times powers of variables.")
     return [(tuple(sorted(powers.items())), coefficient)]
 
 
-def _exponent(node: Expression) -> int:
+def _read_exponent(node: Expression) -> int:
     if not isinstance(node, Fraction) or node.denominator != 1 or not 1 <= node <= MAX_EXPONENT:
         raise UnreadableAnswer(f"Exponents must be whole numbers from 1 to {MAX_EXPONENT}.")
     return node.numerator

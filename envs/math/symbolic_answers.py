@@ -54,14 +54,14 @@ def read_expression(answer: str) -> Expression:
     if len(sides) == 2 and value.operators == ("=",) and str(getattr(sides[0], "name", "")).endswith("(x)"):
         value = sides[1]
     try:
-        return _plain(value)
+        return _to_tuple(value)
     except RecursionError:
         raise UnreadableAnswer("The expression is nested too deeply.") from None
 
 
-def _plain(value: Any) -> Expression:
+def _to_tuple(value: Any) -> Expression:
     if hasattr(value, "op"):
-        return (value.op, *map(_plain, value.args))
+        return (value.op, *map(_to_tuple, value.args))
     if hasattr(value, "name"):
         return value.name
     if type(value).__name__ == "Num":

@@ -74,12 +74,12 @@ class GraphColouring(Question):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         n, k, density = params["vertices"], params["colours"], params["density"]
-        colouring, edges = _graph(n, k, density, rng)
+        colouring, edges = _draw_graph(n, k, density, rng)
         if n >= FEW and density > EASY:
             for _ in range(round(min(density - EASY, HARD - EASY) / (HARD - EASY) * MOST_DRAWN)):
                 if None in colour_greedily(n, k, edges) and None in colour_greedily(n, k, edges, last=True):
                     break
-                colouring, edges = _graph(n, k, density, rng)
+                colouring, edges = _draw_graph(n, k, density, rng)
         listed = ", ".join(f"{a + 1}-{b + 1}" for a, b in edges)
         return Task(
             f"Colour the vertices 1 to {n} of a graph with at most {k} colours, numbered 1 to {k}, so that any two "
@@ -109,7 +109,7 @@ class GraphColouring(Question):
         """Nodes of a depth-first search over the vertices in turn, up to the first colouring; a new colour is tried
         only once at each."""
         n, k, edges = episode.data
-        before = _earlier(n, edges)
+        before = _earlier_neighbours(n, edges)
         colours: list[int] = []
         nodes = 0
 
@@ -134,7 +134,7 @@ class GraphColouring(Question):
         n, _, edges = task.data
         colours = task.reference.split()
         steps = []
-        for vertex, others in enumerate(_earlier(n, edges)):
+        for vertex, others in enumerate(_earlier_neighbours(n, edges)):
             known = ", ".join(f"{other + 1} (colour {colours[other]})" for other in others)
             steps.append(f"Vertex {vertex + 1} gets {colours[vertex]}" + (f": joined to {known}." if known else "."))
         return [*steps, self.oracle(task)]
@@ -149,7 +149,7 @@ class GraphColouring(Question):
         return draw_board([head, *rows])
 
 
-def _graph(n: int, k: int, density: float, rng: np.random.Generator) -> tuple[list[int], list[tuple[int, int]]]:
+def _draw_graph(n: int, k: int, density: float, rng: np.random.Generator) -> tuple[list[int], list[tuple[int, int]]]:
     """The colour of each vertex, and the edges, each between two colours."""
     draws = rng.random(n + n * n).tolist()
     colouring = [1] * n
@@ -190,7 +190,7 @@ def colour_greedily(n: int, k: int, edges: list[tuple[int, int]], last: bool = F
     return colours
 
 
-def _earlier(n: int, edges: list[tuple[int, int]]) -> list[list[int]]:
+def _earlier_neighbours(n: int, edges: list[tuple[int, int]]) -> list[list[int]]:
     """For each vertex the lower ones that it is joined to."""
     earlier: list[list[int]] = [[] for _ in range(n)]
     for a, b in edges:

@@ -73,7 +73,7 @@ class Maze(Question):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, loops = params["size"], params["loops"]
-        plan = _plan(size)
+        plan = _layout(size)
         places, doors, orders, stride = plan.places, plan.doors, plan.orders, plan.stride
         rooms = len(places)
         extra = round(loops * len(doors))
@@ -101,7 +101,7 @@ class Maze(Question):
         begin, end = places[start], places[goal]
         grid[begin], grid[end] = _START, _GOAL
         if extra:
-            moves = trace_way(flood_layers(_passable(grid), stride, begin, end), stride, end)
+            moves = trace_way(flood_layers(_passable_places(grid), stride, begin, end), stride, end)
         else:
             # There is but one, along the tree of the search.
             back = [goal]
@@ -161,7 +161,7 @@ class Maze(Question):
     def solver_cost(self, episode: Task) -> float:
         """Places that a breadth-first search visits."""
         text, stride, start, goal, _ = episode.data
-        return sum(layer.bit_count() for layer in flood_layers(_passable(text.encode()), stride, start, goal))
+        return sum(layer.bit_count() for layer in flood_layers(_passable_places(text.encode()), stride, start, goal))
 
     def draw(self, episode: Task) -> np.ndarray:
         fills = {"#": "#4a4e69", ".": "#faf7f0", "S": "#8ecae6", "G": "#ffb703"}
@@ -170,7 +170,7 @@ class Maze(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _Layout:
     """What all mazes of one size share: rooms by number, places and doors by their index in the text.
 
     ``orders`` has for each room and each of the 24 orders of directions what to visit next: (room, this room, the door
@@ -187,7 +187,7 @@ class _Plan:
 
 
 @functools.lru_cache(maxsize=32)
-def _plan(size: int) -> _Plan:
+def _layout(size: int) -> _Layout:
     width = 2 * size + 1
     stride = 2 * width
     solid, rooms = " ".join("#" * width), " ".join("#." * size + "#")
@@ -200,10 +200,10 @@ def _plan(size: int) -> _Plan:
         inside = [[v * size + u for v, u in way if 0 <= v < size and 0 <= u < size] for way in ways]
         orders.append([[(other, room, (place + places[other]) // 2) for other in order] for order in inside])
     doors = sorted({door for order in orders for _, _, door in order[0]})
-    return _Plan(blank, stride, places, doors, orders, {size: "DD", -size: "UU", 1: "RR", -1: "LL"})
+    return _Layout(blank, stride, places, doors, orders, {size: "DD", -size: "UU", 1: "RR", -1: "LL"})
 
 
-def _passable(grid: bytes | bytearray) -> int:
+def _passable_places(grid: bytes | bytearray) -> int:
     """The places that are no wall."""
     return int(grid[::-1].translate(_PASSABLE), 2)
 

@@ -94,19 +94,21 @@ class Sokoban(Game):
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SokobanState:
         while True:
-            level = _make(rng.random(400).tolist(), params["size"], params["boxes"], params["pushes"] * params["boxes"])
+            level = _draw_level(
+                rng.random(400).tolist(), params["size"], params["boxes"], params["pushes"] * params["boxes"]
+            )
             if level is not None:
                 return SokobanState(level, level.boxes, level.player)
 
     def content_of(self, episode: SokobanState) -> str:
-        return _text(episode)
+        return _format_room(episode)
 
     def observe(self, state: SokobanState) -> str:
         if state.begun:
-            return _text(state)
+            return _format_room(state)
         return (
             f"Push all boxes onto goals. # is wall, - floor, . goal, $ box, * box on a goal, @ you, + you on a goal.\n"
-            f"{_text(state)}\n"
+            f"{_format_room(state)}\n"
             "You push a box by walking against it, never two at once, and cannot pull. Answer with one or more moves, "
             'such as "up up left", or with "restart" to begin again. You have 50 turns.'
         )
@@ -114,33 +116,33 @@ class Sokoban(Game):
     def act(self, state: SokobanState, action: str) -> Transition:
         level = state.level
         if action.lower() == "restart":
-            return _after(SokobanState(level, level.boxes, level.player, 0, True))
+            return _make_transition(SokobanState(level, level.boxes, level.player, 0, True))
         moves = read_directions(action)
         if moves is None:
-            return _refused(state, 'The action must be moves, such as "up up left", or "restart".')
+            return _reject(state, 'The action must be moves, such as "up up left", or "restart".')
         if len(moves) > _MOST_MOVES:
-            return _refused(state, f"These are {len(moves)} moves; at most {_MOST_MOVES} are made in one turn.")
+            return _reject(state, f"These are {len(moves)} moves; at most {_MOST_MOVES} are made in one turn.")
         room, step = level.room, direction_steps(level.stride)
         boxes, player, done = state.boxes, state.player, state.done
         for count, move in enumerate(moves, start=1):
             player += step[move]
             if room[player] == "#":
-                return _refused(state, f"Move {count} ({DIRECTIONS[move]}) runs into a wall.")
+                return _reject(state, f"Move {count} ({DIRECTIONS[move]}) runs into a wall.")
             if player in boxes:
                 beyond = player + step[move]
                 if room[beyond] == "#" or beyond in boxes:
-                    return _refused(state, f"Move {count} ({DIRECTIONS[move]}) pushes a box that cannot move.")
+                    return _reject(state, f"Move {count} ({DIRECTIONS[move]}) pushes a box that cannot move.")
                 boxes = boxes - {player} | {beyond}
                 done = done + 1 if level.plan[done : done + 1] == ((player, move),) else OFF_PLAN
                 if all([room[box] == "." for box in boxes]):
                     break
-        return _after(SokobanState(level, boxes, player, done, True))
+        return _make_transition(SokobanState(level, boxes, player, done, True))
 
     def oracle(self, state: SokobanState) -> str:
         """The walk to the next push of the plan, and that push; off the plan, "restart"."""
         if state.done == OFF_PLAN:
             return "restart"
-        return " ".join([DIRECTIONS[move] for move in _moves(state)])
+        return " ".join([DIRECTIONS[move] for move in _moves_to_next_push(state)])
 
     def random_action(self, episode: SokobanState, rng: np.random.Generator) -> str:
         """A move that is possible; one time in twelve, "restart"."""
@@ -164,7 +166,7 @@ class Sokoban(Game):
             row, column = divmod(box, level.stride)
             return min(abs(row - y) + abs(column - x) // 2 for y, x in goals)
 
-        free = _free(level.room) & ~sum([1 << place for place in episode.boxes])
+        free = _free_places(level.room) & ~sum([1 << place for place in episode.boxes])
         region = 0
         for layer in flood_layers(free, level.stride, episode.player):
             region |= layer
@@ -185,7 +187,7 @@ class Sokoban(Game):
         """Moves of the plan."""
         moves = 0
         while episode.done < len(episode.level.plan):
-            moves += len(_moves(episode))
+            moves += len(_moves_to_next_push(episode))
             episode = self.act(episode, self.oracle(episode)).state
         return float(moves)
 
@@ -199,14 +201,16 @@ class Sokoban(Game):
             "@": Cell("@", "#8ecae6"),
             "+": Cell("@", "#8ecae6", "#e63946"),
         }
-        return draw_board([[looks[character] for character in row.split()] for row in _text(episode).split("\n")])
+        return draw_board(
+            [[looks[character] for character in row.split()] for row in _format_room(episode).split("\n")]
+        )
 
 
-def _refused(state: SokobanState, error: str) -> Transition:
+def _reject(state: SokobanState, error: str) -> Transition:
     return Transition(state, progress=_progress(state), action_error=error)
 
 
-def _after(state: SokobanState) -> Transition:
+def _make_transition(state: SokobanState) -> Transition:
     progress = _progress(state)
     return Transition(state, done=progress == 1.0, success=progress == 1.0, progress=progress)
 
@@ -216,7 +220,7 @@ def _progress(state: SokobanState) -> float:
     return sum([room[box] == "." for box in state.boxes]) / len(state.boxes)
 
 
-def _text(state: SokobanState) -> str:
+def _format_room(state: SokobanState) -> str:
     characters = list(state.level.room)
     for box in state.boxes:
         characters[box] = _SYMBOLS[characters[box]][0]
@@ -224,30 +228,30 @@ def _text(state: SokobanState) -> str:
     return "".join(characters)
 
 
-def _moves(state: SokobanState) -> str:
+def _moves_to_next_push(state: SokobanState) -> str:
     """The moves up to the next push of the plan."""
     level = state.level
     box, move = level.plan[state.done]
     behind = box - direction_steps(level.stride)[move]
-    free = _free(level.room) & ~sum([1 << place for place in state.boxes])
+    free = _free_places(level.room) & ~sum([1 << place for place in state.boxes])
     return trace_way(flood_layers(free, level.stride, state.player, behind), level.stride, behind) + move
 
 
-def _free(room: str) -> int:
+def _free_places(room: str) -> int:
     return sum([1 << place for place, character in enumerate(room) if character in "-."])
 
 
 @functools.lru_cache(maxsize=8)
-def _empty(size: int) -> tuple[bytes, list[int]]:
+def _empty_room(size: int) -> tuple[bytes, list[int]]:
     """A room without inner walls, and the places in it."""
     wall, row = " ".join("#" * (size + 2)), " ".join("#" + "-" * size + "#")
     room = "\n".join([wall, *[row] * size, wall]).encode()
     return room, [place for place, character in enumerate(room) if character == _FLOOR]
 
 
-def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | None:
+def _draw_level(draws: list[float], size: int, count: int, pushes: int) -> Level | None:
     """A level in which the distances of the boxes sum to ``pushes``; None where these draws lead to none."""
-    empty, places = _empty(size)
+    empty, places = _empty_room(size)
     stride = 2 * (size + 2)
     directions = tuple(direction_steps(stride).items())
     room = bytearray(empty)
@@ -259,7 +263,10 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
     if room[first] == _WALL:
         return None
     near = [
-        place for layer in flood_layers(_free(room.decode()), stride, first) for place in places if layer >> place & 1
+        place
+        for layer in flood_layers(_free_places(room.decode()), stride, first)
+        for place in places
+        if layer >> place & 1
     ]
     if len(near) < len(places) // 2:
         return None
@@ -269,7 +276,7 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
         if not free >> place & 1:
             room[place] = _WALL
     goals = [first] + [near.pop(1 + int(next(draw) * (3 * count - 1 - i))) for i in range(count - 1)]
-    far = [_pulls(free, directions, goal) for goal in goals]
+    far = [_push_distances(free, directions, goal) for goal in goals]
     if sum([max(places.values()) for places in far]) < pushes:
         return None
     # Backwards from the end: each box is pulled off its goal, away from it where possible.
@@ -297,7 +304,7 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
         player = boxes[i] + step
         plan.append((boxes[i], _BACK[move]))
         total += gain
-        if total >= pushes and _least(far, boxes) == pushes:
+        if total >= pushes and _least_distance_sum(far, boxes) == pushes:
             for goal in goals:
                 room[goal] = _GOAL
             return Level(room.decode(), stride, frozenset(boxes), player, tuple(reversed(plan)))
@@ -306,7 +313,7 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
     return None
 
 
-def _pulls(free: int, directions: tuple[tuple[str, int], ...], goal: int) -> dict[int, int]:
+def _push_distances(free: int, directions: tuple[tuple[str, int], ...], goal: int) -> dict[int, int]:
     """From how many pushes away a single box in the empty room can come to ``goal``, by its place."""
     far, queue = {goal: 0}, [goal]
     for box in queue:
@@ -318,7 +325,7 @@ def _pulls(free: int, directions: tuple[tuple[str, int], ...], goal: int) -> dic
     return far
 
 
-def _least(far: list[dict[int, int]], boxes: list[int]) -> float:
+def _least_distance_sum(far: list[dict[int, int]], boxes: list[int]) -> float:
     """The least sum of distances over all assignments of boxes to goals."""
     table = [[goal.get(box, float("inf")) for goal in far] for box in boxes]
     return min(

@@ -52,13 +52,13 @@ def permutation_sets(houses: int) -> list[list[int]]:
 
 
 @functools.cache
-def _within(houses: int, v: int) -> list[int]:
+def _sets_within(houses: int, v: int) -> list[int]:
     """The set of permutations with value v in one of the houses of a set (bits), by that set."""
     return [sum(permutation_sets(houses)[v][i] for i in range(houses) if some >> i & 1) for some in range(1 << houses)]
 
 
 @functools.cache
-def _seen(houses: int, kind: str) -> tuple[list[int], list[int]]:
+def _compatible_houses(houses: int, kind: str) -> tuple[list[int], list[int]]:
     """By the set of houses that the second may have, the houses that the first may have; and the other way round."""
     pairs = [(i, j) for i in range(houses) for j in range(houses) if j - i in RELATIONS[kind][1]]
     sets = range(1 << houses)
@@ -69,7 +69,7 @@ def _seen(houses: int, kind: str) -> tuple[list[int], list[int]]:
 
 
 # A clue made ready: the attributes it is about as bits; then, for one attribute, it and the set of permutations that
-# stay; for two, each attribute with its rows of `permutation_sets` and `_within`, and the two lists of `_seen`.
+# stay; for two, each attribute with its rows of `permutation_sets` and `_sets_within`, and the two lists of `_compatible_houses`.
 CompiledClue = tuple[Any, ...]
 
 
@@ -83,8 +83,8 @@ def compile_clue(houses: int, clue: Clue) -> CompiledClue:
         distances = RELATIONS[clue.kind][1]
         pairs = [(i, j) for i in range(houses) for j in range(houses) if i != j and j - i in distances]
         return 1 << a, a, sum(table[v][i] & table[w][j] for i, j in pairs)
-    first, second = (a, table[v], _within(houses, v)), (b, table[w], _within(houses, w))
-    return 1 << a | 1 << b, *first, *second, *_seen(houses, clue.kind)
+    first, second = (a, table[v], _sets_within(houses, v)), (b, table[w], _sets_within(houses, w))
+    return 1 << a | 1 << b, *first, *second, *_compatible_houses(houses, clue.kind)
 
 
 def apply_clue(rule: CompiledClue, domains: list[int]) -> int:
@@ -153,7 +153,7 @@ def draw_clues(
     domains = list(full)
     while max(domains) > 1 or len(unused) < spare:
         for draws in rng.random((64, 4)).tolist():
-            clue = _one_clue(houses, attributes, kinds, *draws)
+            clue = _draw_clue(houses, attributes, kinds, *draws)
             if clue is None or clue in clues or clue in unused:
                 continue
             rule = compile_clue(houses, clue)
@@ -178,7 +178,7 @@ def draw_clues(
     return [chosen[place] for place in sorted(range(len(chosen)), key=order.__getitem__)]
 
 
-def _one_clue(
+def _draw_clue(
     houses: int, attributes: int, kinds: tuple[str, ...], t: float, u: float, v: float, w: float
 ) -> Clue | None:
     """A true clue from four draws in [0, 1), or None where they make none."""

@@ -80,13 +80,13 @@ class Cloze(Transform):
                 continue
             spot = spots[int(pick * len(spots))]
             if everywhere:
-                filled = [_masked(line, spot[0]) for line in steps]
+                filled = [_mask(line, spot[0]) for line in steps]
             else:
                 line = steps[place]
                 filled = [*steps]
                 filled[place] = f"{line[: spot.start()]}{BLANK}{line[spot.end() :]}"
             statements = [line for line in filled if BLANK in line and "=" in line]
-            if any(BLANK in line for line in steps) or not _determined(statements, Fraction(spot[0])):
+            if any(BLANK in line for line in steps) or not _is_unique(statements, Fraction(spot[0])):
                 continue
             prompt = (
                 f"{task.prompt}\nA solution, where each {BLANK} is the same number:\n"
@@ -112,11 +112,11 @@ class Cloze(Transform):
         return [*(line.replace(BLANK, number) for line in task.reference["lines"]), number]
 
 
-def _masked(line: str, number: str) -> str:
+def _mask(line: str, number: str) -> str:
     return NUMBER.sub(lambda spot: BLANK if spot[0] == number else spot[0], line)
 
 
-def _determined(lines: list[str], value: Fraction) -> bool:
+def _is_unique(lines: list[str], value: Fraction) -> bool:
     """Whether ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
     others = [value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1), value + Fraction(1, 7)]
     return all(equality_holds(line, value) for line in lines) and not any(

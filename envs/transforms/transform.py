@@ -54,7 +54,7 @@ class Transform(Question):
         of_kwargs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ):
-        self.inner = _question(of, {} if of_kwargs is None else of_kwargs)
+        self.inner = _make_question(of, {} if of_kwargs is None else of_kwargs)
         self.param_space = ParamSpace([*self.own_axes, *self.inner.param_space.axes])
         self.of = of
         if type(self).verify is Transform.verify:
@@ -107,7 +107,7 @@ class Transform(Question):
         super().set_state(state)
 
 
-def _question(of: str, of_kwargs: Mapping[str, Any]) -> Question:
+def _make_question(of: str, of_kwargs: Mapping[str, Any]) -> Question:
     taken = sorted({"difficulty", "split", "answer_format", "render_mode"} & set(of_kwargs))
     if taken:
         raise InputError(f"{', '.join(taken)} in of_kwargs must be given to the transform itself, not to {of}.")

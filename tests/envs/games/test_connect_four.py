@@ -228,7 +228,7 @@ def test_the_oracle_wins_whatever_the_opponent_replies():
         if has_four_in_line(mine):
             return 1
         assert state.made + 1 < state.moves
-        replies = c4._cells(c4.playable_cells(mine | state.theirs))
+        replies = c4._split_cells(c4.playable_cells(mine | state.theirs))
         assert replies
         lines = 0
         for reply in replies:

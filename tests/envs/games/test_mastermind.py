@@ -74,7 +74,7 @@ def deepest(pegs: int, colours: int) -> int:
     every = ["".join(code) for code in itertools.product(mastermind.LETTERS[:colours], repeat=pegs)]
 
     def walk(left: list[str], past: tuple[tuple[str, int, int], ...]) -> int:
-        guess = mastermind._next_guess(pegs, colours, past)
+        guess = mastermind._choose_guess(pegs, colours, past)
         assert not past or guess in left, "every guess but the first fits what is known"
         groups: dict[Any, list[str]] = {}
         for code in left:

@@ -9,7 +9,7 @@ import pytest
 from palaestra.envs.games import hangman
 from palaestra.envs.games.hangman import Hangman, HangmanState
 from palaestra.envs.games.word_list import WORDS
-from palaestra.envs.games.wordle import Wordle, WordleState, _in_time, _left, mark_guess
+from palaestra.envs.games.wordle import Wordle, WordleState, _oracle_finds_in_time, _remaining_words, mark_guess
 
 
 def test_the_list_has_hundreds_of_plain_words_of_each_length_in_order():
@@ -96,12 +96,12 @@ def test_letters_shown_at_the_start_are_the_words_own():
 
 @pytest.mark.parametrize("length", [4, 5, 6, 7, 8])
 def test_hardly_a_word_is_beyond_the_oracle(length: int):
-    late = [word for word in WORDS[length] if not _in_time(WordleState(word, "_" * length, 5))]
+    late = [word for word in WORDS[length] if not _oracle_finds_in_time(WordleState(word, "_" * length, 5))]
     assert len(late) <= (20 if length == 4 else 0)
 
 
 def test_a_word_that_the_oracle_does_not_find_in_time_is_not_asked():
-    late = {word for word in WORDS[4] if not _in_time(WordleState(word, "____", 5))}
+    late = {word for word in WORDS[4] if not _oracle_finds_in_time(WordleState(word, "____", 5))}
     assert late
     env = Wordle(split="all")
     for seed in range(400):
@@ -115,7 +115,7 @@ def test_the_oracle_goes_on_from_guesses_that_are_not_its_own():
         env.step("aaaaa")
         env.step("audio")
         fitting = [word for word in WORDS[5] if all(mark_guess(word, g) == m for g, m in env.here().past)]
-        assert list(_left(env.here())) == fitting
+        assert list(_remaining_words(env.here())) == fitting
         while not env._ended:
             info = env.step(env.oracle())[4]
         assert info["is_success"]

@@ -94,7 +94,7 @@ def test_outputs_have_four_cells_at_least(monkeypatch: pytest.MonkeyPatch):
 
     kinds = [kind for kind in KINDS if kind[0].startswith(("keep", "cut", "remove", "mirror the grid,"))]
     monkeypatch.setattr("palaestra.envs.induction.grid_transformations.KINDS", kinds)
-    monkeypatch.setattr("palaestra.envs.induction.grid_transformations._scene", scene)
+    monkeypatch.setattr("palaestra.envs.induction.grid_transformations._draw_grid", scene)
     found = tasks(60, operations=1, listed=6, size=4, colours=4, examples=2)
     outputs = [output for task in found for _, output in task.data.examples]
     outputs += [tuple(task.reference.split("/")) for task in found]
@@ -104,7 +104,7 @@ def test_outputs_have_four_cells_at_least(monkeypatch: pytest.MonkeyPatch):
 def test_the_answer_is_not_the_grid_that_shows_its_form(monkeypatch: pytest.MonkeyPatch):
     params = {"operations": 1, "listed": 6, "size": 3, "colours": 2, "examples": 2}
     answer = FAMILY.generate(np.random.default_rng(0), params).reference
-    monkeypatch.setattr("palaestra.envs.induction.grid_transformations._SHOWN", tuple(answer.split("/")))
+    monkeypatch.setattr("palaestra.envs.induction.grid_transformations._EXAMPLE", tuple(answer.split("/")))
     assert FAMILY.generate(np.random.default_rng(0), params).reference != answer
 
 

@@ -181,7 +181,7 @@ def test_long_lists_and_large_numbers_do_not_occur():
 def test_the_answer_is_not_the_list_that_shows_its_form(monkeypatch: pytest.MonkeyPatch):
     params = {"operations": 1, "listed": 6, "length": 4, "examples": 3}
     answer = FAMILY.generate(np.random.default_rng(0), params).reference
-    monkeypatch.setattr("palaestra.envs.induction.list_functions._SHOWN", tuple(answer))
+    monkeypatch.setattr("palaestra.envs.induction.list_functions._EXAMPLE", tuple(answer))
     assert FAMILY.generate(np.random.default_rng(0), params).reference != answer
 
 

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.math.arithmetic import Arithmetic, _number
+from palaestra.envs.math.arithmetic import Arithmetic, _draw_number
 from palaestra.envs.math.linear_equation import LinearEquation
 from palaestra.envs.math.precedence import evaluate_in_order, format_expression, format_long_product
 
@@ -39,7 +39,7 @@ def test_long_products_go_by_the_digits_of_the_number_with_fewer(a: int, b: int,
 
 
 def test_numbers_span_all_of_their_length_and_no_more():
-    ends = [(_number(length, 0.0), _number(length, 1 - 1e-9)) for length in (1, 2, 3)]
+    ends = [(_draw_number(length, 0.0), _draw_number(length, 1 - 1e-9)) for length in (1, 2, 3)]
     assert ends == [(1, 9), (10, 99), (100, 999)]
 
 

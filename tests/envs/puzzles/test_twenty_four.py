@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.twenty_four import TwentyFour, _expression, count_ways, find_last_steps
+from palaestra.envs.puzzles.twenty_four import TwentyFour, _format_join, count_ways, find_last_steps
 from palaestra.envs.question import Task
 
 
@@ -158,7 +158,7 @@ def test_every_way_is_written_with_the_parentheses_that_it_needs():
     env = TwentyFour()
     for cards in [(2, 3, 4, 5), (1, 2, 8, 10), (1, 5, 5, 5), (3, 3, 8, 8), (4, 6, 7, 9)]:
         for join in find_last_steps(cards, (24, 1)):
-            text, _ = _expression(join)
+            text, _ = _format_join(join)
             assert env.verify(hand(*cards), text).success, text
 
 
