@@ -23,14 +23,14 @@ from .preferences import (
 from .token_episode import TokenEpisode
 
 if TYPE_CHECKING:
-    from .hashed_ngrams import HashedNgrams
+    from .hashed_ngrams import NgramEncoder
     from .implicit import CausalLogProbs, ImplicitPRM
     from .losses import bradley_terry_loss, contrast, listwise_loss
     from .reward_model import RewardModel
 
 __all__ = [
     "CausalLogProbs",
-    "HashedNgrams",
+    "NgramEncoder",
     "ImplicitPRM",
     "ImplicitProcessReward",
     "ModelReward",
@@ -51,7 +51,7 @@ __all__ = [
 
 _LAZY = {
     "CausalLogProbs": "implicit",
-    "HashedNgrams": "hashed_ngrams",
+    "NgramEncoder": "hashed_ngrams",
     "ImplicitPRM": "implicit",
     "RewardModel": "reward_model",
     "bradley_terry_loss": "losses",

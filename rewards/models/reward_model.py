@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ...checks import checked_count, checked_number
 from ...errors import InputError, MissingExtra
-from .hashed_ngrams import HashedNgrams
+from .hashed_ngrams import NgramEncoder
 from .losses import bradley_terry_loss
 from .preferences import Preference
 
@@ -64,7 +64,7 @@ class RewardModel(nn.Module):
         checked_count("hidden", hidden, 1)
         self._default = encoder is None
         with _own_randomness(checked_count("seed", seed)):
-            self.encoder: Any = HashedNgrams() if encoder is None else encoder
+            self.encoder: Any = NgramEncoder() if encoder is None else encoder
             width = dim if dim is not None else getattr(self.encoder, "dim", None)
             if not callable(getattr(self.encoder, "encode", None)) or not isinstance(width, int):
                 raise InputError(
@@ -199,7 +199,7 @@ class RewardModel(nn.Module):
         default = encoder is None
         if encoder is None:
             with _own_randomness(0):
-                encoder = HashedNgrams(**json.loads(about["hashed"]))
+                encoder = NgramEncoder(**json.loads(about["hashed"]))
         model = cls(encoder, **json.loads(about["shape"]))
         model._default = default
         try:

@@ -9,7 +9,7 @@ import pytest
 from palaestra.envs.math.arithmetic import Arithmetic, _value
 from palaestra.envs.math.linear_equation import LinearEquation, _side, _signed
 from palaestra.envs.puzzles.countdown import Countdown
-from palaestra.rewards.verifiers.countdown import evaluate
+from palaestra.rewards.verifiers.countdown import evaluate_expression
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_countdown_targets_are_reached_by_all_numbers_and_given_by_none():
         reference = env.here().reference
         numbers, target = reference["numbers"], reference["target"]
         assert sorted(map(int, re.findall(r"\d+", env.oracle()))) == sorted(numbers)
-        assert evaluate(env.oracle(), numbers) == target
+        assert evaluate_expression(env.oracle(), numbers) == target
         assert target not in numbers
         assert len(numbers) == info["params"]["count"]
         assert max(numbers) <= info["params"]["largest"]

@@ -1,7 +1,7 @@
 """What the grammar reads: small frozen trees, which are all that the rest of the verifier ever sees of a text.
 
 A *scalar* is one number or expression: `Num`, `Sym` or `Apply`. A *value* is a scalar, or something built of scalars:
-a `Quantity` with a unit, a `Group` (tuple, set, interval, list ...), a `Matrix`, a `Relation`, a `Choice` made by ±, or
+a `Quantity` with a unit, a `ValueGroup` (tuple, set, interval, list ...), a `Matrix`, a `Relation`, a `Choice` made by ±, or
 `Words`.
 """
 
@@ -74,7 +74,7 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ValueGroup:
     """Several values. ``kind`` is a pair of brackets (``()``, ``[)``, ``{}``, ``<>`` ...) or what stands between the
     values: ``,``, ``or``, ``and``, ``:``, ``∪``, ``∩``, ``∖``; ``clock`` is a ratio that may be a time of day,
     ``time`` one in minutes after midnight, ``;`` a list of lists, ``{|}`` a set of a name, its domain and conditions,
@@ -114,21 +114,21 @@ class Words:
     text: str
 
 
-Value: TypeAlias = "Num | Sym | Apply | Quantity | Group | Matrix | Relation | Choice | Words"
+Value: TypeAlias = "Num | Sym | Apply | Quantity | ValueGroup | Matrix | Relation | Choice | Words"
 
 ZERO, ONE = Num(Fraction(0)), Num(Fraction(1))
 MINUS_ONE = Num(Fraction(-1))
 
 
-def number(value: int | Fraction) -> Num:
+def as_num(value: int | Fraction) -> Num:
     return Num(Fraction(value))
 
 
-def add(*terms: Scalar) -> Scalar:
+def make_sum(*terms: Scalar) -> Scalar:
     return terms[0] if len(terms) == 1 else Apply("+", terms)
 
 
-def multiply(*factors: Scalar) -> Scalar:
+def make_product(*factors: Scalar) -> Scalar:
     return factors[0] if len(factors) == 1 else Apply("*", factors)
 
 
@@ -150,9 +150,9 @@ def is_scalar(value: Value) -> bool:
 
 def with_leaves(value: Value, change: Callable[[Value], Value]) -> Value:
     """``value`` with every scalar, quantity and text in it changed; itself where nothing changes."""
-    if isinstance(value, Group):
+    if isinstance(value, ValueGroup):
         items = tuple(with_leaves(item, change) for item in value.items)
-        return value if _alike(items, value.items) else Group(value.kind, items)
+        return value if _alike(items, value.items) else ValueGroup(value.kind, items)
     if isinstance(value, Relation):
         sides = tuple(with_leaves(side, change) for side in value.sides)
         return value if _alike(sides, value.sides) else Relation(value.operators, sides)
@@ -191,11 +191,11 @@ def symbols(value: Scalar) -> frozenset[str]:
     return frozenset()
 
 
-def occurrences(value: Scalar, op: str) -> int:
+def count_operation(value: Scalar, op: str) -> int:
     """How often the operation occurs in a scalar."""
     if not isinstance(value, Apply):
         return 0
-    return (value.op == op) + sum(occurrences(arg, op) for arg in value.args)
+    return (value.op == op) + sum(count_operation(arg, op) for arg in value.args)
 
 
 def to_json(value: Scalar) -> list[Any]:

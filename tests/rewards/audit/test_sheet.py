@@ -10,10 +10,10 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import VERIFIERS
 from palaestra.rewards.audit import sheet
-from palaestra.rewards.audit.restating import restated
+from palaestra.rewards.audit.restating import restate_rows
 from palaestra.rewards.audit.sheet import Row, measure
 
-ROWS = sheet.load()
+ROWS = sheet.load_rows()
 
 
 def test_it_has_at_least_eight_hundred_rows_of_which_five_hundred_are_mathematics():
@@ -53,7 +53,7 @@ def test_every_family_of_mathematics_is_there(family: str):
 
 @pytest.mark.parametrize("kind", [kind for kind in sheet.kinds() if kind in VERIFIERS])
 def test_no_wrong_answer_is_accepted_and_at_most_one_right_one_in_a_hundred_refused(kind: str):
-    result = measure(sheet.grade, sheet.load(kind))
+    result = measure(sheet.grade, sheet.load_rows(kind))
     assert not result.errors
     assert [str(row) for row in result.false_positives] == []
     assert result.missed_share <= 0.01, [str(row) for row in result.failures]
@@ -112,21 +112,21 @@ def test_a_row_prints_short():
 
 def test_an_unknown_sheet_names_the_nearest():
     with pytest.raises(InputError, match="'math'"):
-        sheet.load("maths")
+        sheet.load_rows("maths")
 
 
 def test_the_verdict_stays_when_a_row_is_said_in_other_words():
     """Names of variables, the order of sums and products, delimiters and signs of powers: a share of the sheet."""
     rows = random.Random(0).sample([row for row in ROWS if row.kind == "math"], 150)
-    anew = list(restated(row for row in rows if row.label == sheet.grade(row)))
+    anew = list(restate_rows(row for row in rows if row.label == sheet.grade(row)))
     assert {row.family for row in anew} == {"names", "order", "delimiters", "powers"}
     result = measure(sheet.grade, anew)
     assert result.failures == ()
 
 
 def test_a_row_is_said_anew_with_the_same_names_on_both_sides():
-    names = [row for row in restated([Row("math", "2ab + 1", "1 + 2ab", True, "made up")]) if row.family == "names"]
+    names = [row for row in restate_rows([Row("math", "2ab + 1", "1 + 2ab", True, "made up")]) if row.family == "names"]
     (found,) = names
     assert found.answer != "2ab + 1"
     assert sorted(found.answer.replace(" ", "")) == sorted(found.reference.replace(" ", ""))
-    assert not list(restated([row("x", True)]))
+    assert not list(restate_rows([row("x", True)]))
