@@ -21,7 +21,6 @@ from ...errors import InputError
 from ..verdict import Verdict
 from ..verifiers import verify
 from ..verifiers.mathematics.grammar import read
-from ..verifiers.mathematics.readings import as_variables
 from ..verifiers.mathematics.tree import (
     Apply,
     Choice,
@@ -41,6 +40,7 @@ from ..verifiers.mathematics.tree import (
     make_sum,
     symbols,
 )
+from ..verifiers.mathematics.unit_readings import as_variables
 from .random_values import number_and_multiple, random_value, split_coefficient
 from .writing import Style, Unwritable, evaluate_at, flip_sign, rename_variables, write_value
 

@@ -6,7 +6,7 @@ from the output of a program. A line is
     {"kind": "math", "answer": "500 cm", "reference": "5 m", "label": true, "family": "unit"}
 
 with optional "options" of the verifier and a "note". A long answer is written ``{"repeat": ["9", 1000000]}``, with
-optional "before" and "after". `measure` runs any grader over rows and says what it got wrong and how long it took.
+optional "before" and "after". `measure_grader` runs any grader over rows and collects its errors and times.
 """
 
 from __future__ import annotations

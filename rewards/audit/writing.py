@@ -1,7 +1,7 @@
-r"""Values of the mathematics verifier written as text again, in several styles, and worked out at a point.
+r"""The writer of the mathematics verifier's values: as text in several styles, and as numbers at a point.
 
-`write_value` is to `read` what printing is to parsing: the text names the same value, whatever the style. Letters behind a
-number (``3m``) and letters side by side (``2cm``) are written as people write variables.
+`write_value` is the inverse of `read`: in every style the text names the same value. Letters behind a number (``3m``)
+and letters side by side (``2cm``) are written as people write variables.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Unwritable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    r"""How a value is written.
+    r"""A way to write values as text.
 
     Args:
         latex: ``\frac{1}{2}`` and ``x^{2}`` instead of ``1/2`` and ``x^2``.
-        times: what stands between factors where something may: "", " ", "*" or ``\cdot ``.
+        times: the sign between factors: "", " ", "*" or ``\cdot ``; `_between` replaces it where it would be misread.
         power: ``^`` or ``**`` (in plain text).
-        spaces: whether signs have spaces around them.
+        spaces: put spaces around signs.
     """
 
     latex: bool = True
@@ -64,7 +64,7 @@ PLAIN = Style(latex=False)
 
 
 def write_value(value: Value, style: Style = Style()) -> str:
-    """``value`` as text.
+    """Write ``value`` as text.
 
     Raises:
         Unwritable: it contains units, words, a name with a place (``f(2)``), or an operation without a plain form.
@@ -109,7 +109,7 @@ def _sum(value: Scalar, style: Style) -> str:
 
 
 def _split_sign(term: Scalar) -> tuple[Scalar, bool]:
-    """A term without its sign, and whether that was minus."""
+    """Split a term into its absolute part and whether its sign is minus."""
     if isinstance(term, Num) and term.value < 0:
         return Num(-term.value), True
     if isinstance(term, Apply) and term.op == "*" and isinstance(term.args[0], Num) and term.args[0].value < 0:
@@ -138,7 +138,7 @@ def _product(value: Scalar, style: Style) -> str:
 
 
 def _between(left: str, right: str, style: Style) -> str:
-    """What stands between two factors: nothing only where that cannot be misread."""
+    """Choose the sign between two written factors: none only where the product cannot be misread without it."""
     if style.times not in ("", " "):
         return style.times
     after_letter = bool(re.search(r"[A-Za-z](?:_\w)?$", left))
@@ -146,11 +146,11 @@ def _between(left: str, right: str, style: Style) -> str:
     function = right[0] in "([|" and not (left.isdigit() or (left.endswith(")") and not re.search(r"\^|\*\*", left)))
     if right[0].isdigit() or right.startswith("\\frac") or function:
         return "\\cdot " if style.latex else "*"
-    # A bracket or a bar behind a power, or in front of another bar, is a matter of its own.
+    # A root or a bar behind any factor gets a plain sign.
     if right[0] in "|s" and right.startswith(("|", "sqrt")):
         return "*"
     if not (after_letter and right[0].isalpha()):
-        # 2^{3}m and 2e, which is the beginning of 2e3, are one step from something else.
+        # A command name runs into a letter that follows it: \pi x needs the space.
         return style.times or (" " if re.search(r"\\[A-Za-z]+$", left) and right[0].isalpha() else "")
     run = re.search(r"[A-Za-z]*$", left)[0] + re.match(r"[A-Za-z]*", right)[0]  # type: ignore[index]
     short = len(run) <= 3 and not re.search(r"\\[A-Za-z]+$", left)
@@ -219,7 +219,7 @@ def _function(value: Apply, style: Style) -> str:
 
 
 def rename_variables(value: Value, names: Mapping[str, str]) -> Value:
-    """``value`` with other names for its variables."""
+    """Return ``value`` with its variables renamed: ``names`` maps old names to new ones."""
 
     def change(leaf: Value) -> Value:
         return _renamed(leaf, names) if isinstance(leaf, (Sym, Apply)) else leaf
@@ -236,10 +236,10 @@ def _renamed(value: Scalar, names: Mapping[str, str]) -> Scalar:
 
 
 def evaluate_at(value: Scalar, point: Mapping[str, float]) -> complex:
-    """What a scalar is worth at a point.
+    """Evaluate a scalar at a point, which gives each variable a number.
 
     Raises:
-        ArithmeticError, ValueError: it has no value there, or one of its operations is not known here.
+        ArithmeticError, ValueError: it has no value there, or this function does not know one of its operations.
     """
     if isinstance(value, Num):
         return complex(value.value)
@@ -268,6 +268,6 @@ def evaluate_at(value: Scalar, point: Mapping[str, float]) -> complex:
 
 
 def flip_sign(term: Scalar) -> Scalar:
-    """A term with the other sign."""
+    """Return a term with the opposite sign."""
     size, negative = _split_sign(term)
     return size if negative else negate(size)

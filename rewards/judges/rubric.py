@@ -81,8 +81,8 @@ def signed_score(points: Sequence[float], scores: Sequence[float], kept: Sequenc
     Args:
         points: of each criterion, positive and negative.
         scores: in [0, 1], of each criterion; met from 0.5 on.
-        kept: which criteria count in the numerator (`informative`); all by default. The denominator keeps all, so that
-            dropping a criterion that every sibling meets shifts all of them alike.
+        kept: which criteria count in the numerator (`informative_criteria`); all by default. The denominator keeps all,
+            so that dropping a criterion that every sibling meets shifts all of them alike.
 
     Raises:
         InputError: lengths that differ, or no positive points.
@@ -144,9 +144,9 @@ class Aggregation:
     Args:
         form: "signed" (`signed_score`) or "mean" (`weighted_mean`, points as weights).
         veto: threshold below which a critical criterion makes the reward 0.
-        saturation: (level, slope) of `saturated`, applied to each score of the form "mean"; None leaves them.
+        saturation: (level, slope) of `saturate`, applied to each score of the form "mean"; None leaves them.
         interactions: criteria that interact, as {(i, j): weight}; the sum is clipped to [0, 1] in the form "mean".
-        power: of `stretched`, for the form "mean".
+        power: of `stretch`, for the form "mean".
     """
 
     form: str = "signed"

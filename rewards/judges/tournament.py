@@ -15,7 +15,7 @@ from ...errors import unknown_name
 from ..episode import Episode
 from ..reward import GroupReward, register
 from .judge import as_judge
-from .judged import JudgeLike, reference_text
+from .judge_rewards import JudgeLike, reference_text
 from .pairwise import Match, MatchResult, play_matches, preference
 
 Round = Callable[[Sequence[Match]], list[MatchResult]]

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from ...checks import checked_count, checked_number
 from ...errors import InputError, MissingExtra
-from .hashed_ngrams import NgramEncoder
 from .losses import bradley_terry_loss
+from .ngram_encoder import NgramEncoder
 from .preferences import Preference
 
 _FORMAT = "palaestra-reward-model-1"
@@ -48,7 +48,7 @@ class RewardModel(nn.Module):
     """Scores a response to a prompt with one number.
 
     Args:
-        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `HashedNgrams`.
+        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `NgramEncoder`.
         dim: ``d``; None asks ``encoder.dim``.
         hidden: width of the head's hidden layer.
         seed: of the initial weights.

@@ -85,7 +85,7 @@ class _SchemaTimeout(Exception):
 
 
 def _validator(schema: Any, seconds: float) -> Any:
-    """A validator of ``schema`` that raises `_OutOfTime` after so many seconds of CPU time from now."""
+    """A validator of ``schema`` that raises `_SchemaTimeout` after so many seconds of CPU time from now."""
     try:
         import jsonschema
         import referencing

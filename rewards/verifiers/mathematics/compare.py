@@ -17,7 +17,6 @@ from .canonical import canonical_value, resolve_braces, sign_of_infinity, value_
 from .containers import Listing, list_values, loose_listings
 from .normal import Budget, Ring, TooBig
 from .nouns import is_harmless, same_noun
-from .readings import as_units, as_variables
 from .solutions import (
     BinaryRelation,
     Solutions,
@@ -47,6 +46,7 @@ from .tree import (
     symbols,
     to_json,
 )
+from .unit_readings import as_units, as_variables
 from .units import is_ignorable
 
 # True, False, or None for what is not decided (yet).

@@ -64,7 +64,7 @@ class Expressions(Names):
             value = scalar(value)
             value = negate(value) if sign == "-" else self._choice(sign, ZERO, value) if sign in "±∓" else value
             if sign == "-" and self._measure is not None:
-                self._measure = self._measure._replace(as_num=negate(self._measure.number))
+                self._measure = self._measure._replace(number=negate(self._measure.number))
         terms: list[Scalar] = []
         operator = ""
         while self._token.kind in ("+", "-", "±", "∓"):
@@ -79,7 +79,7 @@ class Expressions(Names):
         if terms and self._measure is not None:
             last = self._measure.number
             last = negate(last) if operator == "-" else last
-            self._measure = self._measure._replace(as_num=make_sum(*terms[:-1], last))
+            self._measure = self._measure._replace(number=make_sum(*terms[:-1], last))
         self._is_sum = bool(terms)
         self._depth -= 1
         return make_sum(*terms) if terms else value
@@ -92,7 +92,7 @@ class Expressions(Names):
         if self._take("-"):
             value = negate(scalar(self._product(measured)))
             if self._measure is not None:
-                self._measure = self._measure._replace(as_num=negate(self._measure.number))
+                self._measure = self._measure._replace(number=negate(self._measure.number))
             return value
         self._take("+")
         return self._product(measured)

@@ -19,10 +19,9 @@ from . import units
 from .build import is_arithmetic, is_operand, radians, scalar
 from .expressions import Expressions
 from .lexer import Token, tokenise, unwrap
-from .linear import MatrixExpressions
+from .matrices import MatrixExpressions
 from .measures import END, Measure
 from .notation import in_other_notation
-from .readings import consistent
 from .solutions import region, solutions
 from .tree import (
     ZERO,
@@ -42,6 +41,7 @@ from .tree import (
     negate,
     symbols,
 )
+from .unit_readings import consistent
 from .vocabulary import CONNECTIVES, CONSTANTS, FUNCTIONS, GLUED, SHORT_WORDS, SPELLED_GREEK, is_product
 
 MAX_ITEMS = 200

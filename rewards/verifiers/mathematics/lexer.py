@@ -1,7 +1,7 @@
 r"""From text to tokens: a subset of LaTeX and plain mathematics, in one linear pass.
 
 `unwrap` takes off what may stand around a whole answer (``\boxed{}``, ``$...$``, ``**...**``, ``\text{}``, a full
-stop); `tokens` cuts the rest. What is not in the tables below is refused: there is no guessing at unknown commands or
+stop); `tokenise` cuts the rest. What is not in the tables below is refused: there is no guessing at unknown commands or
 characters, and digits are the ten ASCII ones and their full-width forms.
 """
 

@@ -17,7 +17,6 @@ from .canonical import has_variables
 from .grammar import read
 from .lexer import unwrap
 from .normal import Budget, Ring, TooBig
-from .readings import as_variables
 from .tree import (
     Malformed,
     Quantity,
@@ -32,6 +31,7 @@ from .tree import (
     make_product,
     symbols,
 )
+from .unit_readings import as_variables
 from .units import UNITS
 from .vocabulary import ARITHMETIC, DOUBTS, MAGNITUDES, PORTIONS
 

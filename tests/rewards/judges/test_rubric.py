@@ -135,7 +135,7 @@ def test_a_rubric_of_facts_needs_no_judge():
 
 
 def test_a_verifier_that_fails_makes_the_episode_invalid_and_never_zero(monkeypatch: pytest.MonkeyPatch):
-    from palaestra.rewards.judges import judged
+    from palaestra.rewards.judges import judge_rewards as judged
 
     monkeypatch.setattr(judged, "verify", lambda *arguments: rewards.Verdict(0.0, False, valid=False))
     rubric = [Criterion("the sum", 1, "factual", verifier="integer", reference=42)]
