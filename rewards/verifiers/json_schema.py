@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError, MissingExtra
 from ..verdict import Verdict
 from .json_text import JsonError, check_json_value, hashable_json, parse_json, same_json, strip_code_fence
@@ -56,7 +56,7 @@ def verify_json(
         check_json_value(reference, "the reference of the json verifier")
     elif schema is None:
         raise InputError("the json verifier with compare=False needs a schema, not None.")
-    checked_number("seconds of the json verifier", seconds, low=0.001)
+    check_number("seconds of the json verifier", seconds, low=0.001)
     validator = _validator(schema, seconds) if schema is not None else None
     text = strip_code_fence(answer) if fenced else answer
     try:
