@@ -25,7 +25,7 @@ from ..errors import InputError, unknown_name
 from ..rewards.answers import THOUGHTS, Form, check_format, check_thoughts, present
 from ..rewards.answers.readings import readings_up_to
 from .param_space import ParamSpace
-from .splits import split_of
+from .splits import check_split, split_of
 
 # Characters of a reply, thoughts included, unless `max_action` says otherwise.
 MAX_ACTION = 1_000_000
@@ -127,7 +127,7 @@ class TaskEnv(gym.Env[Any, Any]):
         singles = {name: family[name].ask(value) for name, value in fixed.items()}
         self.param_space = family.restrict(**(axes or {})).restrict(**singles)
         self.difficulty = None if difficulty is None else self.param_space.checked_difficulty(difficulty)
-        self.split = checked_split(split)
+        self.split = check_split(split)
         self.answer_format = check_format(self.default_answer_format if answer_format is None else answer_format)
         if isinstance(max_action, bool) or not isinstance(max_action, int) or max_action < 1:
             raise InputError(f"max_action must be a whole number of characters, at least 1, not {max_action!r}.")

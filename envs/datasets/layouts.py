@@ -1,7 +1,8 @@
 r"""From a record to a question: one reader for each layout in which data sets of questions are published.
 
 A reader takes the fields of one record and gives an `Item`. A record that is not of the layout is the user's to mend
-and raises InputError with place, field and remedy; one that is of the layout but cannot be judged raises `UnusableRecord`.
+and raises InputError with place, field and remedy; one that is of the layout but cannot be judged raises
+`UnusableRecord`.
 """
 
 from __future__ import annotations

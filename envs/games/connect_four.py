@@ -244,9 +244,9 @@ def find_winning_move(
 
 
 def candidate_moves(mine: int, theirs: int, wins: int, danger: int) -> list[tuple[int, int]]:
-    """The cells among which a player chooses that looks one disc ahead, each with its `completing_cells` after it: one that
-    connects four, else one that stops the opponent, else those that threaten to connect four and do not let the
-    opponent do so, else any of the latter, else any. There must be room.
+    """The cells among which a player chooses that looks one disc ahead, each with its `completing_cells` after it:
+    one that connects four, else one that stops the opponent, else those that threaten to connect four and do not let
+    the opponent do so, else any of the latter, else any. There must be room.
 
     Args:
         wins, danger: `completing_cells` of either side.
@@ -263,8 +263,9 @@ def candidate_moves(mine: int, theirs: int, wins: int, danger: int) -> list[tupl
 
 
 def chance_of_winning(mine: int, theirs: int, moves: int, most: float = 1.0, wins: int | None = None) -> float:
-    """How often the side to move connects four in ``moves`` moves of its own when it takes any of the `candidate_moves` cells,
-    while the other side stops what it can; where it threatens nothing, the other side takes any column.
+    """How often the side to move connects four in ``moves`` moves of its own when it takes any of the
+    `candidate_moves` cells, while the other side stops what it can; where it threatens nothing, the other side takes
+    any column.
 
     Args:
         most: where it is more than that, any number above that will do.

@@ -2,8 +2,8 @@
 
 The layout and the dynamics are those of MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831): a wall splits
 a square room, its one door is locked, the key lies on the agent's side and the goal in the far corner of the other.
-Extra walls are ours. A `World` is a frozen value; `apply_action` returns the next one. A test holds it against MiniGrid step by
-step.
+Extra walls are ours. A `World` is a frozen value; `apply_action` returns the next one. A test holds it against
+MiniGrid step by step.
 """
 
 from __future__ import annotations

@@ -69,7 +69,8 @@ def _compatible_houses(houses: int, kind: str) -> tuple[list[int], list[int]]:
 
 
 # A clue made ready: the attributes it is about as bits; then, for one attribute, it and the set of permutations that
-# stay; for two, each attribute with its rows of `permutation_sets` and `_sets_within`, and the two lists of `_compatible_houses`.
+# stay; for two, each attribute with its rows of `permutation_sets` and `_sets_within`, and the two lists of
+# `_compatible_houses`.
 CompiledClue = tuple[Any, ...]
 
 

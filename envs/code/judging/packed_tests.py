@@ -7,7 +7,7 @@ import binascii
 import pickletools
 import zlib
 
-from ..datasets.layouts import UnusableRecord
+from ...datasets.layouts import UnusableRecord
 
 _MOST_BYTES = 1 << 28
 _TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8")

@@ -9,12 +9,12 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-from ..datasets.layouts import Fields, Layout, UnusableRecord
-from ..sandbox import CallTest, StdioTest
-from .assertions import Unreadable, read_assertions
-from .expectations import Expectation
-from .packed_tests import unpacked
-from .problems import CALLED, Problem, Test, spread
+from ...datasets.layouts import Fields, Layout, UnusableRecord
+from ...sandbox.judge import CallTest, StdioTest
+from ..judging.assertions import Unreadable, read_assertions
+from ..judging.expectations import Expectation
+from ..judging.packed_tests import unpacked
+from .problem import CALLED, Problem, Test, spread
 
 # Of a record so many tests are kept, none with a longer input or output, as some data sets have gigabytes of them.
 MOST_TESTS, MOST_TEXT = 64, 100_000

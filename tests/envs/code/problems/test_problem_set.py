@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from palaestra.envs.code.assertions import read_assertions
-from palaestra.envs.code.problems import Problem, spread
+from palaestra.envs.code.judging.assertions import read_assertions
+from palaestra.envs.code.problems import problem_set
+from palaestra.envs.code.problems.problem import Problem, spread
 from palaestra.envs.datasets.collection import load_collection
 from palaestra.envs.sandbox import CallTest, Judgement, run_tests
 from palaestra.errors import InputError
