@@ -43,3 +43,15 @@ def distill(scored: Scored) -> LossTerm:
     gap = (scored.logp_teacher - scored.logp).detach()
     stats = {"teacher_gap": (-(gap * scored.trained).sum().item(), scored.trained.sum().item())}
     return LossTerm(ratio_of(scored) * gap, stats)
+
+
+@SURROGATES.register("entropy_weighted_likelihood")
+@needs("batch", "every_row")
+def entropy_weighted_likelihood(scored: Scored, scale: float = 0.5, power: float = -1.0) -> LossTerm:
+    """scale x exp(power x H) log pi, whatever the advantage, H the mean entropy of the policy at the tokens that are
+    trained, detached: an uncertain policy imitates less (SRFT, arXiv 2506.19767: 0.5 exp(-H) on demonstrations).
+    """
+    trained = scored.trained
+    entropy = scored.entropy.detach()
+    mean = (entropy * trained).sum() / trained.sum().clamp(min=1)
+    return LossTerm(scale * (power * mean).exp() * scored.logp)

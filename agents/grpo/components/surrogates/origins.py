@@ -5,6 +5,7 @@ Such tokens have no behaviour log-probability of the policy; under the anchor "s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -66,3 +67,13 @@ def rl_plus(scored: Scored, gamma: float = 0.5) -> LossTerm:
     p, old = scored.logp.exp(), scored.logp_old.exp()
     unknown = (1 - p.detach()).clamp(min=0) ** gamma
     return LossTerm(unknown * 2 * p / (old + (old + 1) / 2) * scored.advantage)
+
+
+@SURROGATES.register("shaped_importance")
+def shaped_importance(scored: Scored, gamma: float = 0.1) -> LossTerm:
+    """A r / (r + gamma), r = pi / pi_old, for tokens of an earlier policy: bounded however far the policies are apart,
+    and steepest where the policy has come to find a token unlikely (ExGRPO, arXiv 2510.02245, section 4.2). Nothing
+    is detached.
+    """
+    checked_number("gamma", gamma, 1e-9)
+    return LossTerm(scored.advantage * (scored.log_ratio - math.log(gamma)).sigmoid())

@@ -13,7 +13,8 @@ from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.components.auxiliaries.auxiliary import Head
 from palaestra.agents.grpo.components.auxiliaries.critic import Critic
 from palaestra.agents.grpo.components.auxiliaries.implicit_prm import ImplicitPRM, pairs
-from palaestra.agents.grpo.components.auxiliaries.token_reward import TokenReward, prefix_mean, token_reward_weight
+from palaestra.agents.grpo.components.auxiliaries.token_reward import TokenReward
+from palaestra.agents.grpo.components.credit.adjustments import prefix_mean, token_reward_weight
 from palaestra.agents.grpo.recipes.stages import AUXILIARIES, discover
 from palaestra.errors import InputError
 

@@ -15,11 +15,9 @@ from palaestra.agents.grpo.components.streams.demonstrations import Oracle, Teac
 from palaestra.agents.grpo.components.streams.rehearsal import Rehearsal
 from palaestra.agents.grpo.components.streams.successes import Experience, Rollouts, SelfImitationStream, Successes
 from palaestra.agents.grpo.components.streams.supply import Supply
-from palaestra.agents.grpo.components.streams.terms import (
-    entropy_factor,
-    entropy_weighted_likelihood,
-    shaped_importance,
-)
+from palaestra.agents.grpo.components.surrogates.likelihood import entropy_weighted_likelihood
+from palaestra.agents.grpo.components.surrogates.origins import shaped_importance
+from palaestra.agents.grpo.components.weights import entropy_factor
 from palaestra.agents.grpo.recipes.stages import SOURCES, discover
 from palaestra.agents.grpo.rollouts.starts import Task
 from palaestra.errors import InputError
