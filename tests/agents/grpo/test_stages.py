@@ -10,21 +10,24 @@ import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.scored import Scored, scored_of
 from palaestra.agents.grpo.batch.trajectory import Origin, Turn
-from palaestra.agents.grpo.components.correctors.truncated import truncated_is
 from palaestra.agents.grpo.components.credit.baselines import group_mean, leave_one_out
 from palaestra.agents.grpo.components.credit.returns import outcome
 from palaestra.agents.grpo.components.credit.scales import group_std, no_scale
 from palaestra.agents.grpo.components.filters import mixed_outcomes
 from palaestra.agents.grpo.components.masks import untruncated
 from palaestra.agents.grpo.components.reductions import constant, sequence_mean, sequence_sum, token_mean
-from palaestra.agents.grpo.components.regularisers.kl import kl_k1, kl_k2, kl_k3
-from palaestra.agents.grpo.components.surrogates.clip import clip, reinforce
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.objective.trial import try_out
 from palaestra.agents.grpo.recipes import RECIPES, Component, Credit, Stream, c, schedule
+from palaestra.agents.grpo.recipes.stages import CORRECTORS, REGULARISERS, SURROGATES, discover
 from palaestra.errors import InputError
 
 from .conftest import group, trajectory  # isort: skip
+
+discover()
+clip, reinforce = SURROGATES["clip"], SURROGATES["reinforce"]
+kl_k1, kl_k2, kl_k3 = (REGULARISERS[name] for name in ("kl_k1", "kl_k2", "kl_k3"))
+truncated_is = CORRECTORS["truncated_is"]
 
 
 def batch_of(*outcomes_by_group: list[float], lengths: list[int] | None = None):
