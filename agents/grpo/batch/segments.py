@@ -118,6 +118,12 @@ class Segments:
         """Largest value in each item's segment, [M] -> [M]."""
         return segment_max(value, self.of, self.count)[self.of]
 
+    def first(self) -> Tensor:
+        """True at the first item of each segment that has any, bool [M]."""
+        items = torch.arange(len(self.of))
+        first = torch.full((self.count,), len(self.of)).scatter_reduce_(0, self.of, items, "amin")
+        return items == first[self.of]
+
     def pairs(self, rank: Tensor) -> tuple[Tensor, Tensor]:
         """Every pair of counted items of one segment with unequal ``rank`` [M].
 

@@ -11,6 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from .....checks import checked_choice, checked_count, checked_number
 from ...batch.batch import Batch
 from ...batch.forward import Forward
+from ...batch.segments import segment_sum
 from ...recipes.stages import AUXILIARIES
 from .auxiliary import HeadModel, Stats
 
@@ -65,7 +66,7 @@ class TokenReward(HeadModel):
         won = torch.tensor([float(t.success) for t in batch.trajectories], dtype=torch.float64)
         losses = []
         for _ in range(self.passes):
-            total = torch.zeros_like(won).index_add(0, episode, self.head(features))
+            total = segment_sum(self.head(features), episode, len(won))
             loss = binary_cross_entropy_with_logits(total / batch.action_count.clamp(min=1), won)
             losses.append(loss.item())
             self._descend(loss)

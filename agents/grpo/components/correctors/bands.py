@@ -16,7 +16,7 @@ from .....checks import checked_number
 from ...batch.scored import Scored, needs
 from ...batch.segments import Segments
 from ...recipes.stages import CORRECTORS
-from ..arguments import corrector
+from ..loss_arrays import corrector
 from .truncated import check_band, sampling_gap
 
 

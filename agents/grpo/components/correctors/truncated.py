@@ -13,7 +13,7 @@ from .....checks import checked_choice, checked_number
 from .....errors import InputError
 from ...batch.scored import needs
 from ...batch.segments import Segments
-from ..arguments import corrector
+from ..loss_arrays import corrector
 from ..surrogates.ratios import bounded_exp
 
 

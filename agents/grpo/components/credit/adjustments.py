@@ -8,18 +8,19 @@ from torch import Tensor
 from .....errors import InputError
 from ...batch.batch import Batch
 from ...batch.scored import needs
+from ...batch.segments import number_combinations, prefix_mean, segment_places, segment_sum, suffix_sum
 from ...batch.trajectory import Origin
 from ...recipes.stages import ADJUSTMENTS
-from .scales import standardised
+from .scales import standardise
 from .tree import tree_of
-from .units import numbered, suffix_sum, turns_left
+from .units import turns_left
 
 
 @ADJUSTMENTS.register("whiten")
 def whiten(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
     """Mean 0 and deviation 1 over the tokens that the policy wrote (PRIME, arXiv 2502.01456)."""
     counted = batch.written_by(Origin.POLICY).to(advantage.dtype)
-    return torch.where(batch.action, standardised(advantage, counted, eps), 0)
+    return torch.where(batch.action, standardise(advantage, counted, eps), 0)
 
 
 @ADJUSTMENTS.register("given")
@@ -49,7 +50,7 @@ def sigma_filter(advantage: Tensor, batch: Batch, sigmas: float = 3.0) -> Tensor
 
     The released code compares standardised advantages with the mean before standardising; here it is their own.
     """
-    z = standardised(advantage, batch.written_by(Origin.POLICY).to(advantage.dtype), 1e-8)
+    z = standardise(advantage, batch.written_by(Origin.POLICY).to(advantage.dtype), 1e-8)
     return torch.where(z.abs() <= sigmas, advantage, 0)
 
 
@@ -74,9 +75,8 @@ def suffix_kl(advantage: Tensor, batch: Batch, beta: float = 0.005, chunk: int =
     gap = (batch.measured("logp_old") - batch.measured("logp_ref"))[batch.action].to(advantage.dtype)
     episode = batch.episode_of[batch.action]
     ahead = suffix_sum(gap, episode)
-    start = torch.searchsorted(episode, episode)
-    place = torch.arange(len(episode)) - start
-    ahead = ahead[start + place.div(int(chunk), rounding_mode="floor") * int(chunk)]
+    # From each token to the first one of its chunk.
+    ahead = ahead[torch.arange(len(episode)) - segment_places(episode) % int(chunk)]
     adjusted = advantage.clone()
     adjusted[batch.action] -= beta * ahead
     return adjusted
@@ -94,12 +94,11 @@ def confidence(advantage: Tensor, batch: Batch, alpha: float = 0.1, share: float
     logp, episode = batch.logp_mu[tokens].to(advantage.dtype), batch.episode_of[tokens]
     order = logp.argsort(stable=True)
     order = order[episode[order].argsort(stable=True)]
-    start = torch.searchsorted(episode, torch.arange(batch.episodes))
-    place = torch.arange(len(order)) - start[episode]
+    place = segment_places(episode)
     count = torch.bincount(episode, minlength=batch.episodes)
     wanted = (share * count.double() - 1e-9).ceil()
     low = place < wanted[episode]
-    total = torch.zeros(batch.episodes, dtype=advantage.dtype).index_add_(0, episode[low], logp[order][low])
+    total = segment_sum(logp[order][low], episode[low], batch.episodes)
     sure = (total / wanted.clamp(min=1).to(total.dtype)).exp()
     counted = (count > 0).to(sure.dtype)
     level = batch.sum_by_group(sure * counted) / batch.sum_by_group(counted).clamp(min=1)
@@ -126,10 +125,9 @@ def shared_mean(advantage: Tensor, batch: Batch) -> Tensor:
     """
     tree = tree_of(batch)
     node, visit = tree.of_token[batch.action], tree.visit_of_token[batch.action]
-    place = torch.arange(len(visit)) - torch.searchsorted(visit, visit)
-    shared = numbered(node, place)
+    shared = number_combinations(node, segment_places(visit))
     count = torch.bincount(shared)
-    total = advantage.new_zeros(len(count)).index_add_(0, shared, advantage[batch.action])
+    total = segment_sum(advantage[batch.action], shared, len(count))
     adjusted = advantage.clone()
     adjusted[batch.action] = (total / count.clamp(min=1))[shared]
     return adjusted
@@ -148,7 +146,7 @@ def turns_ahead(advantage: Tensor, batch: Batch, discount: float = 1.0) -> Tenso
     arXiv 2505.11821, eq. 5).
     """
     turn = batch.turn_of[batch.action]
-    total = advantage.new_zeros(len(batch.episode_of_turn)).index_add_(0, turn, advantage[batch.action])
+    total = segment_sum(advantage[batch.action], turn, len(batch.episode_of_turn))
     mean = total / torch.bincount(turn, minlength=len(total)).clamp(min=1)
     return torch.where(batch.action, suffix_sum(mean, batch.episode_of_turn, discount)[batch.turn_of], 0)
 
@@ -211,19 +209,6 @@ def token_reward_weight(
     result = torch.zeros_like(advantage)
     result[action] = a * weight * share.to(a)
     return result
-
-
-def prefix_mean(value: Tensor, episode: Tensor) -> Tensor:
-    """Mean of each episode's values up to and with each of them, [A] -> [A], float64; ``episode`` non-decreasing."""
-    if not len(value):
-        return value.double()
-    first = torch.ones_like(episode, dtype=torch.bool)
-    first[1:] = episode[1:] != episode[:-1]
-    begin = first.nonzero()[:, 0][first.cumsum(0) - 1]
-    running = value.double().cumsum(0)
-    before = running[begin] - value.double()[begin]
-    place = torch.arange(len(value)) - begin + 1
-    return (running - before) / place
 
 
 def _largest(weight: Tensor, batch: Batch, top: float) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from .....checks import checked_choice, checked_number
 from ...batch.scored import needs
 from ...batch.segments import Segments
-from ..arguments import Statistics, regulariser
+from ..loss_arrays import Statistics, regulariser
 from ..surrogates.ratios import bounded_exp
 from .kl import k2, k3, penalty
 

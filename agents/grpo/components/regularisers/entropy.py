@@ -11,7 +11,7 @@ from .....checks import checked_number
 from .....errors import InputError
 from ...batch.scored import LossTerm, Scored, needs
 from ...recipes.stages import REGULARISERS
-from ..arguments import regulariser
+from ..loss_arrays import regulariser
 
 
 @regulariser("entropy_bonus")

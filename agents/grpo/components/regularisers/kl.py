@@ -12,7 +12,7 @@ from collections.abc import Callable
 from torch import Tensor
 
 from ...batch.scored import needs
-from ..arguments import Statistics, regulariser
+from ..loss_arrays import Statistics, regulariser
 from ..surrogates.ratios import bounded_exp, probability_ratio
 
 

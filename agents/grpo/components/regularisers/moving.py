@@ -8,7 +8,7 @@ from torch import Tensor
 from .....checks import checked_choice, checked_number
 from ...batch.scored import needs
 from ...batch.segments import Segments
-from ..arguments import Statistics, regulariser
+from ..loss_arrays import Statistics, regulariser
 from .kl import ESTIMATES, k3, penalty
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .....checks import checked_number
 from .....errors import InputError
-from ..arguments import Statistics, surrogate
+from ..loss_arrays import Statistics, surrogate
 from .ratios import bounded_exp, probability_ratio
 
 

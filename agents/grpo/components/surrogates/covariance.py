@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .....checks import checked_number
 from ...batch.scored import needs
-from ..arguments import Statistics, surrogate
+from ..loss_arrays import Statistics, surrogate
 from .clip import clipped_surrogate
 from .ratios import probability_ratio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from ...batch.scored import needs
-from ..arguments import Statistics, surrogate
+from ..loss_arrays import Statistics, surrogate
 from .ratios import probability_ratio
 
 

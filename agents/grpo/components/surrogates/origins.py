@@ -16,7 +16,7 @@ from .....checks import checked_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...batch.trajectory import Origin
 from ...recipes.stages import SURROGATES
-from ..arguments import from_scored, surrogate
+from ..loss_arrays import from_scored, surrogate
 from .clip import clipped_surrogate
 
 Surrogate = Callable[[Scored], LossTerm]

@@ -14,7 +14,7 @@ from torch.nn.functional import logsigmoid
 from .....checks import checked_choice, checked_number
 from ...batch.scored import needs
 from ...batch.segments import Segments, segment_sum
-from ..arguments import Statistics, surrogate
+from ..loss_arrays import Statistics, surrogate
 
 
 @surrogate("dpo")

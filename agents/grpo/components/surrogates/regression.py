@@ -14,7 +14,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from .....checks import checked_choice, checked_number
 from ...batch.scored import needs
 from ...batch.segments import Segments, segment_sum
-from ..arguments import surrogate
+from ..loss_arrays import surrogate
 from .ratios import bounded_exp
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .....checks import checked_number
 from ...batch.segments import Segments
-from ..arguments import Statistics, surrogate
+from ..loss_arrays import Statistics, surrogate
 from .clip import pessimistic
 from .ratios import bounded_exp
 

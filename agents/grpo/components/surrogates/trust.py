@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from .....checks import checked_choice, checked_number
-from ..arguments import Statistics, surrogate
+from ..loss_arrays import Statistics, surrogate
 from .ratios import probability_ratio
 
 

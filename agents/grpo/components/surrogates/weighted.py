@@ -12,7 +12,7 @@ from .....checks import checked_choice, checked_number
 from .....errors import InputError
 from ...batch.scored import needs
 from ...batch.segments import Segments
-from ..arguments import Statistics, surrogate
+from ..loss_arrays import Statistics, surrogate
 from .ratios import bounded_exp, probability_ratio
 
 

@@ -1,17 +1,17 @@
-"""The adapter between a stage and its formulas.
+"""The adapter between `Scored` tokens and the formulas of surrogates, regularisers and correctors.
 
 A formula is a pure function of arrays. The names of its leading parameters say what they hold and along what, ``_t``
-tokens, ``_e`` episodes, ``_u`` units of credit: ``clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)``. The stage
-calls every component with one object, `Scored` in the loss and `Units` with their `Batch` in credit. The decorators
-below register a component that takes each named array from that object and passes the parameters of the recipe on.
-The signature of the formula is thus its whole declaration, and the module's own name stays the formula.
+tokens, ``_e`` episodes: ``clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)``. The loss calls every component
+with one object, ``component(scored, **parameters)``. The decorators below register such a component: it reads each
+named array from ``scored`` and passes the recipe's parameters on. The signature of a formula is thus its whole
+declaration, and in its module the name stays that of the formula. `credit.credit_arrays` does the same for credit.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -120,24 +120,45 @@ def _register(registry: Registry[Any], name: str, finish: Callable[[Any, Scored]
 def from_scored(
     formula: Callable[..., Any], name: str, finish: Callable[[Any, Scored], Any] = loss_term
 ) -> Callable[..., Any]:
-    """The component of a formula: ``(scored, **parameters)``, with what the formula needs, under a registered name.
+    """The component of a formula, ``(scored, **parameters)``, under a registered name."""
+    readers, parameters = split_arguments(formula, LOSS_ARRAYS)
+
+    def component(scored: Scored, *options: Any, **named: Any) -> Any:
+        return finish(formula(*[read(scored) for read in readers], *options, **named), scored)
+
+    return describe_component(component, formula, name, ("scored",), parameters, MEASURED)
+
+
+def split_arguments(
+    formula: Callable[..., Any], arrays: Mapping[str, Callable[..., Any]]
+) -> tuple[list[Callable[..., Any]], list[inspect.Parameter]]:
+    """The readers of the arrays that a formula takes, and its parameters after these.
 
     Raises:
         TypeError: an array of the formula comes after one of its parameters.
     """
     parameters = list(inspect.signature(formula).parameters.values())
-    arrays = [parameter.name for parameter in parameters if parameter.name in LOSS_ARRAYS]
-    if arrays != [parameter.name for parameter in parameters[: len(arrays)]]:
-        raise TypeError(f"the arrays {arrays} of {name!r} must come before its parameters.")
-    readers = [LOSS_ARRAYS[array] for array in arrays]
+    taken = [parameter.name for parameter in parameters if parameter.name in arrays]
+    if taken != [parameter.name for parameter in parameters[: len(taken)]]:
+        raise TypeError(f"the arrays {taken} of {formula.__name__} must come before its parameters.")
+    return [arrays[name] for name in taken], parameters[len(taken) :]
 
-    @functools.wraps(formula)
-    def component(scored: Scored, *options: Any, **named: Any) -> Any:
-        return finish(formula(*[read(scored) for read in readers], *options, **named), scored)
 
-    taken = inspect.Parameter("scored", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Scored")
+def describe_component(
+    component: Callable[..., Any],
+    formula: Callable[..., Any],
+    name: str,
+    stage_arguments: Sequence[str],
+    parameters: Sequence[inspect.Parameter],
+    measured: Mapping[str, str],
+) -> Callable[..., Any]:
+    """Give a component the docstring and module of its formula, its registered name, a signature, and its needs: those
+    that the formula declares, and that of each measured array among its arguments.
+    """
+    functools.update_wrapper(component, formula)
+    leading = [inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in stage_arguments]
     component.__name__ = name
-    component.__signature__ = inspect.Signature([taken, *parameters[len(arrays) :]])  # type: ignore[attr-defined]
-    measured = {MEASURED[array] for array in arrays if array in MEASURED}
-    component.needs = needs_of(formula) | measured  # type: ignore[attr-defined]
+    component.__signature__ = inspect.Signature([*leading, *parameters])  # type: ignore[attr-defined]
+    needed = {measured[array] for array in inspect.signature(formula).parameters if array in measured}
+    component.needs = needs_of(formula) | needed  # type: ignore[attr-defined]
     return component
