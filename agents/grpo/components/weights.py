@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from ....checks import checked_choice, checked_count, checked_number
+from ....checks import check_choice, check_count, check_number
 from ....errors import InputError
 from ..batch.batch import Batch
 from ..batch.scored import needs
@@ -118,8 +118,8 @@ def entropy_factor(
         sign: the tokens that it acts on: "any", or those with "positive" advantage; the others keep weight 1.
         origin: likewise: "any", or those that the "policy" wrote.
     """
-    checked_choice("sign", sign, ("any", "positive"))
-    checked_choice("origin", origin, ("any", "policy"))
+    check_choice("sign", sign, ("any", "positive"))
+    check_choice("origin", origin, ("any", "policy"))
     entropy = batch.measured("entropy")[batch.action]
     mean = entropy.mean() if len(entropy) else torch.zeros(())
     reached = batch.action if origin == "any" else batch.written_by(Origin.POLICY)
@@ -135,7 +135,7 @@ def version_decay(batch: Batch, advantage: Tensor, decay: float = 0.9) -> Tensor
 
     A version counts optimiser batches; in a batch that mixes replayed with fresh episodes the fresh ones are of age 0.
     """
-    checked_number("decay", decay, 0, 1)
+    check_number("decay", decay, 0, 1)
     version = torch.tensor([t.version for t in batch.trajectories], dtype=torch.int64)
     newest = int(version.max()) if len(version) else 0
     age = torch.where(version >= 0, newest - version, 0)
@@ -159,7 +159,7 @@ class Priorities(ObjectivePriorities):
 
     def __init__(self, window: int = 20, temperature: float = 1.0, by: str = "difficulty", bins: int = 4):
         super().__init__(window, temperature)
-        self.by, self.bins = by, checked_count("bins", bins, 1)
+        self.by, self.bins = by, check_count("bins", bins, 1)
 
     def kind(self, trajectory: Trajectory) -> str:
         """What kind of task an episode played."""

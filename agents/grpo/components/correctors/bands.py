@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.scored import Scored, needs
 from ...batch.segments import Segments
 from ...recipes.stages import CORRECTORS
@@ -58,7 +58,7 @@ def outlier_token(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, floor: float = 1e-4
 ) -> Tensor:
     """0 in episodes with any token of c < floor, which the trainer holds to be impossible; else 1."""
-    checked_number("floor", floor, 0, 1)
+    check_number("floor", floor, 0, 1)
     c = sampling_gap(logp_old_t, logp_mu_t, sampled_t).exp()
     outliers = episode.sum((c < floor).to(logp_old_t.dtype))
     return episode.spread((outliers == 0).to(logp_old_t.dtype))
@@ -79,7 +79,7 @@ def opsm(
 
     The paper publishes no ``delta``; the default is ours.
     """
-    checked_number("delta", delta, 0)
+    check_number("delta", delta, 0)
     drift = episode.mean(-sampling_gap(logp_t, logp_mu_t, sampled_t))
     far = episode.spread(drift) > delta
     return (~(far & (adv_t < 0))).to(logp_mu_t.dtype)
@@ -101,7 +101,7 @@ def m2po(
 
     Of equal tokens at the edge all are dropped.
     """
-    checked_number("limit", limit, 0)
+    check_number("limit", limit, 0)
     gap = sampling_gap(logp_t, logp_mu_t, sampled_t)
     square, pushed = gap**2, (gap * adv_t > 0) & trained_t
     kept = torch.ones_like(logp_mu_t)

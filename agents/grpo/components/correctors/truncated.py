@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from .....errors import InputError
 from ...batch.scored import needs
 from ...batch.segments import Segments
@@ -37,7 +37,7 @@ def importance(
 
     ``level``: c of each "token", or its product over the episode at each of the episode's tokens ("sequence").
     """
-    checked_choice("level", level, ("token", "sequence"))
+    check_choice("level", level, ("token", "sequence"))
     gap = sampling_gap(logp_old_t, logp_mu_t, sampled_t)
     return bounded_exp(gap if level == "token" else episode.spread(episode.sum(gap)))
 
@@ -90,12 +90,12 @@ def normalised_importance(
 
 
 def _check_cap(cap: float) -> float:
-    if checked_number("cap", cap) < 1:
+    if check_number("cap", cap) < 1:
         raise InputError(f"cap bounds an importance weight and must be at least 1 (usually 2 to 5), got {cap!r}.")
     return cap
 
 
 def check_band(low: float, high: float) -> None:
     """Raise InputError for a band of importance weights that does not contain 1."""
-    if not 0 <= checked_number("low", low) <= 1 <= checked_number("high", high):
+    if not 0 <= check_number("low", low) <= 1 <= check_number("high", high):
         raise InputError(f"a band of importance weights must contain 1, as [0.5, 5] does; got [{low!r}, {high!r}].")

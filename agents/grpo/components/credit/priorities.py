@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .....checks import checked_count, checked_number
+from .....checks import check_count, check_number
 from ...batch.batch import Batch
 from ...batch.trajectory import Trajectory
 from ...recipes.stages import RETURNS
@@ -39,8 +39,8 @@ class ObjectivePriorities:
     """Objectives' mean rewards in the latest ``window`` batches, and the weights that follow from them."""
 
     def __init__(self, window: int, temperature: float):
-        self.window = checked_count("window", window, 2, "batches")
-        self.temperature = checked_number("temperature", temperature, 1e-3)
+        self.window = check_count("window", window, 2, "batches")
+        self.temperature = check_number("temperature", temperature, 1e-3)
         self.history: dict[str, list[float]] = {}
 
     def weigh(self, paid: Mapping[str, float]) -> dict[str, float]:

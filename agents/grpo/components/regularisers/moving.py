@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ...batch.scored import needs
 from ...batch.segments import Segments
 from ..loss_arrays import Statistics, regulariser
@@ -26,8 +26,8 @@ def kl_convex(
 
     The last policy is the anchor; take the anchor "policy". ReMix's share falls from 1 to 0.5.
     """
-    checked_number("share", share, 0, 1)
-    k = ESTIMATES[checked_choice("estimate", estimate, ("k2", "k3"))]
+    check_number("share", share, 0, 1)
+    k = ESTIMATES[check_choice("estimate", estimate, ("k2", "k3"))]
     return penalty(share * k(logp_ref_t - logp_t) + (1 - share) * k(logp_old_t - logp_t), coefficient)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.scored import needs
 from ..loss_arrays import Statistics, surrogate
 from .clip import clipped_surrogate, pessimistic
@@ -36,7 +36,7 @@ def aspo(
     A > 0: sg(min(1 / r, cap)) A log pi while r <= 1 + high. A < 0: sg(min(r, cap)) A log pi while r >= 1 - low. The
     factor is detached, so a factor at its cap still has a gradient (soft dual clipping).
     """
-    checked_number("cap", cap, 1)
+    check_number("cap", cap, 1)
     positive = adv_t > 0
     with torch.no_grad():
         r = probability_ratio(logp_t, logp_old_t)
@@ -114,9 +114,9 @@ def balanced_bounds(
     Both start at the first number of their range; while the share is too small, b_high grows by ``high_step`` and, once
     it has arrived, b_low by ``low_step``. A token contributes ``size_t`` (pi_old x |A|) x its clipped ratio.
     """
-    checked_number("share of bapo", share, 0, 1)
-    checked_number("low_step", low_step, 1e-4)
-    checked_number("high_step", high_step, 1e-4)
+    check_number("share of bapo", share, 0, 1)
+    check_number("low_step", low_step, 1e-4)
+    check_number("high_step", high_step, 1e-4)
     positive, negative = adv_t > 0, adv_t < 0
     b_low, b_high = low[0], high[0]
     while True:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from .....errors import InputError
 from ..loss_arrays import Statistics, surrogate
 from .ratios import bounded_exp, probability_ratio
@@ -46,8 +46,8 @@ def clipped_surrogate(
 
     Unequal bounds are DAPO's clip-higher (arXiv 2503.14476, section 3.1).
     """
-    checked_number("low of clip", low, 0, 1)
-    checked_number("high of clip", high, 0)
+    check_number("low of clip", low, 0, 1)
+    check_number("high of clip", high, 0)
     r = probability_ratio(logp_t, logp_old_t)
     return pessimistic(r, r.clamp(1 - low, 1 + high), adv_t)
 
@@ -103,5 +103,5 @@ def moving_clip(
 
 
 def _check_above(name: str, value: float, high: float) -> None:
-    if checked_number(name, value) <= 1 + high:
+    if check_number(name, value) <= 1 + high:
         raise InputError(f"{name} must exceed 1 + high = {1 + high:g}, or it undoes the upper bound; got {value!r}.")

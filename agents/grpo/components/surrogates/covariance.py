@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.scored import needs
 from ..loss_arrays import Statistics, surrogate
 from .clip import clipped_surrogate
@@ -40,7 +40,7 @@ def clip_cov(
     """The clip, without a random ``share`` of all tokens among those with smallest < cov < largest that are not clipped
     already; at least one (Clip-Cov, section 4.1; the bounds of the released code).
     """
-    checked_number("share", share, 0, 1)
+    check_number("share", share, 0, 1)
     value, statistics = clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)
     r, cov = probability_ratio(logp_t, logp_old_t).detach(), covariance(logp_t, adv_t, trained_t)
     clipped = torch.where(adv_t > 0, r > 1 + high, r < 1 - low)
@@ -75,7 +75,7 @@ def kl_cov(
     """r A, less ``coefficient`` x |log r| at the ``share`` of tokens with the largest cov, at least one (KL-Cov,
     section 4.2). Ties at the edge are all penalised.
     """
-    checked_number("share", share, 0, 1)
+    check_number("share", share, 0, 1)
     value = probability_ratio(logp_t, logp_old_t) * adv_t
     if not trained_t.any():
         return value

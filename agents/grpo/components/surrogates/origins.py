@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...batch.trajectory import Origin
 from ...recipes.stages import SURROGATES
@@ -60,7 +60,7 @@ def shaped_ratio(logp_t: Tensor, adv_t: Tensor, gamma: float = 0.1) -> Tensor:
     """A pi / (pi + gamma), no ratio and no clip: the gradient A gamma pi / (pi + gamma)^2 x grad log pi stays large for
     tokens that are rare under the policy (LUFFY, arXiv 2504.14945; AMPO, arXiv 2510.02227).
     """
-    checked_number("gamma", gamma, 1e-9)
+    check_number("gamma", gamma, 1e-9)
     p = logp_t.exp()
     return p / (p + gamma) * adv_t
 
@@ -71,7 +71,7 @@ def shaped_importance(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, gamma: 
     and steepest where the policy has come to find a token unlikely (ExGRPO, arXiv 2510.02245, section 4.2). Nothing
     is detached.
     """
-    checked_number("gamma", gamma, 1e-9)
+    check_number("gamma", gamma, 1e-9)
     return adv_t * (logp_t - logp_old_t - math.log(gamma)).sigmoid()
 
 
@@ -83,7 +83,7 @@ def rl_plus(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, gamma: float = 0.
 
     Takes the anchor "policy". The gradient flows through pi in the ratio alone.
     """
-    checked_number("gamma", gamma, 0)
+    check_number("gamma", gamma, 0)
     p, old = logp_t.exp(), logp_old_t.exp()
     unknown = (1 - p.detach()).clamp(min=0) ** gamma
     return unknown * 2 * p / (old + (old + 1) / 2) * adv_t

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ...batch.scored import needs
 from ...batch.segments import Segments, segment_sum
 from ..loss_arrays import Statistics, surrogate
@@ -23,7 +23,7 @@ def dpo(
     logp_t: Tensor, logp_ref_t: Tensor, outcome_e: Tensor, episode: Segments, group: Segments, beta: float = 0.1
 ) -> tuple[Tensor, Statistics]:
     """log sigmoid(beta (s_w - s_l)), s = log pi - log reference of the whole episode (DPO, arXiv 2305.18290, eq. 7)."""
-    s = checked_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
+    s = check_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
     better, worse = group.pairs(outcome_e)
     gap = s[better] - s[worse]
     value = episode.spread(group.shared_pair_mean(better, logsigmoid(gap)))
@@ -38,7 +38,7 @@ def ipo_pairs(
     """-(s_w - s_l - 1 / (2 beta))^2, s as in `dpo` (IPO, arXiv 2310.12036, eq. 17)."""
     s = episode.sum(logp_t - logp_ref_t)
     better, worse = group.pairs(outcome_e)
-    error = s[better] - s[worse] - 1 / (2 * checked_number("beta", beta, 1e-6))
+    error = s[better] - s[worse] - 1 / (2 * check_number("beta", beta, 1e-6))
     return episode.spread(-group.shared_pair_mean(better, error**2))
 
 
@@ -61,7 +61,7 @@ def kto(
     z, the policy's divergence from the reference, is the mean of s over the batch, at least 0, detached: the episodes
     are the policy's own samples, so the mean estimates beta KL without mismatched pairs.
     """
-    s = checked_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
+    s = check_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
     present = present_e.to(s.dtype)
     z = ((s * present).sum() / present.sum().clamp(min=1)).clamp(min=0).detach()
     good = outcome_e > threshold
@@ -111,7 +111,7 @@ def hinge_rank(
 
     ``expert``: "teacher", episodes with tokens that a teacher wrote; "outcome", the better episode of each pair.
     """
-    checked_choice("expert", expert, ("teacher", "outcome"))
+    check_choice("expert", expert, ("teacher", "outcome"))
     rise = episode.mean(logp_ref_t - logp_t)
     better, worse = group.pairs(taught_e if expert == "teacher" else outcome_e)
     return episode.spread(-group.shared_pair_mean(better, (rise[better] - rise[worse] + margin).clamp(min=0)))

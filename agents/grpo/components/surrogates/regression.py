@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ...batch.scored import needs
 from ...batch.segments import Segments, segment_sum
 from ..loss_arrays import surrogate
@@ -44,7 +44,7 @@ def rpg(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, divergence: str = "ur
     ``divergence``: "rkl", f = r log r; "urkl", r log r - r + 1; "fkl", -log r; "ufkl", r - 1 - log r (reverse and
     forward KL, of normalised and of unnormalised distributions).
     """
-    checked_choice("divergence", divergence, ("rkl", "urkl", "fkl", "ufkl"))
+    check_choice("divergence", divergence, ("rkl", "urkl", "fkl", "ufkl"))
     log_r = logp_t - logp_old_t
     r = bounded_exp(log_r)
     f = {"rkl": r * log_r, "urkl": r * log_r - r + 1, "fkl": -log_r, "ufkl": r - 1 - log_r}[divergence]
@@ -79,7 +79,7 @@ def gvpo(
     implied = beta * episode.sum(logp_t - logp_old_t)
     reward = episode.mean(adv_t)
     gap = (implied - group.shared_mean(implied)) - (reward - group.shared_mean(reward))
-    return episode.spread(-(gap**2) / (2 * checked_number("beta", beta, 1e-9)))
+    return episode.spread(-(gap**2) / (2 * check_number("beta", beta, 1e-9)))
 
 
 @surrogate("prdp")
@@ -105,7 +105,7 @@ def prdp(
     a, b = group.pairs(torch.arange(len(outcome_e), device=outcome_e.device))
     reward = outcome_e[a] - outcome_e[b]
     square = (reward - beta * (s[a] - s[b])) ** 2
-    if checked_number("window", window, 0):
+    if check_number("window", window, 0):
         old = episode.sum(logp_old_t - logp_ref_t)
         kept = torch.minimum(torch.maximum(s, old - window), old + window)
         square = torch.maximum(square, (reward - beta * (kept[a] - kept[b])) ** 2)
@@ -127,7 +127,7 @@ def log_ratio_regression(
     """-(beta s - A)^2, s = log pi - log reference summed over a "turn", a "token" or an "episode", and A the mean
     advantage there; stationary at log(pi / reference) = A / beta (WebRL, arXiv 2411.02337).
     """
-    checked_choice("level", level, ("turn", "token", "episode"))
+    check_choice("level", level, ("turn", "token", "episode"))
     gap = logp_t - logp_ref_t
     if level == "token":
         return -((beta * gap - adv_t) ** 2)
@@ -183,7 +183,7 @@ def pacs(
     Right is an outcome above ``threshold``. Weights balance the classes within a group, n / (2 n_class), where both
     occur; a group of one has no gradient. ``score="likelihood"``: q = beta x mean log pi instead.
     """
-    checked_choice("score", score, ("ratio", "likelihood"))
+    check_choice("score", score, ("ratio", "likelihood"))
     q = beta * (episode.sum(logp_t - logp_old_t) if score == "ratio" else episode.mean(logp_t))
     size = group.shared_size(q)
     others = (group.shared_sum(q) - q) / (size - 1).clamp(min=1)

@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.segments import Segments
 from ..loss_arrays import Statistics, surrogate
 from .clip import pessimistic
@@ -24,8 +24,8 @@ def gspo(
 
     With the reduction "sequence_sum" it is LUSPO (each episode counts as often as it has tokens).
     """
-    checked_number("low of gspo", low, 0, 1)
-    checked_number("high of gspo", high, 0)
+    check_number("low of gspo", low, 0, 1)
+    check_number("high of gspo", high, 0)
     s = episode.spread(bounded_exp(episode.mean(logp_t - logp_old_t)))
     return pessimistic(s, s.clamp(1 - low, 1 + high), adv_t)
 
@@ -37,7 +37,7 @@ def gspo_token(
     """The clip on sg(s) pi / sg(pi): the episode's ratio, detached, with the token's own gradient, for advantages that
     differ within an episode (GSPO, arXiv 2507.18071, eq. 13).
     """
-    checked_number("low of gspo_token", low, 0, 1)
+    check_number("low of gspo_token", low, 0, 1)
     s = episode.spread(bounded_exp(episode.mean(logp_t - logp_old_t))).detach()
     free = s * (logp_t - logp_t.detach()).exp()
     return pessimistic(free, free.clamp(1 - low, 1 + high), adv_t)

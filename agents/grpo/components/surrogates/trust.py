@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ..loss_arrays import Statistics, surrogate
 from .ratios import probability_ratio
 
@@ -17,8 +17,8 @@ def sapo(
     """A (4 / tau) sigmoid(tau (r - 1)), tau by the sign of A: at r = 1 the gradient of the policy gradient, fading out
     on both sides (SAPO, arXiv 2511.20347). The gradient flows through r.
     """
-    checked_number("tau_positive", tau_positive, 1e-6)
-    checked_number("tau_negative", tau_negative, 1e-6)
+    check_number("tau_positive", tau_positive, 1e-6)
+    check_number("tau_negative", tau_negative, 1e-6)
     tau = torch.full_like(adv_t, tau_negative)
     tau[adv_t > 0] = tau_positive
     return torch.sigmoid(tau * (probability_ratio(logp_t, logp_old_t) - 1)) * 4 / tau * adv_t
@@ -70,7 +70,7 @@ def dppo_kl(
 def _drop(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, dropped_t: Tensor, cap: float, form: str
 ) -> tuple[Tensor, Statistics]:
-    checked_choice("form", form, ("weighted", "ratio"))
+    check_choice("form", form, ("weighted", "ratio"))
     r = probability_ratio(logp_t, logp_old_t)
     free = r if form == "ratio" else r.detach().clamp(max=cap) * logp_t
     return ~dropped_t * free * adv_t, {"clip_fraction": dropped_t}
@@ -81,7 +81,7 @@ def ipo(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, threshold: float = 0.
     """r A where |pi - pi_old| <= threshold, else 0, whatever the sign of A; goes with the regulariser
     "log_ratio_square" (prime-rl's loss "ipo"). Which tokens are dropped is detached.
     """
-    checked_number("threshold", threshold, 0, 1)
+    check_number("threshold", threshold, 0, 1)
     dropped = (logp_t.exp() - logp_old_t.exp()).detach().abs() > threshold
     return ~dropped * probability_ratio(logp_t, logp_old_t) * adv_t, {"clip_fraction": dropped}
 
@@ -93,8 +93,8 @@ def rollout_is(
     """r A where low <= r <= high, else 0: importance sampling without truncation, samples outside the band are dropped.
     The gradient flows through r.
     """
-    checked_number("low of rollout_is", low, 0, 1)
-    checked_number("high of rollout_is", high, 1)
+    check_number("low of rollout_is", low, 0, 1)
+    check_number("high of rollout_is", high, 1)
     r = probability_ratio(logp_t, logp_old_t)
     dropped = ((r < low) | (r > high)).detach()
     return ~dropped * r * adv_t, {"clip_fraction": dropped}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from .....errors import InputError
 from ...batch.scored import needs
 from ...batch.segments import Segments
@@ -26,8 +26,8 @@ def cispo(
     Raises:
         InputError: the bounds exclude 1, so that even a fresh sample would be scaled.
     """
-    checked_number("floor of cispo", floor, 0)
-    if not floor <= 1 <= checked_number("cap of cispo", cap):
+    check_number("floor of cispo", floor, 0)
+    if not floor <= 1 <= check_number("cap of cispo", cap):
         raise InputError(f"cap of cispo is a bound of the ratio itself and must be at least 1 (about 5), got {cap!r}.")
     r = probability_ratio(logp_t, logp_old_t).detach()
     weight = r.clamp(floor, cap)
@@ -50,7 +50,7 @@ def topr(
     ``level``: the ratio of each "token", the product over the episode ("sequence"), or its geometric mean
     ("sequence_mean").
     """
-    checked_choice("level", level, ("token", "sequence", "sequence_mean"))
+    check_choice("level", level, ("token", "sequence", "sequence_mean"))
     with torch.no_grad():
         gap = logp_t - logp_mu_t
         if level != "token":
@@ -75,7 +75,7 @@ def rec(
 
     ``weight``: "none", w = 1; "is", w = r; "advantage", w = exp(A / temperature).
     """
-    checked_choice("weight", weight, ("none", "is", "advantage"))
+    check_choice("weight", weight, ("none", "is", "advantage"))
     with torch.no_grad():
         r = probability_ratio(logp_t, logp_old_t)
         kept = inside_clip(r, adv_t, clip, near, far)
@@ -90,7 +90,7 @@ def inside_clip(r_t: Tensor, adv_t: Tensor, clip: str, near: tuple[float, float]
     the gradient of GRPO's clip; "two_side", both bounds whatever A; "ring", two_side, and also r <= 1 - c where A >= 0
     and r >= 1 + d where A <= 0.
     """
-    checked_choice("clip", clip, ("none", "one_side", "two_side", "ring"))
+    check_choice("clip", clip, ("none", "one_side", "two_side", "ring"))
     up, down = adv_t >= 0, adv_t <= 0
     if clip == "none":
         return torch.ones_like(r_t, dtype=torch.bool)
@@ -114,4 +114,4 @@ def opmd(logp_t: Tensor, adv_t: Tensor, tau: float = 1.0) -> Tensor:
     """A log pi / (1 + tau): online policy mirror descent's first step, without any ratio (R3L, arXiv 2601.03715; OPMD
     in arXiv 2505.17826).
     """
-    return adv_t * logp_t / (1 + checked_number("tau", tau, 0))
+    return adv_t * logp_t / (1 + check_number("tau", tau, 0))

@@ -17,13 +17,11 @@ from palaestra.agents.grpo.components.streams.supply import Supply
 from palaestra.agents.grpo.components.surrogates.likelihood import entropy_weighted_likelihood
 from palaestra.agents.grpo.components.surrogates.origins import shaped_importance
 from palaestra.agents.grpo.components.weights import entropy_factor
-from palaestra.agents.grpo.recipes.stages import SOURCES, discover
+from palaestra.agents.grpo.recipes.stages import SOURCES
 from palaestra.agents.grpo.rollouts.starts import Task
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
-
-discover()
 
 
 class Space:
