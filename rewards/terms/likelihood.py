@@ -1,4 +1,4 @@
-"""Rewards read off the likelihood of a text that ought to follow a good response, under a frozen language model.
+"""Rewards read off log-probabilities (nats): of follow-ups, of the prompt, of a continuation, of the answer itself.
 
 The model is a callable; without one the rewards read log-probabilities that the caller computed.
 """
@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from ...checks import checked_count, checked_number
+from ...checks import checked_choice, checked_count, checked_number
 from ...errors import InputError
 from ..episode import Episode
-from ..reward import Reward, register
+from ..reward import GroupReward, Reward, register
+from .scores import scores_in
 from .step_scores import finite
 
 LogLikelihood = Callable[[str, str], "float | None"]
@@ -189,3 +190,126 @@ class InformationGain(Reward):
         if any(part is None for part in logps):
             return None
         return self.weight * information_gain(*(part.tolist() for part in logps if part is not None))
+
+
+VARIANTS = ("ratio", "log", "difference")
+
+
+def self_aligned(with_question: Sequence[float], without_question: Sequence[float], variant: str = "ratio") -> float:
+    """How much less perplexed the policy is by an answer because it knows the question, in [-1, 1].
+
+    Args:
+        with_question: log-probabilities of the answer's tokens given the question, nats.
+        without_question: the same without the question.
+        variant: "ratio": (ppl(a) - ppl(a|q)) / ppl(a), where ppl = exp(mean -log p). "log": the same with log ppl.
+            "difference": without the denominator. All clipped to [-1, 1]. The code's fourth, -ppl(a|q), is at most -1
+            and so has no bounded form.
+    """
+    if not with_question or not without_question:
+        return 0.0
+    known = -math.fsum(with_question) / len(with_question)
+    blind = -math.fsum(without_question) / len(without_question)
+    if variant == "log":
+        value = (blind - known) / blind if blind else 0.0
+    elif variant == "ratio":
+        # exp(known) / exp(blind), whose own exponentials may overflow; beyond e the value is clipped anyway.
+        value = 1.0 - math.exp(min(known - blind, 1.0))
+    else:
+        value = math.exp(min(blind, 700.0)) - math.exp(min(known, 700.0))
+    return min(max(value, -1.0), 1.0)
+
+
+@register("self-aligned")
+class SelfAligned(Reward):
+    """The whole worth of an episode: success, plus ``weight`` times the self-aligned reward of its answer.
+
+    Generic and padded answers, which fit any question, lose. The extra "logps_without_prompt" holds the
+    log-probabilities of the action tokens when the prompt is left out.
+
+    Args:
+        weight: in [0, 0.5].
+        variant: see `self_aligned`.
+
+    Raises:
+        InputError: ``weight > 0.5``: a failure could outrank a success.
+    """
+
+    paper = "Self-Aligned Reward, arXiv 2509.05489"
+    needs = frozenset({"logps", "logps_without_prompt"})
+    complete = True
+    ranks_success = True
+
+    def __init__(self, weight: float = 0.2, variant: str = "ratio"):
+        self.weight = checked_number("weight", weight, low=0.0, high=0.5)
+        self.variant = checked_choice("variant", variant, VARIANTS)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.weight, 1.0 + self.weight
+
+    def value(self, episode: Episode) -> float | None:
+        blind = scores_in(episode.extra("logps_without_prompt"), "logps_without_prompt")
+        if blind is None:
+            return None
+        known = scores_in(episode.logps, "logps")
+        if known is None:
+            return None
+        if len(known) != len(blind):
+            raise InputError(
+                f"logps_without_prompt has {len(blind)} entries for {len(known)} action tokens; it needs one for each."
+            )
+        return float(episode.success) + self.weight * self_aligned(known, blind, self.variant)
+
+
+def likelihood_ranks(mean_logps: Sequence[float]) -> list[int]:
+    """How many of the group are less likely: 0 for the least likely, G - 1 for the most; equals share a rank."""
+    ordered = sorted(mean_logps)
+    first: dict[float, int] = {}
+    for rank, logp in enumerate(ordered):
+        first.setdefault(logp, rank)
+    return [first[logp] for logp in mean_logps]
+
+
+def unlikeliness(successes: Sequence[bool], mean_logps: Sequence[float], beta: float = 0.25) -> list[float]:
+    """success * (1 - beta * rank / G), with ranks from the least likely (0) to the most (G - 1)."""
+    size = len(mean_logps)
+    ranks = likelihood_ranks(mean_logps)
+    return [float(success) * (1.0 - beta * rank / size) for success, rank in zip(successes, ranks, strict=True)]
+
+
+@register("unlikeliness")
+class Unlikeliness(GroupReward):
+    """The whole worth of an episode: a success less a share of ``beta`` by how likely it was among its siblings.
+
+    A group that is all right keeps teaching. An episode without tokens counts as certain; one whose log-probabilities
+    are not finite is not judged and not ranked.
+
+    Args:
+        beta: what the most likely success can lose, in [0, 1]; 0 leaves plain success.
+
+    Raises:
+        InputError: ``beta`` outside [0, 1].
+    """
+
+    paper = "Rewarding the Unlikely, arXiv 2506.02355"
+    needs = frozenset({"logps"})
+    complete = True
+    ranks_success = True
+
+    def __init__(self, beta: float = 0.25):
+        self.beta = checked_number("beta", beta, low=0.0, high=1.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        means = [_mean(episode.logps) for episode in episodes]
+        known = [(episode.success, mean) for episode, mean in zip(episodes, means, strict=True) if mean is not None]
+        values = iter(unlikeliness([success for success, _ in known], [mean for _, mean in known], self.beta))
+        return [None if mean is None else next(values) for mean in means]
+
+
+def _mean(logps: Sequence[float]) -> float | None:
+    mean = sum(logps) / len(logps) if logps else 0.0
+    return mean if math.isfinite(mean) else None

@@ -1,12 +1,26 @@
-"""The environment's own reward: what the episode's steps were paid, term by term."""
+"""Rewards of the result alone, and the same results with random noise.
+
+Inputs are the success, the answer or the measured objective of an episode. `OutcomeNoise` and `Spurious` are controls:
+they show how much of an improvement survives a verifier that errs, or comes from the optimiser itself.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+import string
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from ...checks import checked_choice, checked_count, checked_number
+from ...errors import InputError
+from ..algebra.composite import Composite
 from ..episode import Episode
-from ..reward import Reward, register
+from ..reward import GroupReward, Reward, register
 from ..verdict import Verdict
+from .scores import score_in
 
 
 @register("outcome")
@@ -30,3 +44,293 @@ class Outcome(Reward):
             success=episode.success,
             terms=dict(terms) or {"outcome": 0.0},
         )
+
+
+@register("verifiable")
+class Verifiable(Reward):
+    """The whole worth of an episode: ``scale`` for a success, 0 for a failure.
+
+    Args:
+        scale: pay of a success, above 0; Tülu 3's is 10.
+        no_eos: value of an episode that was cut off before it ended, whatever else holds (their -10 for responses
+            without an end-of-sequence token); None leaves those alone. A success that was cut off then falls below a
+            failure that was not, so `ranks_success` is off.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = "Tülu 3, arXiv 2411.15124 (RLVR)"
+    complete = True
+    ranks_success = True
+
+    def __init__(self, scale: float = 10.0, no_eos: float | None = None):
+        self.scale = checked_number("scale", scale, low=1e-9)
+        self.no_eos = None if no_eos is None else checked_number("no_eos", no_eos, high=0.0)
+        if no_eos is not None:
+            self.ranks_success = False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return min(0.0, self.no_eos or 0.0), self.scale
+
+    def value(self, episode: Episode) -> float:
+        if self.no_eos is not None and episode.truncated:
+            return self.no_eos
+        return self.scale * episode.success
+
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def words_of(text: str, drop_articles: bool = False) -> list[str]:
+    """The words of ``text``, in lower case and without ASCII punctuation."""
+    words = text.lower().translate(_NO_PUNCTUATION).split()
+    return [word for word in words if word not in _ARTICLES] if drop_articles else words
+
+
+def token_f1(prediction: str, reference: str, drop_articles: bool = False) -> float:
+    """Harmonic mean of the shares of the prediction's and the reference's words (as multisets) that are shared.
+
+    Two texts without words are equal (1); one without words has 0.
+
+    Args:
+        prediction: what the agent answered.
+        reference: a right answer.
+        drop_articles: leave out "a", "an" and "the", as SQuAD's script does.
+    """
+    ours, theirs = words_of(prediction, drop_articles), words_of(reference, drop_articles)
+    if not ours or not theirs:
+        return float(ours == theirs)
+    shared = sum((Counter(ours) & Counter(theirs)).values())
+    return 2.0 * shared / (len(ours) + len(theirs))
+
+
+def best_f1(prediction: str | None, references: Any, drop_articles: bool = False) -> float:
+    """The highest `token_f1` over ``references``, one text or several; 0 for no prediction.
+
+    Raises:
+        InputError: the references are not texts, or there are none.
+    """
+    texts = [references] if isinstance(references, str) else references
+    if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"the reference must be a text or a list of texts, not {references!r}.")
+    if prediction is None:
+        return 0.0
+    return max(token_f1(prediction, text, drop_articles) for text in texts)
+
+
+@register("answer-f1")
+class AnswerF1(Reward):
+    """A term in [0, 1]: the F1 of the episode's answer and the extra "reference" (a text, or several of equal right).
+
+    Args:
+        drop_articles: leave out "a", "an" and "the" before counting.
+    """
+
+    paper = "SQuAD, arXiv 1606.05250 (F1 of answers)"
+    needs = frozenset({"reference"})
+
+    def __init__(self, drop_articles: bool = False):
+        self.drop_articles = drop_articles
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def value(self, episode: Episode) -> float:
+        return best_f1(episode.answer, episode.extra("reference"), self.drop_articles)
+
+
+FAILURES = {"no-diff": -0.4, "no-change": -0.3, "error": -0.2, "invalid": -0.1}
+
+
+def bounded_power(objective: float, low: float, high: float, exponent: float = 3.0, scale: float = 5.0) -> float:
+    """scale * clip((objective - low) / (high - low), 0, 1) ** exponent: the last percents pay most."""
+    return scale * min(max((objective - low) / (high - low), 0.0), 1.0) ** exponent
+
+
+@register("bounded-power")
+class BoundedPower(Reward):
+    """The whole worth of a proposed solution: a power of its objective, or a step on a ladder of failures below 0.
+
+    The objective decides, whatever the environment calls a success.
+
+    The extra "objective" is the score that an executable verifier measured; or, where it could measure none, the name
+    of the failure: "no-diff" (no change proposed), "no-change" (the parent again), "error" (it did not run or took too
+    long), "invalid" (it ran and broke a rule); or None where the verifier itself failed.
+
+    Args:
+        low: objective that is worth 0.
+        high: objective that is worth ``scale``; not ``low``.
+        maximise: whether larger is better; otherwise ``low`` and ``high`` trade places.
+        exponent: above 0.
+        scale: highest value, above 0.
+
+    Raises:
+        InputError: an argument out of its range; when called, a failure with another name.
+    """
+
+    paper = "ThetaEvolve, arXiv 2511.23473"
+    needs = frozenset({"objective"})
+    complete = True
+
+    def __init__(
+        self, low: float = 0.0, high: float = 1.0, maximise: bool = True, exponent: float = 3.0, scale: float = 5.0
+    ):
+        self.low = checked_number("low", low)
+        self.high = checked_number("high", high)
+        if self.low >= self.high:
+            raise InputError(f"low must be below high, not {low!r} and {high!r}; say maximise=False to turn them.")
+        self.maximise = maximise
+        self.exponent = checked_number("exponent", exponent, low=1e-6)
+        self.scale = checked_number("scale", scale, low=1e-9)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return min(FAILURES.values()), self.scale
+
+    def value(self, episode: Episode) -> float | None:
+        given = episode.extra("objective")
+        if isinstance(given, str):
+            return FAILURES[checked_choice("objective", given, FAILURES)]
+        # A huge objective is as good as one at the end of the scale.
+        objective = score_in(given, "objective", self.low, self.high)
+        if objective is None:
+            return None
+        if not self.maximise:
+            objective = self.low + self.high - objective
+        return bounded_power(objective, self.low, self.high, self.exponent, self.scale)
+
+
+def expected_advantage(advantage: float, flip_prob: float) -> float:
+    """(1 - 2 f) * advantage: what is left on average when whole groups are flipped with probability f.
+
+    A flipped group has exactly the negated group-normalised advantages. Flips of single samples change the group's
+    mean and deviation as well, and have no such form.
+    """
+    return (1.0 - 2.0 * flip_prob) * advantage
+
+
+@register("outcome-noise")
+class OutcomeNoise(Composite):
+    """Another reward, reflected between its bounds (0 becomes 1 and 1 becomes 0) with a probability.
+
+    Only the reward is noisy; ``Verdict.success`` stays true to the environment.
+
+    Args:
+        child: the reward to disturb, with finite bounds; None is 1 for a success and 0 for a failure.
+        flip_prob: probability of a flip, in [0, 1].
+        unit: "group": one toss for all siblings, as in the released code; "sample": one for each episode.
+        seed: of the tosses; a resumed run continues them.
+
+    Raises:
+        InputError: a child without bounds, or an argument out of its range.
+    """
+
+    paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (noisy rewards)"
+    complete = True
+
+    def __init__(self, child: Reward | None = None, flip_prob: float = 0.4, unit: str = "group", seed: int = 0):
+        super().__init__({"child": Verifiable(scale=1.0) if child is None else child})
+        low, high = self.children["child"].bounds
+        if not np.isfinite(high - low):
+            raise InputError(
+                f"outcome-noise reflects a reward between its bounds, but {self.children['child'].name!r} has "
+                f"{(low, high)}; clip it first."
+            )
+        self.flip_prob = checked_number("flip_prob", flip_prob, low=0.0, high=1.0)
+        self.unit = checked_choice("unit", unit, ("group", "sample"))
+        self.seed = checked_count("seed", seed)
+        self.tosses = 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.children["child"].bounds
+
+    def _toss(self) -> bool:
+        # A generator for each toss, so that the state is one number.
+        flip = bool(np.random.default_rng([self.seed, self.tosses]).random() < self.flip_prob)
+        self.tosses += 1
+        return flip
+
+    def combine_batch(
+        self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
+    ) -> list[list[Mapping[str, float]]]:
+        low, high = self.bounds
+        result: list[list[Mapping[str, float]]] = []
+        for judged in verdicts:
+            together = self._toss() if self.unit == "group" and judged else False
+            terms: list[Mapping[str, float]] = []
+            for parts in judged:
+                flip = together if self.unit == "group" else self._toss()
+                reward = parts["child"].reward
+                terms.append({self.name: low + high - reward if flip else reward})
+            result.append(terms)
+        return result
+
+    def describe(self) -> str:
+        return f"{self.name} {self.flip_prob:g} per {self.unit}"
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "tosses": self.tosses}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict({name: value for name, value in state.items() if name != "tosses"})
+        self.tosses = int(state.get("tosses", 0))
+
+
+def mislabelled_mean(correct: int, group: int) -> float:
+    """Expected loss n_c (G - n_c) / G of the summed advantages of ``correct`` rollouts of ``group`` under coin tosses.
+
+    The loss is what those rollouts' mean-centred advantages add up to under true labels, minus under tossed ones.
+    """
+    return correct * (group - correct) / group
+
+
+def mislabelled_variance(correct: int, group: int) -> float:
+    """Variance n_c (G - n_c) / (4 G) of that loss."""
+    return correct * (group - correct) / (4.0 * group)
+
+
+def advantage_bound(group: int) -> float:
+    """(G - 1) / sqrt(G), the largest advantage after GRPO's normalisation with the unbiased deviation: one success."""
+    return (group - 1) / math.sqrt(group)
+
+
+@register("spurious")
+class Spurious(GroupReward):
+    """1 or 0 by the toss of a coin, blind to the episode: any improvement it brings is the optimiser's own doing.
+
+    Args:
+        p: probability of 1, in [0, 1].
+        seed: of the tosses; a resumed run continues them.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = "On clipping, entropy and spurious rewards, arXiv 2512.16912"
+    complete = True
+
+    def __init__(self, p: float = 0.5, seed: int = 0):
+        self.p = checked_number("p", p, low=0.0, high=1.0)
+        self.seed = checked_count("seed", seed)
+        self.groups = 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float]:
+        rng = np.random.default_rng([self.seed, self.groups])
+        self.groups += 1
+        return (rng.random(len(episodes)) < self.p).astype(float).tolist()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"groups": self.groups}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict({name: value for name, value in state.items() if name != "groups"})
+        self.groups = int(state.get("groups", 0))

@@ -1,20 +1,25 @@
-"""Rewards made of the scores of steps: a process reward model's, a judge's or a rule's (see `palaestra.rewards.steps`).
+"""Rewards made of the scores or labels of steps (see `palaestra.rewards.steps`), and Shapley credit for steps.
 
-One base asks a scorer, or reads the extra "step_scores", and checks what it gets; each reward shapes the scores.
+The scores come from a process reward model, a judge or a rule: a callable, or an extra of the episode. Each reward
+shapes them into one number a step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import zlib
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...checks import checked_number
+from ...checks import checked_count, checked_number
 from ...errors import InputError
 from .. import steps
 from ..episode import Episode
 from ..reward import StepReward, register
+from ..steps import ability_scale, thought_rewards
+from ..verdict import Verdict
 
 Scorer = Callable[[Episode], "Sequence[float] | None"]
 """Scores of an episode's steps, in order, or None where they could not be determined."""
@@ -141,3 +146,205 @@ class ReNorm(ScoredSteps):
         if ((scores < 0) | (scores > 1)).any():
             raise InputError(f"step scores must lie in [0, 1]; scale those from {scores.min():g} to {scores.max():g}.")
         return steps.renormed(scores, float(episode.success))
+
+
+Labeller = Callable[[Episode], "Sequence[bool] | None"]
+
+
+@register("thoughts")
+class ThoughtReward(StepReward):
+    """In a correct solution wrong thoughts lose ``weight`` times the group's share of successes; in a wrong one,
+    thoughts that do not lead to its answer are spared the blame. Consecutive steps of one label are one thought.
+
+    Added to the standardised outcome and summed from each step on, this gives the advantages of
+    `palaestra.rewards.steps.thought_rewards`. Groups matter: judged alone, an episode is its own group.
+
+    Args:
+        weight: alpha of the paper, 0 or more.
+        labeller: from an episode to one label a step: in a correct solution whether the step is correct, in a wrong
+            one whether it leads to the wrong answer; None where it cannot tell. By default the extra "step_labels".
+    """
+
+    paper = "TP-GRPO (thought-level), arXiv 2507.23317"
+    needs = frozenset({"step_labels"})
+
+    def __init__(self, weight: float = 1.0, labeller: Labeller | None = None):
+        self.weight = checked_number("weight", weight, low=0.0)
+        self.labeller = labeller
+        self.needs = frozenset() if labeller else frozenset({"step_labels"})
+
+    def values(self, episode: Episode) -> list[float] | None:
+        return self.group_values([episode])[0]
+
+    def group_values(self, episodes: Sequence[Episode]) -> list[list[float] | None]:
+        """What each step of each of the valid episodes of one task is paid."""
+        if not episodes:
+            return []
+        success = np.array([float(episode.success) for episode in episodes])
+        spread = success.std()
+        outcomes = (success - success.mean()) / spread if spread > 0 else np.zeros(len(success))
+        scale = ability_scale(success.tolist(), self.weight)
+        return [self._paid(episode, float(outcome), scale) for episode, outcome in zip(episodes, outcomes, strict=True)]
+
+    def _paid(self, episode: Episode, outcome: float, scale: float) -> list[float] | None:
+        labels = self.labeller(episode) if self.labeller else episode.extra("step_labels")
+        if labels is None:
+            return None
+        if any(label not in (False, True) for label in labels):
+            raise InputError(f"step labels must be true or false, not {list(labels)[:8]!r}.")
+        return per_turn(thought_rewards(labels, episode.success, outcome, scale), episode, "step labels")
+
+    def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
+        values = iter(self.group_values([episode for episode in episodes if episode.valid]))
+        paid = [next(values) if episode.valid else None for episode in episodes]
+        return [
+            self.verdict(episode, None if row is None else float(sum(row)))
+            for episode, row in zip(episodes, paid, strict=True)
+        ]
+
+
+Coalition = frozenset[int]
+
+EXACT_UP_TO = 10
+"""Players for which all coalitions are valued: 1,024 at most."""
+
+
+def shapley_values(
+    worth: Callable[[Coalition], float],
+    players: int,
+    permutations: int = 64,
+    rng: np.random.Generator | None = None,
+) -> np.ndarray:
+    """Shapley values of ``worth`` over coalitions of ``players``: exact up to 10 of them, sampled beyond.
+
+    Sampled or not, they sum to the worth of all less that of none, and each coalition is valued once.
+
+    Args:
+        worth: of a coalition.
+        players: how many.
+        permutations: how many orders are sampled where there are more than 10 players.
+        rng: of the sampling.
+
+    Raises:
+        InputError: more than 10 players without a generator.
+    """
+    known: dict[Coalition, float] = {}
+
+    def v(members: Collection[int]) -> float:
+        coalition = frozenset(members)
+        if coalition not in known:
+            known[coalition] = float(worth(coalition))
+        return known[coalition]
+
+    values = np.zeros(players)
+    if players <= EXACT_UP_TO:
+        for mask in range(2**players):
+            inside = [i for i in range(players) if mask >> i & 1]
+            outside = [i for i in range(players) if not mask >> i & 1]
+            for i in outside:
+                weight = 1.0 / (players * math.comb(players - 1, len(inside)))
+                values[i] += weight * (v([*inside, i]) - v(inside))
+        return values
+    if rng is None:
+        raise InputError(f"more than {EXACT_UP_TO} players are sampled: pass rng, not None, for {players} of them.")
+    for _ in range(permutations):
+        order = rng.permutation(players).tolist()
+        for place, i in enumerate(order):
+            values[i] += v(order[: place + 1]) - v(order[:place])
+    return values / permutations
+
+
+def equal_spans(text: str, number: int) -> list[tuple[int, int]]:
+    """(start, stop) of up to ``number`` contiguous spans of about as many words each; together they are ``text``."""
+    starts = [0] + [i for i in range(1, len(text)) if text[i - 1].isspace() and not text[i].isspace()]
+    cuts = sorted({starts[k * len(starts) // number] for k in range(number)})
+    return list(zip(cuts, [*cuts[1:], len(text)], strict=True)) if text else []
+
+
+def ablated(text: str, spans: Sequence[tuple[int, int]], kept: Collection[int]) -> str:
+    """``text`` with the spans that are not in ``kept`` blanked: spaces in place of their characters."""
+    parts = (text[start:stop] if i in kept else " " * (stop - start) for i, (start, stop) in enumerate(spans))
+    return "".join(parts)
+
+
+@register("shapley")
+class ShapleyCredit(StepReward):
+    """Spreads an episode's worth over its turns: ``share`` of it by Shapley value, the rest on the last.
+
+    Where nothing is worth 0, the turns sum to the worth of the whole whatever the share.
+
+    Args:
+        worth: (episode, indices of the players kept) -> the worth of what they leave, as a reward model gives it when
+            the others are blanked (`ablated`); None where it could not be determined. Without it the extra
+            "coalition_values" is read: 2 ** N numbers, that of players i, j, ... at 2**i + 2**j + ...
+        share: alpha of the paper, in [0, 1].
+        players: from an episode to their number; by default its turns. An episode of one turn may have any number
+            (spans of its text, see `equal_spans`); `spread` then has their shares.
+        permutations: how many orders are sampled beyond 10 players.
+        seed: of the sampling, which depends on nothing else but the task and the number of players.
+
+    Raises:
+        InputError: when called, an extra whose length is no power of two.
+    """
+
+    paper = "SCAR, arXiv 2505.20417"
+    complete = True
+    needs = frozenset({"coalition_values"})
+
+    def __init__(
+        self,
+        worth: Callable[[Episode, Coalition], float | None] | None = None,
+        share: float = 1.0,
+        players: Callable[[Episode], int] = lambda episode: len(episode.steps),
+        permutations: int = 64,
+        seed: int = 0,
+    ):
+        self.worth = worth
+        self.share = checked_number("share", share, low=0.0, high=1.0)
+        self.players = players
+        self.permutations = checked_count("permutations", permutations, low=1)
+        self.seed = checked_count("seed", seed)
+        self.needs = frozenset() if worth else frozenset({"coalition_values"})
+
+    def spread(self, episode: Episode) -> np.ndarray | None:
+        """What each player is paid; None where a worth could not be determined."""
+        if self.worth is None:
+            table = finite(episode.extra("coalition_values"), "coalition values")
+            if table is None:
+                return None
+            players = len(table).bit_length() - 1
+            if len(table) != 2**players:
+                raise InputError(f"coalition values are as many as a power of two, not {len(table)}.")
+
+            def value(coalition: Coalition) -> float | None:
+                return float(table[sum(2**i for i in coalition)])
+        else:
+            ask, players = self.worth, self.players(episode)
+
+            def value(coalition: Coalition) -> float | None:
+                return ask(episode, coalition)
+
+        if not players:
+            return np.zeros(0)
+        task = zlib.crc32(episode.task_id.encode("utf-8", "surrogatepass"))
+        rng = np.random.default_rng([self.seed, task, players])
+        try:
+            credit = self.share * shapley_values(lambda c: _known(value(c)), players, self.permutations, rng)
+            credit[-1] += (1.0 - self.share) * _known(value(frozenset(range(players))))
+        except _Unknown:
+            return None
+        return credit
+
+    def values(self, episode: Episode) -> list[float] | None:
+        credit = self.spread(episode)
+        return None if credit is None else per_turn(credit, episode, "players")
+
+
+class _Unknown(Exception):
+    """A worth that could not be determined; it ends the computation of all."""
+
+
+def _known(worth: float | None) -> float:
+    if worth is None or not math.isfinite(worth):
+        raise _Unknown
+    return worth

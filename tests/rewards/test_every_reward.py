@@ -20,8 +20,8 @@ from palaestra.errors import MissingExtra
 from palaestra.rewards import REWARDS, Episode, Reward, Step
 from palaestra.rewards.algebra import Composite, Shaped
 from palaestra.rewards.models.token_episode import TokenEpisode
+from palaestra.rewards.terms.length_limits import Overlong
 from palaestra.rewards.terms.outcome import Outcome
-from palaestra.rewards.terms.overlong import Overlong
 
 # Registered here and not by a test of something else in the same process.
 NAMES = sorted(name for name, cls in REWARDS.items() if cls.__module__.startswith("palaestra.rewards"))

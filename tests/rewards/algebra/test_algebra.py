@@ -27,8 +27,8 @@ from palaestra.rewards.algebra import (
     Weighted,
 )
 from palaestra.rewards.algebra.siblings import trust
+from palaestra.rewards.terms.length_limits import Overlong
 from palaestra.rewards.terms.outcome import Outcome
-from palaestra.rewards.terms.overlong import Overlong
 
 
 class Read(Reward):

@@ -10,17 +10,18 @@ from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.embedding import cosines
-from palaestra.rewards.terms.self_reference import (
+from palaestra.rewards.terms.similarity import (
+    best_match,
     dbscan,
     progress_by_deviation,
     progress_by_rank,
     success_centres,
 )
-from palaestra.rewards.terms.similarity import best_match
 
 untimed = settings(deadline=None)
 
-Make = Callable[..., Episode]
+
+Maker = Callable[..., Episode]
 
 
 def likeness(name: str, response: str, reference: object, **options: object) -> float:
@@ -53,7 +54,7 @@ def test_an_embedder_of_ones_own_decides_and_its_scale_does_not():
 
 
 @pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
-def test_a_reference_that_is_missing_or_blank_is_refused(name: str, episode: Make):
+def test_a_reference_that_is_missing_or_blank_is_refused(name: str, episode: Maker):
     for reference in ("  ", 5):
         with pytest.raises(InputError, match="reference"):
             likeness(name, "x", reference)
@@ -63,7 +64,7 @@ def test_a_reference_that_is_missing_or_blank_is_refused(name: str, episode: Mak
 
 
 @pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
-def test_an_embedder_that_fails_gives_an_invalid_verdict(name: str, episode: Make):
+def test_an_embedder_that_fails_gives_an_invalid_verdict(name: str, episode: Maker):
     made = rewards.make(name, embedder=lambda texts: np.full((len(texts), 2), np.inf), reference=lambda e: "y")
     assert not made(episode(text="x")).valid
 
@@ -174,7 +175,7 @@ def test_dbscan_agrees_with_scikit_learn(points: list[list[int]], least: int):
     assert dbscan(rows, 1.5, least).tolist() == cluster.DBSCAN(eps=1.5, min_samples=least).fit(rows).labels_.tolist()
 
 
-def test_trajectories_are_compared_by_their_text_without_features(episode: Make):
+def test_trajectories_are_compared_by_their_text_without_features(episode: Maker):
     made = rewards.make("self-reference")
     episodes = [
         episode(True, ["up", "left"], observations=["start", "hall"]),

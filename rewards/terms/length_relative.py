@@ -1,0 +1,206 @@
+"""Length rewards that compare an episode with others: its siblings, or the average so far.
+
+`length_limits.py` has those that compare it with a fixed number of tokens. Lengths are tokens of all actions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import checked_count, checked_number
+from ...errors import InputError
+from ..episode import Episode
+from ..reward import BatchReward, GroupReward, register
+from .format import FormatCheck, checked_tags, tags_in_order
+
+
+def relative_length(lengths: Sequence[int], successes: Sequence[bool]) -> list[float]:
+    """0.5 - (length - shortest) / (longest - shortest), at most 0 for a failure; all 0 where the lengths are equal."""
+    shortest, longest = min(lengths), max(lengths)
+    if shortest == longest:
+        return [0.0] * len(lengths)
+    places = [0.5 - (length - shortest) / (longest - shortest) for length in lengths]
+    return [place if success else min(0.0, place) for place, success in zip(places, successes, strict=True)]
+
+
+@register("relative-length")
+class RelativeLength(GroupReward):
+    """A term in [-0.5, 0.5] by the place of an episode's length between its group's shortest and longest.
+
+    Alone it can put a short failure (0) above a long success (-0.5): add it to a pay of success above 0.5.
+    """
+
+    paper = "Kimi k1.5, arXiv 2501.12599, Section 2.3.3 (length penalty)"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -0.5, 0.5
+
+    def values(self, episodes: Sequence[Episode]) -> list[float]:
+        return relative_length([episode.tokens for episode in episodes], [episode.success for episode in episodes])
+
+
+OBSERVE_TAGS = ("observe", "think", "answer")
+
+
+def shortest_correct(successes: Sequence[bool], lengths: Sequence[int], above: int = 100) -> int | None:
+    """Index of the shortest success, the first one on ties; None if there is none longer than ``above``."""
+    right = [index for index, success in enumerate(successes) if success]
+    best = min(right, key=lambda index: lengths[index], default=None)
+    return best if best is not None and lengths[best] > above else None
+
+
+def difficulty_factor(success_ratio: float, coefficient: float = 1.0) -> float:
+    """4 · coefficient · p (1 - p), which scales the advantages of a group with success ratio p in [0, 1]."""
+    return 4.0 * coefficient * success_ratio * (1.0 - success_ratio)
+
+
+@register("shortest-correct")
+class ShortestCorrect(GroupReward):
+    """Success, format, and a bonus to the shortest success of the group alone.
+
+    Args:
+        correct: value of a success.
+        format: value of the right form, at most ``correct``.
+        bonus: what the shortest success gets on top, at least 0.
+        above: the bonus is paid only if that one is longer than this many tokens.
+        tags: the form: these tags in order and nothing else.
+        check: the form by a callable instead.
+
+    Raises:
+        InputError: ``format > correct``, which would let a failure outrank a success.
+    """
+
+    paper = "Observe-R1, arXiv 2505.12432"
+    complete = True
+    ranks_success = True
+
+    def __init__(
+        self,
+        correct: float = 1.0,
+        format: float = 0.5,
+        bonus: float = 0.2,
+        above: int = 100,
+        tags: Sequence[str] = OBSERVE_TAGS,
+        check: FormatCheck | None = None,
+    ):
+        self.correct = checked_number("correct", correct, low=0.0)
+        self.format = checked_number("format", format, low=0.0)
+        self.bonus = checked_number("bonus", bonus, low=0.0)
+        self.above = checked_count("above", above, unit="tokens")
+        self.tags = checked_tags(tags)
+        self.check = check
+        if self.format > self.correct:
+            raise InputError(
+                f"format={format!r} must be at most correct={correct!r}, so that no failed episode outranks a success."
+            )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, self.correct + self.format + self.bonus
+
+    def _well_formed(self, episode: Episode) -> bool:
+        return self.check(episode) if self.check is not None else tags_in_order(episode.response, self.tags)
+
+    def values(self, episodes: Sequence[Episode]) -> list[float]:
+        best = shortest_correct(
+            [episode.success for episode in episodes], [episode.tokens for episode in episodes], self.above
+        )
+        return [
+            self.correct * episode.success + self.format * self._well_formed(episode) + self.bonus * (index == best)
+            for index, episode in enumerate(episodes)
+        ]
+
+
+@register("below-average-length")
+class BelowAverageLength(GroupReward):
+    """A term of 1 for an episode shorter than the average of all groups before its own, and 0 otherwise.
+
+    Before the first group there is no average, and nobody is shorter.
+    """
+
+    paper = "Dynamic Reward Weighting, arXiv 2509.11452 (conciseness)"
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self.episodes = 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float]:
+        average = self.tokens / self.episodes if self.episodes else 0.0
+        self.tokens += sum(episode.tokens for episode in episodes)
+        self.episodes += len(episodes)
+        return [float(episode.tokens < average) for episode in episodes]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"tokens": self.tokens, "episodes": self.episodes}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict({key: value for key, value in state.items() if key not in ("tokens", "episodes")})
+        self.tokens, self.episodes = int(state.get("tokens", 0)), int(state.get("episodes", 0))
+
+
+def length_aware_groups(success_ratios: Sequence[float], fraction: float) -> set[int]:
+    """The ``ceil(fraction * groups)`` groups (at least one) with the highest success ratios; ties by order."""
+    count = max(1, math.ceil(fraction * len(success_ratios) - 1e-9))
+    return set(sorted(range(len(success_ratios)), key=lambda index: -success_ratios[index])[:count])
+
+
+def length_scaled(lengths: Sequence[float], alpha: float) -> list[float]:
+    """1 - alpha * sigmoid((length - mean) / std) for the lengths of the successes of one group (std with ddof 0).
+
+    Where all lengths are equal, all get 1 - alpha / 2.
+    """
+    values = np.asarray(lengths, dtype=float)
+    spread = values.std()
+    places = (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)
+    return (1.0 - alpha / (1.0 + np.exp(-places))).tolist()
+
+
+@register("grpo-lambda")
+class GRPOLambda(BatchReward):
+    """1 for a success and 0 for a failure; in the groups with the highest success ratio of the batch, a success gets
+    1 - alpha * sigmoid(standardised length) instead, so that being short pays where being right is no longer the
+    difficulty.
+
+    A group judged alone counts as the whole batch.
+
+    Args:
+        fraction: share of the groups of a batch that are length-aware, in [0, 1]; at least one is.
+        alpha: how much of a success's reward length can take, in [0, 1]. The paper's value is not confirmed.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = "Stable Reinforcement Learning for Efficient Reasoning (GRPO-λ), arXiv 2505.18086"
+    complete = True
+    ranks_success = True
+
+    def __init__(self, fraction: float = 0.2, alpha: float = 0.2):
+        self.fraction = checked_number("fraction", fraction, low=0.0, high=1.0)
+        self.alpha = checked_number("alpha", alpha, low=0.0, high=1.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float]]:  # type: ignore[override]
+        ratios = [sum(episode.success for episode in group) / len(group) for group in groups]
+        chosen = length_aware_groups(ratios, self.fraction)
+        values = []
+        for index, group in enumerate(groups):
+            scaled = iter(
+                length_scaled([episode.tokens for episode in group if episode.success], self.alpha)
+                if index in chosen and ratios[index] > 0
+                else [1.0] * len(group)
+            )
+            values.append([next(scaled) if episode.success else 0.0 for episode in group])
+        return values

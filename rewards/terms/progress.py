@@ -1,0 +1,288 @@
+"""Rewards on the way to the goal: subgoals, potentials, completion of a route, labelled captions.
+
+Each gives one number a step. Of all of them only potential-based shaping leaves the optimal policies as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import checked_choice, checked_count, checked_number
+from ...errors import InputError
+from ..episode import Episode, Step
+from ..reward import StepReward, register
+from ..steps import potential_differences
+from .scores import scores_in
+from .step_scores import finite
+
+Achieved = Callable[[str, Episode, int], "bool | None"]
+"""(subgoal, episode, index of the step) -> whether that step achieved it; None where it could not be determined."""
+
+
+@register("subgoals")
+class SubgoalBonus(StepReward):
+    """A term of ``bonus`` for each subgoal at the step that first achieves it.
+
+    Args:
+        subgoals: names of the subgoals. Others that the extra names are not paid; None pays any name, once.
+        achieved: judges one subgoal at one step, and is not asked again once it was achieved; None reads the extra
+            "achieved": for each step, the names of the subgoals that it achieved, or None where that is unknown.
+        bonus: for each subgoal.
+
+    Raises:
+        InputError: a judge without subgoals; when called, an extra with another number of steps.
+    """
+
+    paper = "CALM, arXiv 2409.12798"
+    needs = frozenset({"achieved"})
+
+    def __init__(self, subgoals: Sequence[str] | None = None, achieved: Achieved | None = None, bonus: float = 0.1):
+        if isinstance(subgoals, str) or (achieved is not None and not subgoals):
+            raise InputError(f"subgoals must be a sequence of names, and a judge needs some, not {subgoals!r}.")
+        self.subgoals = None if subgoals is None else tuple(dict.fromkeys(subgoals))
+        self.achieved = achieved
+        self.bonus = checked_number("bonus", bonus)
+        self.needs = frozenset() if achieved else frozenset({"achieved"})
+
+    def values(self, episode: Episode) -> list[float] | None:
+        done: set[str] = set()
+        paid = []
+        for t, named in enumerate(self._named(episode)):
+            if self.achieved is not None:
+                fresh = set()
+                for subgoal in self.subgoals or ():
+                    if subgoal not in done:
+                        verdict = self.achieved(subgoal, episode, t)
+                        if verdict is None:
+                            return None
+                        fresh |= {subgoal} if verdict else set()
+            elif named is None:
+                return None
+            else:
+                fresh = {name for name in named if self.subgoals is None or name in self.subgoals} - done
+            done |= fresh
+            paid.append(self.bonus * len(fresh))
+        return paid
+
+    def _named(self, episode: Episode) -> Sequence[Sequence[str] | None]:
+        if self.achieved is not None:
+            return [None] * len(episode.steps)
+        named = episode.extra("achieved")
+        if len(named) != len(episode.steps):
+            raise InputError(f"an episode of {len(episode.steps)} steps needs as many lists, not {len(named)}.")
+        return named
+
+
+@register("potential")
+class PotentialShaping(StepReward):
+    """A term of ``discount * potential(next state) - potential(state)`` for each step.
+
+    The potential of the state that ends an episode is 0, without which the optimal policies could change; over an
+    episode the discounted terms sum to minus the potential of its first state.
+
+    Args:
+        potential: from an observation to its potential; None reads the extra "potentials": those of the states
+            before each step, and, optionally, of the last one.
+        discount: the learner's own, in [0, 1].
+        cutoff: the last state of an episode that was cut off: "zero" treats it as an end, right for a learner that
+            does; "keep" takes its potential from the extra, right for a learner that goes on from its value estimate.
+            As soon as a step is taken (`at_once`) nobody knows of a cutoff, and the potential is kept.
+
+    Raises:
+        InputError: when called, another number of potentials, or "keep" without the last one.
+    """
+
+    paper = "Ng, Harada and Russell, ICML 1999, theorem 1"
+    needs = frozenset({"potentials"})
+
+    def __init__(self, potential: Callable[[Any], float] | None = None, discount: float = 1.0, cutoff: str = "zero"):
+        self.potential = potential
+        self.discount = checked_number("discount", discount, low=0.0, high=1.0)
+        self.cutoff = checked_choice("cutoff", cutoff, ("zero", "keep"))
+        self.needs = frozenset() if potential else frozenset({"potentials"})
+
+    def values(self, episode: Episode) -> list[float] | None:
+        number = len(episode.steps)
+        if self.potential is not None:
+            given = [self.potential(step.observation) for step in episode.steps]
+        else:
+            given = episode.extra("potentials")
+        potentials = finite(given, "potentials")
+        if potentials is None:
+            return None
+        if len(potentials) not in (number, number + 1):
+            raise InputError(f"{number} steps need {number} or {number + 1} potentials, not {len(potentials)}.")
+        if not number:
+            return []
+        last = 0.0
+        if episode.truncated and self.cutoff == "keep":
+            if len(potentials) == number:
+                raise InputError("cutoff='keep' needs the potential of the last state; pass it in 'potentials'.")
+            last = potentials[-1]
+        return potential_differences(np.append(potentials[:number], last), self.discount).tolist()
+
+    def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
+        if self.potential is None:
+            return None
+        after = 0.0 if terminated else self.discount * self.potential(observation)
+        return after - self.potential(step.observation)
+
+
+def progress_times_penalties(completion: Sequence[float], factors: Sequence[float]) -> list[float]:
+    """For each step the completion that is new, times that step's factor.
+
+    Args:
+        completion: what is done after each step, in [0, 1]; falling back and catching up earns nothing.
+        factors: product of the soft penalties of each step, in [0, 1]; 1 for a clean step.
+    """
+    best, values = 0.0, []
+    for done, factor in zip(completion, factors, strict=True):
+        values.append(max(done - best, 0.0) * factor)
+        best = max(best, done)
+    return values
+
+
+@register("progress-penalties")
+class ProgressPenalties(StepReward):
+    """The whole worth of an episode, step by step: 1 in sum for a clean and complete run.
+
+    Extras: "completion", a number in [0, 1] after each step; optionally "soft_factors", for each step a number or
+    several in [0, 1] (0.5 while a soft limit is violated); and optionally "hard_violation", true where the episode was
+    ended by one. `ranks_success` is not claimed: a success full of violations can be worth less than half a clean run.
+
+    Args:
+        terminal: what a hard violation adds to the last step, at most 0.
+
+    Raises:
+        InputError: ``terminal`` above 0; when called, extras that do not have one entry a step.
+    """
+
+    paper = "CaRL, arXiv 2504.17838 (route completion reward)"
+    needs = frozenset({"completion"})
+    complete = True
+
+    def __init__(self, terminal: float = -1.0):
+        self.terminal = checked_number("terminal", terminal, high=0.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.terminal, 1.0
+
+    def values(self, episode: Episode) -> list[float] | None:
+        steps = len(episode.steps)
+        completion = scores_in(episode.extra("completion"), "completion", 0.0, 1.0)
+        factors = _products(episode.extras.get("soft_factors", [1.0] * steps))
+        if completion is None or factors is None:
+            return None
+        if len(completion) != steps or len(factors) != steps:
+            raise InputError(
+                f"completion and soft_factors need one entry for each of the {steps} steps, not {len(completion)} and "
+                f"{len(factors)}."
+            )
+        values = progress_times_penalties(completion, factors)
+        if values and episode.extras.get("hard_violation"):
+            values[-1] += self.terminal
+        return values
+
+
+def _products(factors: Any) -> list[float] | None:
+    if isinstance(factors, Sequence) and not isinstance(factors, str):
+        factors = [_product(factor) if isinstance(factor, Sequence) else factor for factor in factors]
+    return scores_in(factors, "soft_factors", 0.0, 1.0)
+
+
+def _product(factors: Any) -> float | None:
+    known = scores_in(factors, "soft_factors", 0.0, 1.0)
+    return None if known is None else math.prod(known)
+
+
+Annotator = Callable[[Sequence[str]], Mapping[str, float]]
+"""Captions -> labels of those that it could judge; the others stay queued."""
+
+
+@register("oni")
+class CaptionRewards(StepReward):
+    """``extrinsic * reward + intrinsic * label(caption) / count ** exponent`` for each step.
+
+    The count is that of the caption within the episode, this step included. Without an annotator, or before it has
+    labelled anything, only the extrinsic part is paid.
+
+    Args:
+        annotator: labels queued captions, in [0, 1] by custom; it is called by `advance`, between two updates. None
+            leaves the queue to the caller: read `queue`, hand in answers with `label`.
+        extrinsic: weight of the environment's reward; the paper takes 0.1 with a dense score and 10 with a sparse one.
+        intrinsic: weight of the labels.
+        exponent: 3 in the released code.
+        caption: from a step to its caption ("" for none); by default the text of the observation.
+        capacity: at most so many captions are queued or labelled; later ones pay nothing.
+    """
+
+    paper = "ONI, arXiv 2410.23022"
+    complete = True
+
+    def __init__(
+        self,
+        annotator: Annotator | None = None,
+        extrinsic: float = 0.1,
+        intrinsic: float = 0.4,
+        exponent: float = 3.0,
+        caption: Callable[[Step], str] = lambda step: str(step.observation),
+        capacity: int = 100_000,
+    ):
+        self.annotator = annotator
+        self.extrinsic = checked_number("extrinsic", extrinsic)
+        self.intrinsic = checked_number("intrinsic", intrinsic)
+        self.exponent = checked_number("exponent", exponent, low=0.0)
+        self.caption = caption
+        self.capacity = checked_count("capacity", capacity, low=1, unit="captions")
+        self._labels: dict[str, float] = {}
+        self._queue: dict[str, None] = {}
+
+    @property
+    def queue(self) -> tuple[str, ...]:
+        """Captions that were met and have no label yet, each once, in the order in which they were met."""
+        return tuple(self._queue)
+
+    def label(self, labels: Mapping[str, float]) -> None:
+        """Take in labels; they leave the queue.
+
+        Raises:
+            InputError: a label that is not finite.
+        """
+        for caption, value in labels.items():
+            self._labels[caption] = checked_number(f"the label of {caption[:80]!r}", value)
+            self._queue.pop(caption, None)
+
+    def values(self, episode: Episode) -> list[float]:
+        seen: Counter[str] = Counter()
+        paid = []
+        for step in episode.steps:
+            caption = self.caption(step)
+            seen[caption] += 1
+            paid.append(self.extrinsic * step.reward + self.intrinsic * self._worth(caption, seen[caption]))
+        return paid
+
+    def _worth(self, caption: str, count: int) -> float:
+        if caption in self._labels:
+            return self._labels[caption] / count**self.exponent
+        if caption and len(self._labels) + len(self._queue) < self.capacity:
+            self._queue[caption] = None
+        return 0.0
+
+    def advance(self, step: int, steps: int) -> None:
+        if self.annotator is not None and self._queue:
+            self.label(self.annotator(self.queue))
+        super().advance(step, steps)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"labels": dict(self._labels), "queue": list(self._queue)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if set(state) != {"labels", "queue"}:
+            raise InputError(f"the saved state of {self.name!r} holds 'labels' and 'queue', not {sorted(state)}.")
+        self._labels, self._queue = dict(state["labels"]), dict.fromkeys(state["queue"])
