@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ...checks import checked_choice, checked_count, checked_number
 from ...errors import InputError, MissingExtra
 from ..algebra.composite import Composite
-from ..algebra.siblings import standardised
+from ..algebra.siblings import standardise_columns
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
@@ -116,7 +116,7 @@ class LagrangianMix(Composite):
             return [[] for _ in verdicts]
         table = np.asarray(rows, dtype=float)
         scales = mixing_weights(list(self.multipliers.values()))
-        shown = standardised(table, eps=0.0, ddof=0) if self.normalise else table
+        shown = standardise_columns(table, eps=0.0, ddof=0) if self.normalise else table
         weighed = iter((shown * np.asarray(scales)).tolist())
         terms = [[dict(zip(self.children, next(weighed), strict=True)) for _ in group] for group in verdicts]
         if self.learning:
@@ -150,7 +150,7 @@ class ThresholdSearch:
     tried: tuple[tuple[Mapping[str, float], float], ...]
 
 
-def reached(means: Mapping[str, float], thresholds: Mapping[str, float], within: float = 0.05) -> bool:
+def thresholds_reached(means: Mapping[str, float], thresholds: Mapping[str, float], within: float = 0.05) -> bool:
     """Whether every constraint's mean lies within the fraction ``within`` of its threshold (the paper's ±5 %)."""
     return all(abs(means[name] - target) <= within * abs(target) for name, target in thresholds.items())
 

@@ -9,7 +9,7 @@ from ...checks import checked_choice
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
-from .format import pairs_once
+from .format import has_one_pair
 
 # Longer numbers say nothing more, and reading them costs time.
 _MAX_DIGITS = 20
@@ -20,7 +20,7 @@ def confidence_of(text: str, tag: str = "confidence") -> float | None:
 
     Plain decimals in ASCII digits are read, such as "0.8", ".8" and "1"; neither percentages nor exponents.
     """
-    if not pairs_once(text, tag):
+    if not has_one_pair(text, tag):
         return None
     inner = text[text.find(f"<{tag}>") + len(tag) + 2 : text.find(f"</{tag}>")].strip()
     whole, point, part = inner.partition(".")

@@ -39,14 +39,14 @@ def tags_in_order(text: str, tags: Sequence[str] = R1_TAGS, opened: bool = False
     return position == len(text)
 
 
-def pairs_once(text: str, tag: str) -> bool:
+def has_one_pair(text: str, tag: str) -> bool:
     """Whether ``text`` has exactly one ``<tag>`` and, after it, exactly one ``</tag>``."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     once = text.count(opening) == 1 and text.count(closing) == 1
     return once and text.find(opening) < text.find(closing)
 
 
-def pairs_balanced(text: str, tag: str) -> bool:
+def has_balanced_pairs(text: str, tag: str) -> bool:
     """Whether every ``<tag>`` is closed before the next one opens, and none closes unopened; true without any."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     position = 0
@@ -61,10 +61,10 @@ def pairs_balanced(text: str, tag: str) -> bool:
 
 def tag_share(text: str, tags: Sequence[str] = R1_TAGS) -> float:
     """The share of ``tags`` of which there is exactly one pair."""
-    return sum(pairs_once(text, tag) for tag in tags) / len(tags)
+    return sum(has_one_pair(text, tag) for tag in tags) / len(tags)
 
 
-def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+def check_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """``tags``, if they are one or more different names without brackets. Raises InputError otherwise."""
     names = tuple(tags) if isinstance(tags, (list, tuple)) else ()
     if (
@@ -108,7 +108,7 @@ class Format(Reward):
         partial: bool = False,
         opened: bool = False,
     ):
-        self.tags = checked_tags(tags)
+        self.tags = check_tags(tags)
         self.reward = checked_number("reward", reward)
         self.penalty = checked_number("penalty", penalty, high=self.reward)
         if partial and opened:

@@ -16,8 +16,8 @@ from ..episode import Episode
 from ..reward import Reward, register
 from ..timed import Timed
 from ..verdict import Verdict
-from .format import pairs_once
-from .scores import score_in
+from .format import has_one_pair
+from .scores import read_score
 
 
 @register("overlong")
@@ -90,8 +90,8 @@ class CosineLength(Reward):
         max_tokens: int | None = None,
         exceed_successes: bool = False,
     ):
-        self.correct = _checked_pair("correct", correct)
-        self.wrong = _checked_pair("wrong", wrong)
+        self.correct = _check_pair("correct", correct)
+        self.wrong = _check_pair("wrong", wrong)
         self.exceeded = checked_number("exceeded", exceeded)
         self.max_tokens = None if max_tokens is None else checked_count("max_tokens", max_tokens, low=1, unit="tokens")
         self.exceed_successes = exceed_successes
@@ -117,7 +117,7 @@ class CosineLength(Reward):
         return cosine_length(episode.tokens, limit, *(self.correct if episode.success else self.wrong))
 
 
-def _checked_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
+def _check_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         raise InputError(f"{name} must be two numbers, at no tokens and at the limit, not {pair!r}.")
     return checked_number(f"{name}[0]", pair[0]), checked_number(f"{name}[1]", pair[1])
@@ -169,7 +169,7 @@ class TargetLength(Reward):
         return (0.0, 1.0) if self.mode == "max" else (-float("inf"), 1.0)
 
     def value(self, episode: Episode) -> float | None:
-        target = score_in(
+        target = read_score(
             self.target if self.target is not None else episode.extra("target_tokens"), "target_tokens", low=0.0
         )
         if target is None:
@@ -191,7 +191,7 @@ def triangular(length: float, budget: float, peak: float = 1.0) -> float:
     return peak * max(0.0, 1.0 - abs(length - budget) / budget)
 
 
-def checked_budget(budget: Schedule | Mapping[str, Any] | float) -> Schedule:
+def check_budget(budget: Schedule | Mapping[str, Any] | float) -> Schedule:
     """A schedule of token budgets. Raises InputError where it can reach 0."""
     made = schedule(budget)
     if made.bounds[0] <= 0:
@@ -214,7 +214,7 @@ class TriangularLength(Timed):
     paper = "Train Long, Think Short, arXiv 2508.08940, length reward"
 
     def __init__(self, budget: Schedule | Mapping[str, Any] | float = BUDGET, peak: float = 1.0):
-        self.budget = checked_budget(budget)
+        self.budget = check_budget(budget)
         self.peak = checked_number("peak", peak, low=1e-9)
 
     @property
@@ -251,7 +251,7 @@ class TrainLongThinkShort(Timed):
         length: float = 0.5,
         tags: float = 0.25,
     ):
-        self.budget = checked_budget(budget)
+        self.budget = check_budget(budget)
         self.length = checked_number("length", length, low=0.0)
         self.tags = checked_number("tags", tags, low=0.0)
         self.correctness = checked_number("correctness", correctness, low=1e-9)
@@ -269,7 +269,7 @@ class TrainLongThinkShort(Timed):
         terms = {
             "correctness": self.correctness * episode.success,
             "length": self.length * triangular(episode.tokens, self.now(self.budget)),
-            "tags": self.tags * sum(0.5 * pairs_once(episode.response, tag) for tag in ("think", "answer")),
+            "tags": self.tags * sum(0.5 * has_one_pair(episode.response, tag) for tag in ("think", "answer")),
         }
         verdict = self.verdict(episode, sum(terms.values()))
         return dataclasses.replace(verdict, terms=terms) if verdict.valid else verdict
@@ -281,7 +281,7 @@ def over_budget(length: float, budget: float) -> float:
 
 
 @register("token-budget")
-class TokenBudget(Timed):
+class TokenBudgetPenalty(Timed):
     """A term of -weight times the share by which the episode exceeds its budget, and never below -weight.
 
     Args:
@@ -293,7 +293,7 @@ class TokenBudget(Timed):
     """
 
     def __init__(self, budget: Schedule | Mapping[str, Any] | float = 256, weight: float = 0.5):
-        self.budget = checked_budget(budget)
+        self.budget = check_budget(budget)
         self.weight = checked_number("weight", weight, low=0.0)
 
     @property
@@ -334,6 +334,6 @@ class Compression(Reward):
         return -self.weight, self.weight
 
     def value(self, episode: Episode) -> float | None:
-        memory = score_in(episode.extra("memory_length"), "memory_length", low=0.0)
-        source = score_in(episode.extra("source_length"), "source_length", low=0.0)
+        memory = read_score(episode.extra("memory_length"), "memory_length", low=0.0)
+        source = read_score(episode.extra("source_length"), "source_length", low=0.0)
         return None if memory is None or source is None else self.weight * compression(memory, source)

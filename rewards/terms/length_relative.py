@@ -15,7 +15,7 @@ from ...checks import checked_count, checked_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import BatchReward, GroupReward, register
-from .format import FormatCheck, checked_tags, tags_in_order
+from .format import FormatCheck, check_tags, tags_in_order
 
 
 def relative_length(lengths: Sequence[int], successes: Sequence[bool]) -> list[float]:
@@ -92,7 +92,7 @@ class ShortestCorrect(GroupReward):
         self.format = checked_number("format", format, low=0.0)
         self.bonus = checked_number("bonus", bonus, low=0.0)
         self.above = checked_count("above", above, unit="tokens")
-        self.tags = checked_tags(tags)
+        self.tags = check_tags(tags)
         self.check = check
         if self.format > self.correct:
             raise InputError(

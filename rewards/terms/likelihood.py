@@ -14,8 +14,8 @@ from ...checks import checked_choice, checked_count, checked_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
-from .scores import scores_in
-from .step_scores import finite
+from .scores import read_scores
+from .step_scores import read_vector
 
 LogLikelihood = Callable[[str, str], "float | None"]
 """(text, context) -> mean log-probability of the text's tokens after the context, nats; None where it failed.
@@ -77,7 +77,7 @@ class FollowupLikelihood(Reward):
 
     def _mean(self, episode: Episode, sign: str) -> float | None:
         if self.log_likelihood is None:
-            logps = finite(episode.extra(f"{sign}_logps"), f"{sign}_logps")
+            logps = read_vector(episode.extra(f"{sign}_logps"), f"{sign}_logps")
             return None if logps is None or not len(logps) else float(logps.mean())
         context = self.separator.join((episode.prompt, episode.response, ""))
         logps = [self.log_likelihood(text, context) for text in getattr(self, sign)]
@@ -149,7 +149,7 @@ class PromptEcho(Reward):
             return logp if logp is not None and math.isfinite(logp) else None
         if visible != episode.response and not self.masked:
             return None
-        logps = finite(episode.extra("echo_logps"), "echo_logps")
+        logps = read_vector(episode.extra("echo_logps"), "echo_logps")
         return None if logps is None or not len(logps) else float(logps.mean())
 
 
@@ -186,7 +186,7 @@ class InformationGain(Reward):
         self.weight = checked_number("weight", weight)
 
     def value(self, episode: Episode) -> float | None:
-        logps = [finite(episode.extra(name), name) for name in ("thought_logps", "base_logps")]
+        logps = [read_vector(episode.extra(name), name) for name in ("thought_logps", "base_logps")]
         if any(part is None for part in logps):
             return None
         return self.weight * information_gain(*(part.tolist() for part in logps if part is not None))
@@ -248,10 +248,10 @@ class SelfAligned(Reward):
         return -self.weight, 1.0 + self.weight
 
     def value(self, episode: Episode) -> float | None:
-        blind = scores_in(episode.extra("logps_without_prompt"), "logps_without_prompt")
+        blind = read_scores(episode.extra("logps_without_prompt"), "logps_without_prompt")
         if blind is None:
             return None
-        known = scores_in(episode.logps, "logps")
+        known = read_scores(episode.logps, "logps")
         if known is None:
             return None
         if len(known) != len(blind):

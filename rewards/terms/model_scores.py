@@ -15,7 +15,7 @@ from ...checks import checked_choice, checked_count, checked_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
-from .scores import Score, Scorer, score_in, scores_in
+from .scores import Score, Scorer, read_score, read_scores
 
 
 def sigmoid(x: float) -> float:
@@ -134,7 +134,7 @@ class PAR(Reward):
 
 
 def _checked(references: Any) -> list[float] | None:
-    values = scores_in(references, "reference_scores")
+    values = read_scores(references, "reference_scores")
     if values is not None and not values:
         raise InputError("reference_scores must hold at least one number, not none.")
     return values
@@ -246,7 +246,7 @@ class LSC(Reward):
         parts = []
         for name, score in self.scores.items():
             value = score(episode)
-            reference = score_in(own.get(name, self.references.get(name, 0.0)), "references")
+            reference = read_score(own.get(name, self.references.get(name, 0.0)), "references")
             if value is None or reference is None:
                 return None
             parts.append(lsc(value, reference))
@@ -260,7 +260,7 @@ Rule = Callable[[Episode], tuple[float, float] | None]
 def routed(rule: tuple[float, float] | None, model: Callable[[], float | None], confident: float) -> float | None:
     """The rule's score where its confidence reaches ``confident``; otherwise the model's, which is only then asked."""
     if rule is not None and rule[1] >= confident:
-        return score_in(rule[0], "rule", 0.0, 1.0)
+        return read_score(rule[0], "rule", 0.0, 1.0)
     return model()
 
 

@@ -20,11 +20,11 @@ from ..algebra.composite import Composite
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
 from ..verdict import Verdict
-from .scores import score_in
+from .scores import read_score
 
 
 @register("outcome")
-class Outcome(Reward):
+class EnvironmentReward(Reward):
     """Sums the step rewards by term; ``Verdict.reward`` equals ``episode.reward``.
 
     A step that names no terms counts under "outcome". The score is 1 for a success and the progress otherwise.
@@ -84,7 +84,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def words_of(text: str, drop_articles: bool = False) -> list[str]:
+def answer_words(text: str, drop_articles: bool = False) -> list[str]:
     """The words of ``text``, in lower case and without ASCII punctuation."""
     words = text.lower().translate(_NO_PUNCTUATION).split()
     return [word for word in words if word not in _ARTICLES] if drop_articles else words
@@ -100,7 +100,7 @@ def token_f1(prediction: str, reference: str, drop_articles: bool = False) -> fl
         reference: a right answer.
         drop_articles: leave out "a", "an" and "the", as SQuAD's script does.
     """
-    ours, theirs = words_of(prediction, drop_articles), words_of(reference, drop_articles)
+    ours, theirs = answer_words(prediction, drop_articles), answer_words(reference, drop_articles)
     if not ours or not theirs:
         return float(ours == theirs)
     shared = sum((Counter(ours) & Counter(theirs)).values())
@@ -196,7 +196,7 @@ class BoundedPower(Reward):
         if isinstance(given, str):
             return FAILURES[checked_choice("objective", given, FAILURES)]
         # A huge objective is as good as one at the end of the scale.
-        objective = score_in(given, "objective", self.low, self.high)
+        objective = read_score(given, "objective", self.low, self.high)
         if objective is None:
             return None
         if not self.maximise:

@@ -17,7 +17,7 @@ from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, StepReward, register
 from ..steps import prefix_gains, propagated_gains, turning_point_gains
-from .step_scores import finite, per_turn
+from .step_scores import align_with_turns, read_vector
 
 MARKERS = ("However", "Therefore", "So", "But", "Wait", "Hmm", "Alternatively", "Thus", "Hence", "Then", "Next")
 
@@ -26,7 +26,7 @@ Success = Callable[[Episode, str], "float | None"]
 
 
 @dataclass(frozen=True)
-class Segment:
+class ValuedPart:
     """A part of a response, by the positions of its characters, and what it is paid."""
 
     start: int
@@ -80,7 +80,7 @@ class PrefixProbe:
             InputError: an extra "prefix_values" that is empty, or any worth outside [0, 1].
         """
         if self.success is None:
-            values = finite(episode.extra("prefix_values"), "prefix values")
+            values = read_vector(episode.extra("prefix_values"), "prefix values")
         else:
             text = episode.response
             worths = []
@@ -89,14 +89,14 @@ class PrefixProbe:
                 if worth is None:
                     return None
                 worths.append(worth)
-            values = finite(worths, "prefix values")
+            values = read_vector(worths, "prefix values")
         if values is None:
             return None
         if not len(values) or values.min() < 0 or values.max() > 1:
             raise InputError(f"prefix values must be one or more probabilities in [0, 1], not {values.tolist()[:8]}.")
         return values
 
-    def paid(self, episode: Episode, gains: np.ndarray) -> list[Segment]:
+    def paid(self, episode: Episode, gains: np.ndarray) -> list[ValuedPart]:
         """The parts of the response with what each is paid.
 
         Raises:
@@ -105,10 +105,10 @@ class PrefixProbe:
         parts = self.segments(episode.response)
         if len(parts) != len(gains):
             raise InputError(f"{len(parts)} parts of the response need {len(parts) + 1} prefix values.")
-        return [Segment(start, stop, float(gain)) for (start, stop), gain in zip(parts, gains, strict=True)]
+        return [ValuedPart(start, stop, float(gain)) for (start, stop), gain in zip(parts, gains, strict=True)]
 
 
-class _Probed(Reward):
+class PrefixReward(Reward):
     needs = frozenset({"prefix_values"})
 
     def __init__(self, probe: PrefixProbe | None):
@@ -118,14 +118,14 @@ class _Probed(Reward):
     def gains(self, values: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def segments(self, episode: Episode) -> list[Segment] | None:
+    def segments(self, episode: Episode) -> list[ValuedPart] | None:
         """The parts of the response with what each is paid, for credit within it; None where the probe failed."""
         values = self.probe.values(episode)
         return None if values is None else self.probe.paid(episode, self.gains(values))
 
 
 @register("mrt")
-class ProgressReward(_Probed):
+class ProgressReward(PrefixReward):
     """1 for a success, plus ``weight`` times the progress of the reasoning: what each part adds to the chance of
     success of an answer forced after it. The sum telescopes to the worth of the whole less that of the empty prefix.
 
@@ -160,7 +160,7 @@ class ProgressReward(_Probed):
 
 
 @register("vsrm")
-class StepwiseVerifiable(_Probed):
+class StepwiseVerifiable(PrefixReward):
     """A term that pays each part of the reasoning for the change in the accuracy of a forced answer.
 
     Parts that change nothing are paid a discounted share of the next change, so that idle ones earn less than those
@@ -228,8 +228,8 @@ class PrefixGain(StepReward):
 
     def values(self, episode: Episode) -> list[float] | None:
         given = self.prefix_values(episode) if self.prefix_values else episode.extra("prefix_values")
-        values = None if given is None else finite(given, "prefix values")
+        values = None if given is None else read_vector(given, "prefix values")
         if values is None:
             return None
         gains = prefix_gains(values) if self.form == "gain" else turning_point_gains(values, self.first)
-        return per_turn(gains, episode, "prefix values after the first")
+        return align_with_turns(gains, episode, "prefix values after the first")

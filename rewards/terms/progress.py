@@ -17,8 +17,8 @@ from ...errors import InputError
 from ..episode import Episode, Step
 from ..reward import StepReward, register
 from ..steps import potential_differences
-from .scores import scores_in
-from .step_scores import finite
+from .scores import read_scores
+from .step_scores import read_vector
 
 Achieved = Callable[[str, Episode, int], "bool | None"]
 """(subgoal, episode, index of the step) -> whether that step achieved it; None where it could not be determined."""
@@ -112,7 +112,7 @@ class PotentialShaping(StepReward):
             given = [self.potential(step.observation) for step in episode.steps]
         else:
             given = episode.extra("potentials")
-        potentials = finite(given, "potentials")
+        potentials = read_vector(given, "potentials")
         if potentials is None:
             return None
         if len(potentials) not in (number, number + 1):
@@ -175,7 +175,7 @@ class ProgressPenalties(StepReward):
 
     def values(self, episode: Episode) -> list[float] | None:
         steps = len(episode.steps)
-        completion = scores_in(episode.extra("completion"), "completion", 0.0, 1.0)
+        completion = read_scores(episode.extra("completion"), "completion", 0.0, 1.0)
         factors = _products(episode.extras.get("soft_factors", [1.0] * steps))
         if completion is None or factors is None:
             return None
@@ -193,11 +193,11 @@ class ProgressPenalties(StepReward):
 def _products(factors: Any) -> list[float] | None:
     if isinstance(factors, Sequence) and not isinstance(factors, str):
         factors = [_product(factor) if isinstance(factor, Sequence) else factor for factor in factors]
-    return scores_in(factors, "soft_factors", 0.0, 1.0)
+    return read_scores(factors, "soft_factors", 0.0, 1.0)
 
 
 def _product(factors: Any) -> float | None:
-    known = scores_in(factors, "soft_factors", 0.0, 1.0)
+    known = read_scores(factors, "soft_factors", 0.0, 1.0)
     return None if known is None else math.prod(known)
 
 

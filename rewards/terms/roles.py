@@ -8,8 +8,8 @@ from typing import Any
 from ...checks import checked_choice, checked_number
 from ..episode import Episode
 from ..reward import Reward, register
-from .format import checked_tags
-from .scores import Score, Scorer, scores_in
+from .format import check_tags
+from .scores import Score, Scorer, read_scores
 
 MARKS = (1, 2, 3)
 
@@ -132,7 +132,7 @@ class MultiAgentEvolve(Reward):
         tags = {"proposer": "question", "solver": "answer", "judge": "score"}
         self.role = checked_choice("role", role, tags)
         self.score = Score(scorer, key, 0.0, 1.0)
-        self.tag = checked_tags([tags[role] if tag is None else tag])[0]
+        self.tag = check_tags([tags[role] if tag is None else tag])[0]
         self.threshold = checked_number("threshold", threshold, low=0.0, high=1.0)
         self.needs = self.score.needs if role != "judge" else frozenset()
         if role == "proposer":
@@ -151,5 +151,5 @@ class MultiAgentEvolve(Reward):
             return None
         if self.role == "solver":
             return solver_reward(score, form)
-        others = scores_in(episode.extra("solver_scores"), "solver_scores", 0.0, 1.0)
+        others = read_scores(episode.extra("solver_scores"), "solver_scores", 0.0, 1.0)
         return None if others is None else proposer_reward(score, others, form, self.threshold)

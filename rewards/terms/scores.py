@@ -43,10 +43,10 @@ class Score:
 
     def __call__(self, episode: Episode) -> float | None:
         value = episode.extra(self.key) if self.scorer is None else self.scorer(episode)
-        return score_in(value, self.key, self.low, self.high)
+        return read_score(value, self.key, self.low, self.high)
 
 
-def score_in(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float | None:
+def read_score(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float | None:
     """``value`` clipped to [low, high]; None for None, NaN, or infinity where the scale has no end.
 
     Raises:
@@ -68,7 +68,7 @@ def score_in(value: Any, name: str, low: float = -math.inf, high: float = math.i
     return number if math.isfinite(number) else None
 
 
-def scores_in(values: Any, name: str, low: float = -math.inf, high: float = math.inf) -> list[float] | None:
+def read_scores(values: Any, name: str, low: float = -math.inf, high: float = math.inf) -> list[float] | None:
     """A sequence of scores, each as in `score_in`; None where one of them is missing.
 
     Raises:
@@ -78,5 +78,5 @@ def scores_in(values: Any, name: str, low: float = -math.inf, high: float = math
         return None
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise InputError(f"{name!r} must be a sequence of numbers, not {values!r}.")
-    scores = [score_in(value, name, low, high) for value in values]
+    scores = [read_score(value, name, low, high) for value in values]
     return None if any(score is None for score in scores) else [score for score in scores if score is not None]

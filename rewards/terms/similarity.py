@@ -11,7 +11,7 @@ import numpy as np
 
 from ...checks import checked_choice, checked_count, checked_number
 from ...errors import InputError
-from ..embedding import Embedder, HashedNgrams, cosines, embed, features_of, words
+from ..embedding import Embedder, HashedNgrams, cosines, embed, features_of, split_words
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
 
@@ -98,8 +98,8 @@ class BestMatchSimilarity(_Likeness):
         self.max_words = checked_count("max_words", max_words, low=1)
 
     def value(self, episode: Episode) -> float | None:
-        response = words(episode.response)[: self.max_words]
-        reference = words(self._reference(episode))[: self.max_words]
+        response = split_words(episode.response)[: self.max_words]
+        reference = split_words(self._reference(episode))[: self.max_words]
         if not response:
             return 0.0
         rows = embed(self.embedder, response + reference)
@@ -108,7 +108,7 @@ class BestMatchSimilarity(_Likeness):
         return 0.5 * sum(best_match(cosines(rows[: len(response)], rows[len(response) :])))
 
 
-def distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def euclidean_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Euclidean distance between each row of ``left`` [N, D] and each of ``right`` [M, D]."""
     # Row by row: all differences at once would take N * M * D numbers.
     return np.stack([np.linalg.norm(right - row, axis=1) for row in left])
@@ -119,7 +119,7 @@ def dbscan(points: np.ndarray, radius: float, least: int) -> np.ndarray:
 
     A point with ``least`` points within ``radius``, itself included, is a core; a cluster is what cores reach.
     """
-    near = distances(points, points) <= radius
+    near = euclidean_distances(points, points) <= radius
     core = near.sum(axis=1) >= least
     labels = np.full(len(points), -1)
     cluster = 0
@@ -213,5 +213,5 @@ class SelfReference(GroupReward):
         if features is None:
             return [None] * len(episodes)
         centres = success_centres(features[success], self.radius, self.least)
-        rewards[~success] = self.progress(np.round(distances(features[~success], centres).min(axis=1), 12))
+        rewards[~success] = self.progress(np.round(euclidean_distances(features[~success], centres).min(axis=1), 12))
         return rewards.tolist()

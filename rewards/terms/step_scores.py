@@ -21,11 +21,11 @@ from ..reward import StepReward, register
 from ..steps import ability_scale, thought_rewards
 from ..verdict import Verdict
 
-Scorer = Callable[[Episode], "Sequence[float] | None"]
+StepScorer = Callable[[Episode], "Sequence[float] | None"]
 """Scores of an episode's steps, in order, or None where they could not be determined."""
 
 
-def per_turn(values: np.ndarray, episode: Episode, what: str) -> list[float]:
+def align_with_turns(values: np.ndarray, episode: Episode, what: str) -> list[float]:
     """``values`` if there is one a turn; their sum, if the episode has a single turn with several steps in its text.
 
     Raises:
@@ -39,7 +39,7 @@ def per_turn(values: np.ndarray, episode: Episode, what: str) -> list[float]:
     raise InputError(f"an episode of {turns} turns needs as many {what}, not {len(values)}.")
 
 
-def finite(values: Any, what: str) -> np.ndarray | None:
+def read_vector(values: Any, what: str) -> np.ndarray | None:
     """``values`` as an array of one dimension; None where any is not finite, for then the scorer failed."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
@@ -57,7 +57,7 @@ class ScoredSteps(StepReward):
 
     needs = frozenset({"step_scores"})
 
-    def __init__(self, scorer: Scorer | None = None):
+    def __init__(self, scorer: StepScorer | None = None):
         self.scorer = scorer
         self.needs = frozenset() if scorer else frozenset({"step_scores"})
 
@@ -67,12 +67,12 @@ class ScoredSteps(StepReward):
     def shaped(self, episode: Episode) -> np.ndarray | None:
         """One number a score, for credit finer than a turn; None where the scorer failed."""
         scores = self.scorer(episode) if self.scorer else episode.extra("step_scores")
-        array = None if scores is None else finite(scores, "step scores")
+        array = None if scores is None else read_vector(scores, "step scores")
         return None if array is None else self.shape(array, episode)
 
     def values(self, episode: Episode) -> list[float] | None:
         shaped = self.shaped(episode)
-        return None if shaped is None else per_turn(shaped, episode, "step scores")
+        return None if shaped is None else align_with_turns(shaped, episode, "step scores")
 
 
 @register("clip-delta")
@@ -90,7 +90,7 @@ class ClipDelta(ScoredSteps):
     paper = "Clip and Delta, arXiv 2410.15115"
 
     def __init__(
-        self, weight: float = 1.0, threshold: float | None = 0.5, delta: bool = True, scorer: Scorer | None = None
+        self, weight: float = 1.0, threshold: float | None = 0.5, delta: bool = True, scorer: StepScorer | None = None
     ):
         super().__init__(scorer)
         self.weight = checked_number("weight", weight)
@@ -115,13 +115,13 @@ class MinForm(ScoredSteps):
 
     paper = "PURE, arXiv 2504.15275"
 
-    def __init__(self, weight: float = 1.0, temperature: float = 0.1, scorer: Scorer | None = None):
+    def __init__(self, weight: float = 1.0, temperature: float = 0.1, scorer: StepScorer | None = None):
         super().__init__(scorer)
         self.weight = checked_number("weight", weight)
         self.temperature = checked_number("temperature", temperature, low=0.0)
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
-        return self.weight * steps.min_form(scores, self.temperature)
+        return self.weight * steps.min_form_steps(scores, self.temperature)
 
 
 @register("renorm")
@@ -145,7 +145,7 @@ class ReNorm(ScoredSteps):
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         if ((scores < 0) | (scores > 1)).any():
             raise InputError(f"step scores must lie in [0, 1]; scale those from {scores.min():g} to {scores.max():g}.")
-        return steps.renormed(scores, float(episode.success))
+        return steps.renorm_steps(scores, float(episode.success))
 
 
 Labeller = Callable[[Episode], "Sequence[bool] | None"]
@@ -192,7 +192,7 @@ class ThoughtReward(StepReward):
             return None
         if any(label not in (False, True) for label in labels):
             raise InputError(f"step labels must be true or false, not {list(labels)[:8]!r}.")
-        return per_turn(thought_rewards(labels, episode.success, outcome, scale), episode, "step labels")
+        return align_with_turns(thought_rewards(labels, episode.success, outcome, scale), episode, "step labels")
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
         values = iter(self.group_values([episode for episode in episodes if episode.valid]))
@@ -309,7 +309,7 @@ class ShapleyCredit(StepReward):
     def spread(self, episode: Episode) -> np.ndarray | None:
         """What each player is paid; None where a worth could not be determined."""
         if self.worth is None:
-            table = finite(episode.extra("coalition_values"), "coalition values")
+            table = read_vector(episode.extra("coalition_values"), "coalition values")
             if table is None:
                 return None
             players = len(table).bit_length() - 1
@@ -337,7 +337,7 @@ class ShapleyCredit(StepReward):
 
     def values(self, episode: Episode) -> list[float] | None:
         credit = self.spread(episode)
-        return None if credit is None else per_turn(credit, episode, "players")
+        return None if credit is None else align_with_turns(credit, episode, "players")
 
 
 class _Unknown(Exception):

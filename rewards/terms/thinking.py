@@ -11,13 +11,13 @@ from typing import Any
 from ...checks import checked_number
 from ...errors import InputError
 from ...schedules import Exponential, Linear, Schedule, schedule
-from ..algebra.siblings import trust
+from ..algebra.siblings import trust_weight
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
 from ..timed import Timed
 from .format import FormatCheck, r1_format
 from .outcome import best_f1
-from .scores import Score, Scorer, scores_in
+from .scores import Score, Scorer, read_scores
 
 
 def posterior_reward(well_formed: bool, verified: bool, process: float) -> float:
@@ -135,7 +135,7 @@ def trusted_thinking(
         return list(answers)
     if query_above is not None:
         thinking = [t if a >= query_above else 0.0 for a, t in zip(answers, thinking, strict=True)]
-    gamma = trust(thinking, [answer >= 0.5 for answer in answers])
+    gamma = trust_weight(thinking, [answer >= 0.5 for answer in answers])
     return [answer + weight * gamma * t for answer, t in zip(answers, thinking, strict=True)]
 
 
@@ -262,7 +262,7 @@ class AnnealedProcess(Timed):
         if not self.check(episode):
             return self.penalty
         given = episode.extra("atom_scores") if self.atoms is None else self.atoms(episode)
-        atoms = scores_in(given, "atom_scores", 0.0, 1.0)
+        atoms = read_scores(given, "atom_scores", 0.0, 1.0)
         outcome = self.outcome(episode) if self.outcome else best_f1(episode.answer, episode.extra("reference"))
         if atoms is None or outcome is None:
             return None

@@ -14,7 +14,7 @@ from ..reward import Reward, register
 from ..timed import Timed
 from ..verdict import Verdict
 from ..verifiers.tool_calls import CallError, checked_calls, parse_tool_calls, tool_call_correctness
-from .format import FormatCheck, checked_tags, pairs_balanced, pairs_once, tags_in_order
+from .format import FormatCheck, check_tags, has_balanced_pairs, has_one_pair, tags_in_order
 from .outcome import best_f1
 from .scores import Score, Scorer
 
@@ -54,7 +54,7 @@ def correctness_of(text: str, gold: Sequence[Mapping[str, Any]], coarse: bool = 
 
 def thought_length(text: str) -> int:
     """Words inside ``<think>...</think>``; 0 without exactly one such pair."""
-    if not pairs_once(text, "think"):
+    if not has_one_pair(text, "think"):
         return 0
     return len(text[text.find("<think>") + 7 : text.find("</think>")].split())
 
@@ -169,7 +169,7 @@ class ToolBonus(Timed):
 def thought_and_answered(episode: Episode) -> bool:
     """Whether the actions together hold at least one ``<think>``, all of them closed, and exactly one ``<answer>``."""
     text = "\n".join(step.action for step in episode.steps)
-    return "<think>" in text and pairs_balanced(text, "think") and pairs_once(text, "answer")
+    return "<think>" in text and has_balanced_pairs(text, "think") and has_one_pair(text, "answer")
 
 
 def arpo(well_formed: bool, f1: float, all_tools: bool, bonus: float = 0.1) -> float:
@@ -236,7 +236,7 @@ def tool_error_share(tool_responses: Sequence[str]) -> float:
 def answer_tag_penalty(text: str, turns: int, tag: str = "answer") -> float:
     """1 where the answer tag is missing or unbalanced, else (answers - 1) / turns, at most 1."""
     answers = text.count(f"<{tag}>")
-    if not answers or not pairs_balanced(text, tag):
+    if not answers or not has_balanced_pairs(text, tag):
         return 1.0
     return min((answers - 1) / max(turns, 1), 1.0)
 
@@ -255,7 +255,7 @@ class TrajectoryQuality(Reward):
     paper = "rStar2-Agent (GRPO-RoC), arXiv 2508.20722 (resampling on correct)"
 
     def __init__(self, tag: str = "answer"):
-        self.tag = checked_tags([tag])[0]
+        self.tag = check_tags([tag])[0]
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from ...errors import InputError, unknown_name
 from ..episode import Episode
 from ..reward import BatchReward, register
 from ..verifiers.text import normalise
-from .votes import PARTITIONS, WEIGHTS, Ballot, Key, VoteReward, answer_key, equal
+from .votes import PARTITIONS, WEIGHTS, Ballot, Key, VoteReward, answer_key, equal_weights
 
 
 def step_confidence(steps: Sequence[Any]) -> float:
@@ -203,7 +203,7 @@ class CoRewarding(BatchReward):
             labels = [[self._taught(episode) for episode in group] for group in groups]
             return [list(map(_paid, *row)) for row in zip(answers, labels, strict=True)]
         winners = [
-            Ballot(tuple(group), tuple(row), tuple(equal(group, row))).winner()
+            Ballot(tuple(group), tuple(row), tuple(equal_weights(group, row))).winner()
             for group, row in zip(groups, answers, strict=True)
         ]
         partners = list(range(len(groups))) if self.view == "same" else _partners(groups)

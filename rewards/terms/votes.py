@@ -68,7 +68,7 @@ BONUSES: Registry[Any] = Registry("vote bonus")
 S = TypeVar("S")
 
 
-def _slot(registry: Registry[Any], value: str | S) -> S:
+def _resolve_slot(registry: Registry[Any], value: str | S) -> S:
     """The callable for a slot: given as it is, or made (with its defaults, if it is a class) from its name."""
     if not isinstance(value, str):
         return value
@@ -77,13 +77,13 @@ def _slot(registry: Registry[Any], value: str | S) -> S:
 
 
 @WEIGHTS.register("equal")
-def equal(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
+def equal_weights(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
     """Every answer weighs 1."""
     return [1.0] * len(episodes)
 
 
 @PARTITIONS.register("whole")
-def whole(ballots: Sequence[Ballot]) -> list[list[str | None]]:
+def one_label_per_group(ballots: Sequence[Ballot]) -> list[list[str | None]]:
     """One label for the whole group: its winner."""
     return [[ballot.winner()] * len(ballot.episodes) for ballot in ballots]
 
@@ -137,9 +137,9 @@ class VoteReward(BatchReward):
         answer_format: str = "any",
         needs: Sequence[str] = (),
     ):
-        self.weight: Weight = _slot(WEIGHTS, weight)
-        self.partition: Partition = _slot(PARTITIONS, partition)
-        self.bonus: Bonus = _slot(BONUSES, bonus)
+        self.weight: Weight = _resolve_slot(WEIGHTS, weight)
+        self.partition: Partition = _resolve_slot(PARTITIONS, partition)
+        self.bonus: Bonus = _resolve_slot(BONUSES, bonus)
         self.key = key or answer_key(answer_format)
         slots = (self.weight, self.partition, self.bonus)
         self.needs = frozenset(needs).union(*(getattr(slot, "needs", ()) for slot in slots))

@@ -17,8 +17,8 @@ from palaestra.rewards.terms.adaptive_weights import (
     hypervolume_multiplier,
     mixing_weights,
     pareto_front,
-    reached,
     search_thresholds,
+    thresholds_reached,
 )
 
 Maker = Callable[..., Episode]
@@ -117,8 +117,8 @@ def test_the_best_point_is_one_that_was_tried_and_none_was_better():
 
 
 def test_a_proxy_point_is_reached_within_five_percent():
-    assert reached({"a": 0.96, "b": -2.05}, {"a": 1.0, "b": -2.0})
-    assert not reached({"a": 0.94, "b": -2.0}, {"a": 1.0, "b": -2.0})
+    assert thresholds_reached({"a": 0.96, "b": -2.05}, {"a": 1.0, "b": -2.0})
+    assert not thresholds_reached({"a": 0.94, "b": -2.0}, {"a": 1.0, "b": -2.0})
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
-from palaestra.rewards.terms.prefixes import PrefixProbe, Segment
+from palaestra.rewards.terms.prefixes import PrefixProbe, ValuedPart
 
 Maker = Callable[..., Episode]
 
@@ -86,7 +86,7 @@ def test_progress_telescopes(values: list[float]):
 def test_a_part_that_changes_nothing_earns_nothing(episode: Maker):
     made = rewards.make("mrt", weight=1.0, probe=PrefixProbe(min_segment=1))
     judged = episode(text="Add. So 5. Wait.", prefix_values=[0.25, 0.5, 0.5, 0.75])
-    assert made.segments(judged) == [Segment(0, 5, 0.25), Segment(5, 11, 0.0), Segment(11, 16, 0.25)]  # type: ignore[attr-defined]
+    assert made.segments(judged) == [ValuedPart(0, 5, 0.25), ValuedPart(5, 11, 0.0), ValuedPart(11, 16, 0.25)]  # type: ignore[attr-defined]
     assert made(judged).reward == 1.5
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import Episode
-from palaestra.rewards.terms.scores import Score, score_in, scores_in
+from palaestra.rewards.terms.scores import Score, read_score, read_scores
 
 Maker = Callable[..., Episode]
 
@@ -39,30 +39,30 @@ def test_an_extra_that_was_not_supplied_is_named(episode: Maker):
     ],
 )
 def test_scores_are_clipped_and_what_is_no_number_is_missing(given: Any, read: float | None):
-    assert score_in(given, "s", 0.0, 1.0) == read
+    assert read_score(given, "s", 0.0, 1.0) == read
 
 
 def test_infinity_without_an_end_of_the_scale_is_missing():
-    assert score_in(math.inf, "s") is None
+    assert read_score(math.inf, "s") is None
 
 
 def test_a_whole_number_beyond_any_float_is_infinite():
-    assert score_in(-(10**5000), "s", 0.0, 1.0) == 0.0
-    assert score_in(10**5000, "s") is None
+    assert read_score(-(10**5000), "s", 0.0, 1.0) == 0.0
+    assert read_score(10**5000, "s") is None
 
 
 @pytest.mark.parametrize("wrong", ["0.5", [0.5], object()])
 def test_what_is_not_a_number_at_all_is_refused(wrong: Any):
     with pytest.raises(InputError, match="'s'"):
-        score_in(wrong, "s")
+        read_score(wrong, "s")
 
 
 def test_one_missing_score_makes_the_sequence_missing():
-    assert scores_in([0.5, 2], "s", 0.0, 1.0) == [0.5, 1.0]
-    assert scores_in([0.5, None], "s") is scores_in(None, "s") is None
-    assert scores_in([], "s") == []
+    assert read_scores([0.5, 2], "s", 0.0, 1.0) == [0.5, 1.0]
+    assert read_scores([0.5, None], "s") is read_scores(None, "s") is None
+    assert read_scores([], "s") == []
     with pytest.raises(InputError, match="sequence"):
-        scores_in("ab", "s")
+        read_scores("ab", "s")
 
 
 def test_a_scorer_must_be_callable():
