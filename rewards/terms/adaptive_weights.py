@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError, MissingExtra
 from ..algebra.composite import Composite
 from ..algebra.siblings import standardise_columns
@@ -88,10 +88,10 @@ class LagrangianMix(Composite):
                 f"every constraint needs a threshold: the constraints are {sorted(held)}, the thresholds are for "
                 f"{sorted(given)}."
             )
-        self.thresholds = {name: checked_number(f"the threshold of {name}", given[name]) for name in held}
-        self.mode = checked_choice("mode", mode, ("inequality", "equality"))
-        self.lr = checked_number("lr", lr, low=1e-12)
-        self.momentum = checked_number("momentum", momentum, low=0.0, high=1.0 - 1e-9)
+        self.thresholds = {name: check_number(f"the threshold of {name}", given[name]) for name in held}
+        self.mode = check_choice("mode", mode, ("inequality", "equality"))
+        self.lr = check_number("lr", lr, low=1e-12)
+        self.momentum = check_number("momentum", momentum, low=0.0, high=1.0 - 1e-9)
         self.normalise, self.learning = normalise, learning
         self.xi = dict.fromkeys(held, 0.0)
         self.velocity = dict.fromkeys(held, 0.0)
@@ -181,14 +181,14 @@ def search_thresholds(
     if not start:
         raise InputError("a search needs at least one threshold to start from, such as {'format': 0.9}.")
     names = list(start)
-    first = [checked_number(f"the threshold of {name}", start[name]) for name in names]
-    checked_number("spread", spread, low=1e-12)
-    checked_count("evaluations", evaluations, low=1)
+    first = [check_number(f"the threshold of {name}", start[name]) for name in names]
+    check_number("spread", spread, low=1e-12)
+    check_count("evaluations", evaluations, low=1)
     tried: list[tuple[Mapping[str, float], float]] = []
 
     def cost(point: list[float]) -> float:
         thresholds = dict(zip(names, map(float, point), strict=True))
-        value = checked_number("what evaluate returned", float(evaluate(thresholds)))
+        value = check_number("what evaluate returned", float(evaluate(thresholds)))
         tried.append((thresholds, value))
         return -value
 
@@ -284,11 +284,10 @@ class HypervolumeWeighting(Composite):
             if unknown := sorted(set(given) - set(names)):
                 raise InputError(f"hypervolume has no objective {unknown}; its objectives are {names}.")
         self.weights = {
-            name: checked_number(f"the weight of {name}", (weights or default).get(name, 0.0), low=0.0)
-            for name in names
+            name: check_number(f"the weight of {name}", (weights or default).get(name, 0.0), low=0.0) for name in names
         }
         self.reference: Point = tuple(
-            checked_number(f"the reference of {name}", (reference or {}).get(name, 0.0)) for name in names
+            check_number(f"the reference of {name}", (reference or {}).get(name, 0.0)) for name in names
         )
         self.front: list[Point] = []
         self.ranks_success = not own and self.weights["correct"] >= sum(self.weights.values()) - self.weights["correct"]
@@ -359,8 +358,8 @@ class GradientInfluence(Composite):
             if objectives is not None
             else {"correct": Verifiable(scale=1.0), "concise": BelowAverageLength(), "format": Format()}
         )
-        self.lr = checked_number("lr", lr, low=1e-12)
-        self.mu = checked_number("mu", mu, low=1e-12)
+        self.lr = check_number("lr", lr, low=1e-12)
+        self.mu = check_number("mu", mu, low=1e-12)
         self.log_weights = np.full(len(self.children), -np.log(len(self.children)))
 
     @property

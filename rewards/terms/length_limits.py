@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ...schedules import Schedule, StepDecay, half_cosine, schedule
 from ..episode import Episode
@@ -92,8 +92,8 @@ class CosineLength(Reward):
     ):
         self.correct = _check_pair("correct", correct)
         self.wrong = _check_pair("wrong", wrong)
-        self.exceeded = checked_number("exceeded", exceeded)
-        self.max_tokens = None if max_tokens is None else checked_count("max_tokens", max_tokens, low=1, unit="tokens")
+        self.exceeded = check_number("exceeded", exceeded)
+        self.max_tokens = None if max_tokens is None else check_count("max_tokens", max_tokens, low=1, unit="tokens")
         self.exceed_successes = exceed_successes
         if min(self.correct) < max(*self.wrong, self.exceeded):
             raise InputError(
@@ -120,7 +120,7 @@ class CosineLength(Reward):
 def _check_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         raise InputError(f"{name} must be two numbers, at no tokens and at the limit, not {pair!r}.")
-    return checked_number(f"{name}[0]", pair[0]), checked_number(f"{name}[1]", pair[1])
+    return check_number(f"{name}[0]", pair[0]), check_number(f"{name}[1]", pair[1])
 
 
 def exact_length(success: bool, length: float, target: float, alpha: float) -> float:
@@ -155,10 +155,10 @@ class TargetLength(Reward):
     ranks_success = True
 
     def __init__(self, mode: str = "max", alpha: float = 0.0003, delta: float = 0.5, target: int | None = None):
-        self.mode = checked_choice("mode", mode, ("max", "exact"))
-        self.alpha = checked_number("alpha", alpha, low=0.0)
-        self.delta = checked_number("delta", delta, low=0.0, high=1.0)
-        self.target = None if target is None else checked_count("target", target, unit="tokens")
+        self.mode = check_choice("mode", mode, ("max", "exact"))
+        self.alpha = check_number("alpha", alpha, low=0.0)
+        self.delta = check_number("delta", delta, low=0.0, high=1.0)
+        self.target = None if target is None else check_count("target", target, unit="tokens")
         if self.target is not None:
             self.needs = frozenset()
         if mode == "exact":
@@ -215,7 +215,7 @@ class TriangularLength(Timed):
 
     def __init__(self, budget: Schedule | Mapping[str, Any] | float = BUDGET, peak: float = 1.0):
         self.budget = check_budget(budget)
-        self.peak = checked_number("peak", peak, low=1e-9)
+        self.peak = check_number("peak", peak, low=1e-9)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -252,9 +252,9 @@ class TrainLongThinkShort(Timed):
         tags: float = 0.25,
     ):
         self.budget = check_budget(budget)
-        self.length = checked_number("length", length, low=0.0)
-        self.tags = checked_number("tags", tags, low=0.0)
-        self.correctness = checked_number("correctness", correctness, low=1e-9)
+        self.length = check_number("length", length, low=0.0)
+        self.tags = check_number("tags", tags, low=0.0)
+        self.correctness = check_number("correctness", correctness, low=1e-9)
         if self.correctness < self.length + self.tags:
             raise InputError(
                 f"correctness={correctness!r} must be at least length + tags = {length + tags:g}, so that no failed "
@@ -294,7 +294,7 @@ class TokenBudgetPenalty(Timed):
 
     def __init__(self, budget: Schedule | Mapping[str, Any] | float = 256, weight: float = 0.5):
         self.budget = check_budget(budget)
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -327,7 +327,7 @@ class Compression(Reward):
     needs = frozenset({"memory_length", "source_length"})
 
     def __init__(self, weight: float = 0.05):
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

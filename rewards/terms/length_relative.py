@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import BatchReward, GroupReward, register
@@ -88,10 +88,10 @@ class ShortestCorrect(GroupReward):
         tags: Sequence[str] = OBSERVE_TAGS,
         check: FormatCheck | None = None,
     ):
-        self.correct = checked_number("correct", correct, low=0.0)
-        self.format = checked_number("format", format, low=0.0)
-        self.bonus = checked_number("bonus", bonus, low=0.0)
-        self.above = checked_count("above", above, unit="tokens")
+        self.correct = check_number("correct", correct, low=0.0)
+        self.format = check_number("format", format, low=0.0)
+        self.bonus = check_number("bonus", bonus, low=0.0)
+        self.above = check_count("above", above, unit="tokens")
         self.tags = check_tags(tags)
         self.check = check
         if self.format > self.correct:
@@ -185,8 +185,8 @@ class GRPOLambda(BatchReward):
     ranks_success = True
 
     def __init__(self, fraction: float = 0.2, alpha: float = 0.2):
-        self.fraction = checked_number("fraction", fraction, low=0.0, high=1.0)
-        self.alpha = checked_number("alpha", alpha, low=0.0, high=1.0)
+        self.fraction = check_number("fraction", fraction, low=0.0, high=1.0)
+        self.alpha = check_number("alpha", alpha, low=0.0, high=1.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

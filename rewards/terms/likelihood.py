@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
@@ -136,7 +136,7 @@ class PromptEcho(Reward):
     ):
         self.log_likelihood = log_likelihood
         self.query = query
-        self.run = checked_count("run", run, low=1, unit="words")
+        self.run = check_count("run", run, low=1, unit="words")
         self.masked = masked
         self.needs = frozenset() if log_likelihood else type(self).needs
 
@@ -183,7 +183,7 @@ class InformationGain(Reward):
     needs = frozenset({"thought_logps", "base_logps"})
 
     def __init__(self, weight: float = 1.0):
-        self.weight = checked_number("weight", weight)
+        self.weight = check_number("weight", weight)
 
     def value(self, episode: Episode) -> float | None:
         logps = [read_vector(episode.extra(name), name) for name in ("thought_logps", "base_logps")]
@@ -240,8 +240,8 @@ class SelfAligned(Reward):
     ranks_success = True
 
     def __init__(self, weight: float = 0.2, variant: str = "ratio"):
-        self.weight = checked_number("weight", weight, low=0.0, high=0.5)
-        self.variant = checked_choice("variant", variant, VARIANTS)
+        self.weight = check_number("weight", weight, low=0.0, high=0.5)
+        self.variant = check_choice("variant", variant, VARIANTS)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -297,7 +297,7 @@ class Unlikeliness(GroupReward):
     ranks_success = True
 
     def __init__(self, beta: float = 0.25):
-        self.beta = checked_number("beta", beta, low=0.0, high=1.0)
+        self.beta = check_number("beta", beta, low=0.0, high=1.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
@@ -110,10 +110,10 @@ class PAR(Reward):
         references: Sequence[float] | None = None,
         most: int = 10,
     ):
-        self.transform = checked_choice("transform", transform, TRANSFORMS)
-        self.k = checked_number("k", k, low=1e-9)
+        self.transform = check_choice("transform", transform, TRANSFORMS)
+        self.k = check_number("k", k, low=1e-9)
         self.score = Score(scorer, key)
-        self.most = checked_count("most", most, low=1, unit="reference scores")
+        self.most = check_count("most", most, low=1, unit="reference scores")
         self.references = None if references is None else _given(references)
         self.needs = self.score.needs | (frozenset() if references is not None else {"reference_scores"})
 
@@ -171,7 +171,7 @@ class ShapedRM(Reward):
     ranks_success = True
 
     def __init__(self, alpha: float = 0.5, scorer: Scorer | None = None, key: str = "reward_model_score"):
-        self.alpha = checked_number("alpha", alpha, low=0.0)
+        self.alpha = check_number("alpha", alpha, low=0.0)
         self.score = Score(scorer, key)
         self.needs = self.score.needs
 
@@ -232,7 +232,7 @@ class LSC(Reward):
         given = dict(references or {})
         if unknown := sorted(set(given) - set(self.scores)):
             raise InputError(f"lsc has references for {unknown}, but scorers for {sorted(self.scores)} only.")
-        self.references = {name: checked_number(f"the reference of {name}", value) for name, value in given.items()}
+        self.references = {name: check_number(f"the reference of {name}", value) for name, value in given.items()}
         self.needs = frozenset().union(*(score.needs for score in self.scores.values()))
 
     @property
@@ -307,9 +307,9 @@ class Hybrid(GroupReward):
         self.rule = rule
         self.model = Score(model, "reward_model_score", 0.0, 1.0)
         self.adherence = None if adherence is None else Score(adherence, "adherence", 0.0, 1.0)
-        self.adherence_weight = checked_number("adherence_weight", adherence_weight, low=0.0)
-        self.length_weight = checked_number("length_weight", length_weight, low=0.0)
-        self.confident = checked_number("confident", confident, low=0.0, high=1.0)
+        self.adherence_weight = check_number("adherence_weight", adherence_weight, low=0.0)
+        self.length_weight = check_number("length_weight", length_weight, low=0.0)
+        self.confident = check_number("confident", confident, low=0.0, high=1.0)
         if self.adherence_weight > 1.0 - self.length_weight:
             raise InputError(
                 f"adherence_weight={adherence_weight!r} and length_weight={length_weight!r} must not add up to more "
@@ -371,8 +371,8 @@ class SignScaled(Reward):
         # Only the sign is used: clipping keeps it, and lets an infinite reward through.
         self.score = Score(scorer, key, -1.0, 1.0)
         self.needs = self.score.needs
-        self.scale = checked_number("scale", scale, low=0.0, high=0.5)
-        self.failure = checked_number("failure", failure, low=-1.0, high=0.0)
+        self.scale = check_number("scale", scale, low=0.0, high=0.5)
+        self.failure = check_number("failure", failure, low=-1.0, high=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..embedding import Embedder, HashedNgrams, cosines, features_of
 from ..episode import Episode, Step
@@ -27,7 +27,7 @@ class _VisitBonus(StepReward):
     """Pays the visit of each observation; a subclass says how much and how a visit changes what is remembered."""
 
     def __init__(self, weight: float, key: StateKey):
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.key = key
 
     def visit(self, state: str) -> float:
@@ -69,7 +69,7 @@ class CountBonus(_VisitBonus):
 
     def __init__(self, weight: float = 1.0, exponent: float = 0.5, episodic: bool = False, key: StateKey = str):
         super().__init__(weight, key)
-        self.exponent = checked_number("exponent", exponent, low=0.0)
+        self.exponent = check_number("exponent", exponent, low=0.0)
         self.episodic = episodic
         self._visits: dict[str, int] = {}
 
@@ -111,9 +111,9 @@ class RandomDistillation(_VisitBonus):
         self, weight: float = 1.0, deviation: float = 1.0, dimension: int = 64, seed: int = 0, key: StateKey = str
     ):
         super().__init__(weight, key)
-        self.deviation = checked_number("deviation", deviation, low=0.0)
-        self.dimension = checked_count("dimension", dimension, low=1)
-        self.seed = checked_count("seed", seed)
+        self.deviation = check_number("deviation", deviation, low=0.0)
+        self.dimension = check_count("dimension", dimension, low=1)
+        self.seed = check_count("seed", seed)
         # Of each state: the number of visits and the sum of the draws' deviations from their mean.
         self._visits: dict[str, list[Any]] = {}
 
@@ -193,13 +193,13 @@ class EllipticalNovelty(GroupReward):
         leave_one_out: bool = False,
         seed: int = 0,
     ):
-        self.weight = checked_number("weight", weight, low=0.0)
-        self.ridge = checked_number("ridge", ridge, low=1e-12)
+        self.weight = check_number("weight", weight, low=0.0)
+        self.ridge = check_number("ridge", ridge, low=1e-12)
         self.embedder = embedder
-        self.dimension = None if dimension is None else checked_count("dimension", dimension, low=1)
+        self.dimension = None if dimension is None else check_count("dimension", dimension, low=1)
         self.centre = centre
         self.leave_one_out = leave_one_out
-        self.seed = checked_count("seed", seed)
+        self.seed = check_count("seed", seed)
         self.needs = frozenset() if embedder else frozenset({"features"})
         self.ranks_success = not leave_one_out and weight <= 1
 
@@ -268,7 +268,7 @@ class GradientNovelty(GroupReward):
     needs = frozenset({"features"})
 
     def __init__(self, weight: float = 1.0, embedder: Embedder | None = None):
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.embedder = embedder
         self.needs = frozenset() if embedder else frozenset({"features"})
 
@@ -307,15 +307,15 @@ class Exploration(Reward):
     ranks_success = True
 
     def __init__(self, alpha: float = 0.8, cap: float | None = None, full: int = 1000, scorer: Scorer | None = None):
-        self.alpha = checked_number("alpha", alpha, low=1e-9, high=1.0)
+        self.alpha = check_number("alpha", alpha, low=1e-9, high=1.0)
         most = self.alpha / (1.0 - self.alpha) if self.alpha < 1.0 else float("inf")
-        self.cap = min(1.0, most) if cap is None else checked_number("cap", cap, low=0.0)
+        self.cap = min(1.0, most) if cap is None else check_number("cap", cap, low=0.0)
         if self.cap > most:
             raise InputError(
                 f"cap={cap!r} must be at most alpha / (1 - alpha) = {most:g}, so that no failed episode outranks a "
                 "success."
             )
-        self.full = checked_count("full", full, low=1, unit="tokens")
+        self.full = check_count("full", full, low=1, unit="tokens")
         self.score = None if scorer is None else Score(scorer, "exploration", 0.0, 1.0)
 
     @property

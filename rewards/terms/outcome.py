@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..algebra.composite import Composite
 from ..episode import Episode
@@ -65,8 +65,8 @@ class Verifiable(Reward):
     ranks_success = True
 
     def __init__(self, scale: float = 10.0, no_eos: float | None = None):
-        self.scale = checked_number("scale", scale, low=1e-9)
-        self.no_eos = None if no_eos is None else checked_number("no_eos", no_eos, high=0.0)
+        self.scale = check_number("scale", scale, low=1e-9)
+        self.no_eos = None if no_eos is None else check_number("no_eos", no_eos, high=0.0)
         if no_eos is not None:
             self.ranks_success = False
 
@@ -179,13 +179,13 @@ class BoundedPower(Reward):
     def __init__(
         self, low: float = 0.0, high: float = 1.0, maximise: bool = True, exponent: float = 3.0, scale: float = 5.0
     ):
-        self.low = checked_number("low", low)
-        self.high = checked_number("high", high)
+        self.low = check_number("low", low)
+        self.high = check_number("high", high)
         if self.low >= self.high:
             raise InputError(f"low must be below high, not {low!r} and {high!r}; say maximise=False to turn them.")
         self.maximise = maximise
-        self.exponent = checked_number("exponent", exponent, low=1e-6)
-        self.scale = checked_number("scale", scale, low=1e-9)
+        self.exponent = check_number("exponent", exponent, low=1e-6)
+        self.scale = check_number("scale", scale, low=1e-9)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -194,7 +194,7 @@ class BoundedPower(Reward):
     def value(self, episode: Episode) -> float | None:
         given = episode.extra("objective")
         if isinstance(given, str):
-            return FAILURES[checked_choice("objective", given, FAILURES)]
+            return FAILURES[check_choice("objective", given, FAILURES)]
         # A huge objective is as good as one at the end of the scale.
         objective = read_score(given, "objective", self.low, self.high)
         if objective is None:
@@ -240,9 +240,9 @@ class OutcomeNoise(Composite):
                 f"outcome-noise reflects a reward between its bounds, but {self.children['child'].name!r} has "
                 f"{(low, high)}; clip it first."
             )
-        self.flip_prob = checked_number("flip_prob", flip_prob, low=0.0, high=1.0)
-        self.unit = checked_choice("unit", unit, ("group", "sample"))
-        self.seed = checked_count("seed", seed)
+        self.flip_prob = check_number("flip_prob", flip_prob, low=0.0, high=1.0)
+        self.unit = check_choice("unit", unit, ("group", "sample"))
+        self.seed = check_count("seed", seed)
         self.tosses = 0
 
     @property
@@ -315,8 +315,8 @@ class Spurious(GroupReward):
     complete = True
 
     def __init__(self, p: float = 0.5, seed: int = 0):
-        self.p = checked_number("p", p, low=0.0, high=1.0)
-        self.seed = checked_count("seed", seed)
+        self.p = check_number("p", p, low=0.0, high=1.0)
+        self.seed = check_count("seed", seed)
         self.groups = 0
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, StepReward, register
@@ -58,8 +58,8 @@ class PrefixProbe:
         if isinstance(markers, str) or not markers or not all(marker.strip() for marker in markers):
             raise InputError(f"markers must be one or more words, not {markers!r}.")
         self.success = success
-        self.min_segment = checked_count("min_segment", min_segment, low=1, unit="characters")
-        self.max_segments = checked_count("max_segments", max_segments, low=1)
+        self.min_segment = check_count("min_segment", min_segment, low=1, unit="characters")
+        self.max_segments = check_count("max_segments", max_segments, low=1)
         self._pattern = re.compile(r"(?<!\w)(?:%s)(?!\w)" % "|".join(map(re.escape, markers)))  # noqa: UP031
         self.needs = frozenset() if success else frozenset({"prefix_values"})
 
@@ -143,7 +143,7 @@ class ProgressReward(PrefixReward):
 
     def __init__(self, weight: float = 0.5, probe: PrefixProbe | None = None):
         super().__init__(probe)
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.ranks_success = self.weight <= 0.5
 
     @property
@@ -187,10 +187,10 @@ class StepwiseVerifiable(PrefixReward):
         probe: PrefixProbe | None = None,
     ):
         super().__init__(probe)
-        self.weight = checked_number("weight", weight)
-        self.threshold = checked_number("threshold", threshold, low=0.0)
-        self.ahead = checked_count("ahead", ahead)
-        self.discount = checked_number("discount", discount, low=0.0, high=1.0)
+        self.weight = check_number("weight", weight)
+        self.threshold = check_number("threshold", threshold, low=0.0)
+        self.ahead = check_count("ahead", ahead)
+        self.discount = check_number("discount", discount, low=0.0, high=1.0)
 
     def gains(self, values: np.ndarray) -> np.ndarray:
         return self.weight * propagated_gains(values, self.threshold, self.ahead, self.discount)
@@ -221,7 +221,7 @@ class PrefixGain(StepReward):
         first: bool = False,
         prefix_values: Callable[[Episode], Sequence[float] | None] | None = None,
     ):
-        self.form = checked_choice("form", form, ("gain", "turning-point"))
+        self.form = check_choice("form", form, ("gain", "turning-point"))
         self.first = first
         self.prefix_values = prefix_values
         self.needs = frozenset() if prefix_values else frozenset({"prefix_values"})

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..answers import extract
 from ..episode import Episode
@@ -74,8 +74,8 @@ class TestsPassed(Reward):
     needs = frozenset({"tests"})
 
     def __init__(self, partial: float = 1.0, power: float = 1.0):
-        self.partial = checked_number("partial", partial, low=0.0, high=1.0)
-        self.power = checked_number("power", power, low=1e-3)
+        self.partial = check_number("partial", partial, low=0.0, high=1.0)
+        self.power = check_number("power", power, low=1e-3)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -106,9 +106,9 @@ class ErrorKind(Reward):
     needs = frozenset({"tests"})
 
     def __init__(self, syntax: float = -1.0, error: float = -0.6, wrong: float = -0.3, adaptive: bool = False):
-        self.wrong = checked_number("wrong", wrong, high=1.0 - 1e-9)
-        self.error = checked_number("error", error, high=self.wrong)
-        self.syntax = checked_number("syntax", syntax, high=self.error)
+        self.wrong = check_number("wrong", wrong, high=1.0 - 1e-9)
+        self.error = check_number("error", error, high=self.wrong)
+        self.syntax = check_number("syntax", syntax, high=self.error)
         self.adaptive = adaptive
 
     @property
@@ -142,8 +142,8 @@ class Syntax(Reward):
     needs = frozenset({"tests"})
 
     def __init__(self, bonus: float = 0.0, penalty: float = -1.0):
-        self.bonus = checked_number("bonus", bonus)
-        self.penalty = checked_number("penalty", penalty, high=self.bonus)
+        self.bonus = check_number("bonus", bonus)
+        self.penalty = check_number("penalty", penalty, high=self.bonus)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -175,9 +175,9 @@ class Milestones(Reward):
     needs = frozenset({"milestones"})
 
     def __init__(self, failure: float = -10.0, bonus: float = 0.1, most: int = 7):
-        self.bonus = checked_number("bonus", bonus, low=0.0)
-        self.most = checked_count("most", most)
-        self.failure = checked_number("failure", failure, high=-self.bonus * self.most)
+        self.bonus = check_number("bonus", bonus, low=0.0)
+        self.most = check_count("most", most)
+        self.failure = check_number("failure", failure, high=-self.bonus * self.most)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -249,7 +249,7 @@ class ReasoningSQL(Reward):
         given = {"execution": execution, "schema": schema, "ngram": ngram, "syntax": syntax, "format": format}
         if judge is not None:
             given["judge"] = judge_weight
-        self.weights = {name: checked_number(name, weight, low=0.0) for name, weight in given.items()}
+        self.weights = {name: check_number(name, weight, low=0.0) for name, weight in given.items()}
         rest = sum(weight for name, weight in self.weights.items() if name not in ("execution", "syntax"))
         if self.weights["execution"] < rest:
             raise InputError(
@@ -258,7 +258,7 @@ class ReasoningSQL(Reward):
             )
         self.judge = None if judge is None else Score(judge, "judge", 0.0, 1.0)
         self.n, self.check = n, check
-        self.seconds = checked_number("seconds", seconds, low=0.01)
+        self.seconds = check_number("seconds", seconds, low=0.01)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..episode import Episode, Step
 from ..reward import StepReward, register
@@ -46,7 +46,7 @@ class SubgoalBonus(StepReward):
             raise InputError(f"subgoals must be a sequence of names, and a judge needs some, not {subgoals!r}.")
         self.subgoals = None if subgoals is None else tuple(dict.fromkeys(subgoals))
         self.achieved = achieved
-        self.bonus = checked_number("bonus", bonus)
+        self.bonus = check_number("bonus", bonus)
         self.needs = frozenset() if achieved else frozenset({"achieved"})
 
     def values(self, episode: Episode) -> list[float] | None:
@@ -102,8 +102,8 @@ class PotentialShaping(StepReward):
 
     def __init__(self, potential: Callable[[Any], float] | None = None, discount: float = 1.0, cutoff: str = "zero"):
         self.potential = potential
-        self.discount = checked_number("discount", discount, low=0.0, high=1.0)
-        self.cutoff = checked_choice("cutoff", cutoff, ("zero", "keep"))
+        self.discount = check_number("discount", discount, low=0.0, high=1.0)
+        self.cutoff = check_choice("cutoff", cutoff, ("zero", "keep"))
         self.needs = frozenset() if potential else frozenset({"potentials"})
 
     def values(self, episode: Episode) -> list[float] | None:
@@ -167,7 +167,7 @@ class ProgressPenalties(StepReward):
     complete = True
 
     def __init__(self, terminal: float = -1.0):
-        self.terminal = checked_number("terminal", terminal, high=0.0)
+        self.terminal = check_number("terminal", terminal, high=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -235,11 +235,11 @@ class CaptionRewards(StepReward):
         capacity: int = 100_000,
     ):
         self.annotator = annotator
-        self.extrinsic = checked_number("extrinsic", extrinsic)
-        self.intrinsic = checked_number("intrinsic", intrinsic)
-        self.exponent = checked_number("exponent", exponent, low=0.0)
+        self.extrinsic = check_number("extrinsic", extrinsic)
+        self.intrinsic = check_number("intrinsic", intrinsic)
+        self.exponent = check_number("exponent", exponent, low=0.0)
         self.caption = caption
-        self.capacity = checked_count("capacity", capacity, low=1, unit="captions")
+        self.capacity = check_count("capacity", capacity, low=1, unit="captions")
         self._labels: dict[str, float] = {}
         self._queue: dict[str, None] = {}
 
@@ -255,7 +255,7 @@ class CaptionRewards(StepReward):
             InputError: a label that is not finite.
         """
         for caption, value in labels.items():
-            self._labels[caption] = checked_number(f"the label of {caption[:80]!r}", value)
+            self._labels[caption] = check_number(f"the label of {caption[:80]!r}", value)
             self._queue.pop(caption, None)
 
     def values(self, episode: Episode) -> list[float]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..embedding import Embedder, HashedNgrams, cosines, embed, features_of, split_words
 from ..episode import Episode
@@ -95,7 +95,7 @@ class BestMatchSimilarity(_Likeness):
         max_words: int = 512,
     ):
         super().__init__(embedder, reference)
-        self.max_words = checked_count("max_words", max_words, low=1)
+        self.max_words = check_count("max_words", max_words, low=1)
 
     def value(self, episode: Episode) -> float | None:
         response = split_words(episode.response)[: self.max_words]
@@ -194,10 +194,10 @@ class SelfReference(GroupReward):
         radius: float = 0.5,
         least: int = 2,
     ):
-        self.progress = _FORMS[checked_choice("form", form, _FORMS)]
+        self.progress = _FORMS[check_choice("form", form, _FORMS)]
         self.embedder = embedder
-        self.radius = checked_number("radius", radius, low=0.0)
-        self.least = checked_count("least", least, low=1)
+        self.radius = check_number("radius", radius, low=0.0)
+        self.least = check_count("least", least, low=1)
         self.needs = frozenset() if embedder else frozenset({"features"})
 
     @property

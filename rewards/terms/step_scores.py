@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from .. import steps
 from ..episode import Episode
@@ -93,8 +93,8 @@ class ClipDelta(ScoredSteps):
         self, weight: float = 1.0, threshold: float | None = 0.5, delta: bool = True, scorer: StepScorer | None = None
     ):
         super().__init__(scorer)
-        self.weight = checked_number("weight", weight)
-        self.threshold = None if threshold is None else checked_number("threshold", threshold)
+        self.weight = check_number("weight", weight)
+        self.threshold = None if threshold is None else check_number("threshold", threshold)
         self.delta = delta
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
@@ -117,8 +117,8 @@ class MinForm(ScoredSteps):
 
     def __init__(self, weight: float = 1.0, temperature: float = 0.1, scorer: StepScorer | None = None):
         super().__init__(scorer)
-        self.weight = checked_number("weight", weight)
-        self.temperature = checked_number("temperature", temperature, low=0.0)
+        self.weight = check_number("weight", weight)
+        self.temperature = check_number("temperature", temperature, low=0.0)
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         return self.weight * steps.min_form_steps(scores, self.temperature)
@@ -169,7 +169,7 @@ class ThoughtReward(StepReward):
     needs = frozenset({"step_labels"})
 
     def __init__(self, weight: float = 1.0, labeller: Labeller | None = None):
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.labeller = labeller
         self.needs = frozenset() if labeller else frozenset({"step_labels"})
 
@@ -300,10 +300,10 @@ class ShapleyCredit(StepReward):
         seed: int = 0,
     ):
         self.worth = worth
-        self.share = checked_number("share", share, low=0.0, high=1.0)
+        self.share = check_number("share", share, low=0.0, high=1.0)
         self.players = players
-        self.permutations = checked_count("permutations", permutations, low=1)
-        self.seed = checked_count("seed", seed)
+        self.permutations = check_count("permutations", permutations, low=1)
+        self.seed = check_count("seed", seed)
         self.needs = frozenset() if worth else frozenset({"coalition_values"})
 
     def spread(self, episode: Episode) -> np.ndarray | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -81,8 +81,8 @@ class Repetition(Reward):
     paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (n-gram penalty)"
 
     def __init__(self, n: int = 20, weight: float = 0.5, dense: bool = False):
-        self.n = checked_count("n", n, low=1, unit="words")
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.n = check_count("n", n, low=1, unit="words")
+        self.weight = check_number("weight", weight, low=0.0)
         self.dense = dense
 
     @property
@@ -139,8 +139,8 @@ class ReasoningPattern(Reward):
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (reasoning pattern reward)"
 
     def __init__(self, n: int = 20, full: int = 20):
-        self.n = checked_count("n", n, low=1, unit="words")
-        self.full = checked_count("full", full, low=1, unit="phrases")
+        self.n = check_count("n", n, low=1, unit="words")
+        self.full = check_count("full", full, low=1, unit="phrases")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -179,8 +179,8 @@ class RPRCalibration(Reward):
     ):
         self.score = Score(scorer, key, 0.0, 1.0)
         self.needs = self.score.needs
-        self.threshold = checked_number("threshold", threshold, low=0.0, high=1.0)
-        self.alpha = checked_number("alpha", alpha, low=0.0)
+        self.threshold = check_number("threshold", threshold, low=0.0, high=1.0)
+        self.alpha = check_number("alpha", alpha, low=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -240,7 +240,7 @@ class ArtifactClassifier:
     """
 
     def __init__(self, ridge: float = 1.0):
-        self.ridge = checked_number("ridge", ridge, low=1e-9)
+        self.ridge = check_number("ridge", ridge, low=1e-9)
         self.mean = np.zeros(len(FEATURES))
         self.scale = np.ones(len(FEATURES))
         self.weights = np.zeros(len(FEATURES) + 1)
@@ -344,8 +344,8 @@ class ArtifactPenalty(Reward):
     paper = "Artifact regulariser against reward hacking, arXiv 2601.03468"
 
     def __init__(self, weight: float = 0.5, scale: str = "probability", classifier: ArtifactClassifier | None = None):
-        self.weight = checked_number("weight", weight, low=0.0)
-        self.scale = checked_choice("scale", scale, ("probability", "log-odds"))
+        self.weight = check_number("weight", weight, low=0.0)
+        self.scale = check_choice("scale", scale, ("probability", "log-odds"))
         if classifier is not None and not classifier.fitted:
             raise InputError("the artifact classifier is not fitted; call its fit(clean, degenerate) first.")
         self.classifier = classifier

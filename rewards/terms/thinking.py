@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ...schedules import Exponential, Linear, Schedule, schedule
 from ..algebra.siblings import trust_weight
@@ -95,8 +95,8 @@ class Consistency(Reward):
     ):
         self.score = Score(scorer, key, -1.0, 1.0)
         self.needs = self.score.needs
-        self.form = checked_number("form", form, low=0.0)
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.form = check_number("form", form, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.check = check
         if 1.0 - self.weight < self.form:
             raise InputError(
@@ -177,7 +177,7 @@ class TrustedThinking(Timed, GroupReward):
             )
         self.thinking = Score(scorer, key, 0.0, 1.0)
         self.answer = None if answer is None else Score(answer, "answer", 0.0, 1.0)
-        self.query_above = None if query_above is None else checked_number("query_above", query_above)
+        self.query_above = None if query_above is None else check_number("query_above", query_above)
         self.needs = self.thinking.needs
         if answer is not None:
             self.ranks_success = False
@@ -248,7 +248,7 @@ class AnnealedProcess(Timed):
             raise InputError(f"the weight of the atoms must stay in [0, 1], but spans {low:g} to {high:g}.")
         self.atoms = atoms
         self.outcome = None if outcome is None else Score(outcome, "outcome", 0.0, 1.0)
-        self.penalty = checked_number("penalty", penalty, high=0.0)
+        self.penalty = check_number("penalty", penalty, high=0.0)
         self.check = check
         self.needs = frozenset(
             ([] if atoms is not None else ["atom_scores"]) + ([] if outcome is not None else ["reference"])

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ...errors import InputError
 from ...schedules import Constant, Cosine, Schedule, schedule
 from ..episode import Episode
@@ -91,10 +91,10 @@ class ToolRL(Timed):
         length: str = "none",
     ):
         self.correctness, self.format = schedule(correctness), schedule(format)
-        checked_number("the lowest scale of correctness", self.correctness.bounds[0], low=0.0)
-        checked_number("the lowest scale of format", self.format.bounds[0], low=0.0)
-        self.granularity = checked_choice("granularity", granularity, ("fine", "coarse"))
-        self.length = checked_choice("length", length, ("none", *LENGTHS))
+        check_number("the lowest scale of correctness", self.correctness.bounds[0], low=0.0)
+        check_number("the lowest scale of format", self.format.bounds[0], low=0.0)
+        self.granularity = check_choice("granularity", granularity, ("fine", "coarse"))
+        self.length = check_choice("length", length, ("none", *LENGTHS))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -148,7 +148,7 @@ class ToolBonus(Timed):
         count: Callable[[Episode], int] | None = None,
     ):
         self.weight = schedule(weight)
-        self.each = checked_number("each", each, low=0.0)
+        self.each = check_number("each", each, low=0.0)
         if not isinstance(marker, str) or not marker:
             raise InputError(f"marker must be the text that opens a tool call, not {marker!r}.")
         self.marker, self.count = marker, count
@@ -211,7 +211,7 @@ class ARPO(Reward):
         self.outcome = Score(scorer, "outcome", 0.0, 1.0) if scorer is not None else None
         self.needs = frozenset() if scorer is not None else frozenset({"reference"})
         self.tools = tuple(tools)
-        self.bonus = checked_number("bonus", bonus, low=0.0)
+        self.bonus = check_number("bonus", bonus, low=0.0)
         self.check = check if check is not None else thought_and_answered
 
     @property
