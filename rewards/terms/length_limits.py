@@ -20,13 +20,18 @@ from .format import has_one_pair
 from .scores import read_score
 
 
+def overlong(length: float, limit: float, cache: float) -> float:
+    """-clip((length - (limit - cache)) / cache, 0, 1) (DAPO, arXiv 2503.14476, eq. 13)."""
+    return -min(max((length - (limit - cache)) / cache, 0.0), 1.0)
+
+
 @register("overlong")
 class Overlong(Reward):
     """0 up to ``max_tokens - cache`` tokens, then linear down to -1 at ``max_tokens``, and -1 beyond.
 
     Args:
-        cache: width in tokens of the interval in which the punishment grows. None takes a fifth of the limit, the
-            paper's ratio (4,096 of 20,480), and at least one token.
+        cache: width in tokens of the interval in which the penalty grows. None takes a fifth of the limit, the paper's
+            ratio (4,096 of 20,480), and at least one token.
         max_tokens: the limit; None takes each episode's own.
 
     Raises:
@@ -54,7 +59,7 @@ class Overlong(Reward):
         cache = self.cache if self.cache is not None else max(1, limit // 5)
         if cache > limit:
             raise InputError(f"cache={cache} tokens is more than the limit of {limit}; choose a smaller cache.")
-        return -min(max((episode.tokens - (limit - cache)) / cache, 0.0), 1.0)
+        return overlong(episode.tokens, limit, cache)
 
 
 def cosine_length(length: float, limit: float, at_zero: float, at_limit: float) -> float:
@@ -64,18 +69,18 @@ def cosine_length(length: float, limit: float, at_zero: float, at_limit: float) 
 
 @register("cosine-length")
 class CosineLength(Reward):
-    """The whole worth of an episode by its success and its length.
+    """Reward of a whole episode by its success and its length, along half a cosine.
 
     Args:
-        correct: value of a success of no tokens, and of one at the limit.
-        wrong: the same for a failure; thinking longer is what is wanted of it.
-        exceeded: value of an episode that reaches the limit, or was cut off there.
+        correct: rewards of a success of no tokens and of one at the limit.
+        wrong: the same for a failure; by default longer failures get more, to encourage longer thinking.
+        exceeded: reward of an episode that reaches the limit, or was cut off there.
         max_tokens: the limit; None takes each episode's own.
-        exceed_successes: whether ``exceeded`` also goes to a success at the limit, as in the paper. Then a failure can
-            outrank it, and `ranks_success` is off.
+        exceed_successes: also give ``exceeded`` to a success at the limit, as in the paper. A failure can then outrank
+            it, and `ranks_success` is off.
 
     Raises:
-        InputError: some failure would be worth more than some success; when called, there is no limit.
+        InputError: some failure would get more than some success; when called, there is no limit.
     """
 
     paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (cosine reward)"
@@ -124,25 +129,25 @@ def _check_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
 
 
 def exact_length(success: bool, length: float, target: float, alpha: float) -> float:
-    """1[success] - alpha * |target - length| (LCPO-exact)."""
+    """1[success] - alpha * |target - length| (LCPO-exact, arXiv 2503.04697, eq. 1)."""
     return float(success) - alpha * abs(target - length)
 
 
 def at_most_length(success: bool, length: float, target: float, alpha: float, delta: float) -> float:
-    """1[success] * clip(alpha * (target - length) + delta, 0, 1) (LCPO-max)."""
+    """1[success] * clip(alpha * (target - length) + delta, 0, 1) (LCPO-max, arXiv 2503.04697, eq. 2)."""
     return float(success) * min(max(alpha * (target - length) + delta, 0.0), 1.0)
 
 
 @register("target-length")
 class TargetLength(Reward):
-    """The worth of an episode by its success and how its length compares with a target.
+    """Reward of a whole episode by its success and the distance of its length from a target.
 
     Args:
-        mode: "max": a success is worth less the longer it is beyond the target, and 0 in the end; a failure is worth 0.
-            "exact": every token away from the target, either way, costs ``alpha``; there a long success can fall below
-            a failure that hits the target, so `ranks_success` is off.
+        mode: "max": the reward of a success falls with its length, from 1 to 0; a failure gets 0. "exact": every
+            token away from the target, either way, costs ``alpha``; a long success can then fall below a failure that
+            hits the target, so `ranks_success` is off.
         alpha: cost of a token, at least 0.
-        delta: what a success of exactly the target length is worth in mode "max", in [0, 1].
+        delta: reward of a success of exactly the target length in mode "max", in [0, 1].
         target: tokens; None reads the extra "target_tokens" of each episode.
 
     Raises:
@@ -179,12 +184,12 @@ class TargetLength(Reward):
         return at_most_length(episode.success, episode.tokens, target, self.alpha, self.delta)
 
 
-# Their example: 256 tokens, times 0.7 every 100 updates.
+# The example of Train Long, Think Short: 256 tokens, times 0.7 every 100 updates.
 BUDGET = StepDecay(start=256, factor=0.7, every=100, minimum=1)
 
 
 def triangular(length: float, budget: float, peak: float = 1.0) -> float:
-    """0 at length 0, ``peak`` at ``budget``, 0 at twice the budget and beyond; straight between.
+    """0 at length 0, ``peak`` at ``budget``, 0 at twice the budget and beyond; linear in between (arXiv 2508.08940).
 
     Very short answers lose as much as long ones: the method has a target, not only a limit.
     """
@@ -192,11 +197,11 @@ def triangular(length: float, budget: float, peak: float = 1.0) -> float:
 
 
 def check_budget(budget: Schedule | Mapping[str, Any] | float) -> Schedule:
-    """A schedule of token budgets. Raises InputError where it can reach 0."""
-    made = schedule(budget)
-    if made.bounds[0] <= 0:
-        raise InputError(f"the token budget must stay above 0, but this schedule reaches {made.bounds[0]:g}.")
-    return made
+    """Return ``budget`` as a schedule of tokens. Raises InputError where it can reach 0."""
+    tokens = schedule(budget)
+    if tokens.bounds[0] <= 0:
+        raise InputError(f"the token budget must stay above 0, but this schedule reaches {tokens.bounds[0]:g}.")
+    return tokens
 
 
 @register("triangular-length")
@@ -227,7 +232,7 @@ class TriangularLength(Timed):
 
 @register("train-long-think-short")
 class TrainLongThinkShort(Timed):
-    """The whole reward: correctness, closeness to the token budget, and tags, as three terms.
+    """Reward of a whole episode in three terms: correctness, closeness to the token budget, and tags.
 
     Args:
         budget: tokens; a number, a schedule, or its data. It stays above 0.
@@ -237,7 +242,7 @@ class TrainLongThinkShort(Timed):
 
     Raises:
         InputError: ``correctness < length + tags``. The paper also tries such weights, with which a failed episode of
-            the right length outranks a success; use a weighted sum of terms for those.
+            the right length outranks a success; build those as a weighted sum of terms.
     """
 
     paper = "Train Long, Think Short, arXiv 2508.08940, total reward"
@@ -276,13 +281,13 @@ class TrainLongThinkShort(Timed):
 
 
 def over_budget(length: float, budget: float) -> float:
-    """How much of ``budget`` is exceeded: 0 within it, 1 at twice the budget."""
+    """max(0, length / budget - 1): 0 within the budget, 1 at twice the budget."""
     return max(0.0, length / budget - 1.0)
 
 
 @register("token-budget")
 class TokenBudgetPenalty(Timed):
-    """A term of -weight times the share by which the episode exceeds its budget, and never below -weight.
+    """A term of -weight times the share by which the episode exceeds its token budget, never below -weight.
 
     Args:
         budget: tokens; a number, a schedule, or its data. It stays above 0.
@@ -305,16 +310,16 @@ class TokenBudgetPenalty(Timed):
 
 
 def compression(memory: float, source: float) -> float:
-    """1 - memory / source: 1 for an empty memory, 0 for one that copies everything, at least -1; 0 without a source."""
+    """max(1 - memory / source, -1): 1 for an empty memory, 0 for one as long as its source; 0 without a source."""
     return max(1.0 - memory / source, -1.0) if source > 0 else 0.0
 
 
 @register("compression")
 class Compression(Reward):
-    """A term of ``weight`` times the compression, in [-weight, weight].
+    """A term in [-weight, weight] for a memory that is shorter than the text it summarises.
 
-    Extras: "memory_length" and "source_length", in the same unit, such as characters. An empty memory has all of it:
-    the pay for answering from the memory must be much larger.
+    Extras: "memory_length" and "source_length", in the same unit, such as characters. An empty memory gets the whole
+    ``weight``, so the reward for answering from the memory must be much larger.
 
     Args:
         weight: at least 0.

@@ -19,19 +19,23 @@ from .format import FormatCheck, check_tags, tags_in_order
 
 
 def relative_length(lengths: Sequence[int], successes: Sequence[bool]) -> list[float]:
-    """0.5 - (length - shortest) / (longest - shortest), at most 0 for a failure; all 0 where the lengths are equal."""
+    """0.5 - (length - shortest) / (longest - shortest), at most 0 for a failure (Kimi k1.5, arXiv 2501.12599).
+
+    All get 0 where the lengths of the group are equal.
+    """
     shortest, longest = min(lengths), max(lengths)
     if shortest == longest:
         return [0.0] * len(lengths)
-    places = [0.5 - (length - shortest) / (longest - shortest) for length in lengths]
-    return [place if success else min(0.0, place) for place, success in zip(places, successes, strict=True)]
+    rewards = [0.5 - (length - shortest) / (longest - shortest) for length in lengths]
+    return [reward if success else min(0.0, reward) for reward, success in zip(rewards, successes, strict=True)]
 
 
 @register("relative-length")
 class RelativeLength(GroupReward):
-    """A term in [-0.5, 0.5] by the place of an episode's length between its group's shortest and longest.
+    """A term in [-0.5, 0.5]: 0.5 for the shortest episode of the group, falling linearly to -0.5 for the longest.
 
-    Alone it can put a short failure (0) above a long success (-0.5): add it to a pay of success above 0.5.
+    A failure gets at most 0. Alone the term can put a short failure (0) above a long success (-0.5): add it to a reward
+    of success above 0.5.
     """
 
     paper = "Kimi k1.5, arXiv 2501.12599, Section 2.3.3 (length penalty)"
@@ -48,10 +52,10 @@ OBSERVE_TAGS = ("observe", "think", "answer")
 
 
 def shortest_correct(successes: Sequence[bool], lengths: Sequence[int], above: int = 100) -> int | None:
-    """Index of the shortest success, the first one on ties; None if there is none longer than ``above``."""
-    right = [index for index, success in enumerate(successes) if success]
-    best = min(right, key=lambda index: lengths[index], default=None)
-    return best if best is not None and lengths[best] > above else None
+    """Index of the shortest success, the first one on ties; None unless it is longer than ``above`` tokens."""
+    correct = [index for index, success in enumerate(successes) if success]
+    shortest = min(correct, key=lambda index: lengths[index], default=None)
+    return shortest if shortest is not None and lengths[shortest] > above else None
 
 
 def difficulty_factor(success_ratio: float, coefficient: float = 1.0) -> float:
@@ -61,15 +65,15 @@ def difficulty_factor(success_ratio: float, coefficient: float = 1.0) -> float:
 
 @register("shortest-correct")
 class ShortestCorrect(GroupReward):
-    """Success, format, and a bonus to the shortest success of the group alone.
+    """Reward of a whole episode: success, format, and a bonus for the shortest success of the group.
 
     Args:
-        correct: value of a success.
-        format: value of the right form, at most ``correct``.
-        bonus: what the shortest success gets on top, at least 0.
-        above: the bonus is paid only if that one is longer than this many tokens.
-        tags: the form: these tags in order and nothing else.
-        check: the form by a callable instead.
+        correct: reward of a success.
+        format: reward of the right format, at most ``correct``.
+        bonus: added for the shortest success, at least 0.
+        above: the bonus is given only if that success is longer than this many tokens.
+        tags: the format: these tags in order and nothing else.
+        check: a callable that decides on the format instead.
 
     Raises:
         InputError: ``format > correct``, which would let a failure outrank a success.
@@ -103,24 +107,22 @@ class ShortestCorrect(GroupReward):
     def bounds(self) -> tuple[float, float]:
         return 0.0, self.correct + self.format + self.bonus
 
-    def _well_formed(self, episode: Episode) -> bool:
-        return self.check(episode) if self.check is not None else tags_in_order(episode.response, self.tags)
-
     def values(self, episodes: Sequence[Episode]) -> list[float]:
-        best = shortest_correct(
+        shortest = shortest_correct(
             [episode.success for episode in episodes], [episode.tokens for episode in episodes], self.above
         )
-        return [
-            self.correct * episode.success + self.format * self._well_formed(episode) + self.bonus * (index == best)
-            for index, episode in enumerate(episodes)
-        ]
+        rewards = []
+        for index, episode in enumerate(episodes):
+            formatted = tags_in_order(episode.response, self.tags) if self.check is None else self.check(episode)
+            rewards.append(self.correct * episode.success + self.format * formatted + self.bonus * (index == shortest))
+        return rewards
 
 
 @register("below-average-length")
 class BelowAverageLength(GroupReward):
-    """A term of 1 for an episode shorter than the average of all groups before its own, and 0 otherwise.
+    """A term of 1 for an episode shorter than the average episode of all groups judged before, and 0 otherwise.
 
-    Before the first group there is no average, and nobody is shorter.
+    Episodes of the first group get 0.
     """
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (conciseness)"
@@ -148,7 +150,7 @@ class BelowAverageLength(GroupReward):
 
 
 def length_aware_groups(success_ratios: Sequence[float], fraction: float) -> set[int]:
-    """The ``ceil(fraction * groups)`` groups (at least one) with the highest success ratios; ties by order."""
+    """Indices of the ``ceil(fraction * groups)`` groups (at least one) of highest success ratio; ties by order."""
     count = max(1, math.ceil(fraction * len(success_ratios) - 1e-9))
     return set(sorted(range(len(success_ratios)), key=lambda index: -success_ratios[index])[:count])
 
@@ -166,15 +168,14 @@ def length_scaled(lengths: Sequence[float], alpha: float) -> list[float]:
 
 @register("grpo-lambda")
 class GRPOLambda(BatchReward):
-    """1 for a success and 0 for a failure; in the groups with the highest success ratio of the batch, a success gets
-    1 - alpha * sigmoid(standardised length) instead, so that being short pays where being right is no longer the
-    difficulty.
+    """1 for a success and 0 for a failure; in the groups of highest success ratio a success loses by its length.
 
-    A group judged alone counts as the whole batch.
+    There a success gets 1 - alpha * sigmoid(standardised length): length counts only for tasks that the policy already
+    solves. A group judged alone counts as the whole batch.
 
     Args:
         fraction: share of the groups of a batch that are length-aware, in [0, 1]; at least one is.
-        alpha: how much of a success's reward length can take, in [0, 1]. The paper's value is not confirmed.
+        alpha: largest loss of a success by its length, in [0, 1]. The paper's value is not confirmed.
 
     Raises:
         InputError: an argument out of its range.

@@ -1,6 +1,6 @@
-"""Rewards for what is new or explores: states seldom visited, unusual representations and gradients, long search.
+"""Rewards for exploration: rarely visited states, unusual representations or gradient directions, long responses.
 
-Counts of visits are kept across episodes, so judging an episode twice counts it twice; that state is plain JSON.
+Visit counts are kept across episodes, so judging an episode twice counts it twice; they are saved as plain JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ StateKey = Callable[[Any], Any]
 
 
 class _VisitBonus(StepReward):
-    """Pays the visit of each observation; a subclass says how much and how a visit changes what is remembered."""
+    """Base: one bonus for each observation; a subclass implements `visit`, which updates its memory of the state."""
 
     def __init__(self, weight: float, key: StateKey):
         self.weight = check_number("weight", weight, low=0.0)
@@ -56,13 +56,13 @@ class _VisitBonus(StepReward):
 
 @register("count-bonus")
 class CountBonus(_VisitBonus):
-    """``weight / visits ** exponent`` for the state of each step, the visit itself included.
+    """``weight / visits ** exponent`` for the state of each step; the count includes this visit.
 
     Args:
         weight: the bonus of a first visit; 0 or more.
         exponent: 0.5 in the paper.
-        episodic: count within each episode only, so that nothing is remembered.
-        key: from an observation to what identifies the state.
+        episodic: count within each episode only, and keep nothing between episodes.
+        key: maps an observation to what identifies its state; by default its text.
     """
 
     paper = "MBIE-EB, Strehl and Littman, JCSS 2008"
@@ -74,13 +74,13 @@ class CountBonus(_VisitBonus):
         self._visits: dict[str, int] = {}
 
     def values(self, episode: Episode) -> list[float]:
-        paid = super().values(episode)
+        bonuses = super().values(episode)
         if self.episodic:
             self._visits = {}
-        return paid
+        return bonuses
 
     def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
-        # Where an episode begins cannot be told from one step.
+        # One step does not show where its episode begins.
         return None if self.episodic else super().at_once(step, observation, terminated)
 
     def visit(self, state: str) -> float:
@@ -90,19 +90,19 @@ class CountBonus(_VisitBonus):
 
 @register("rdd")
 class RandomDistillation(_VisitBonus):
-    """Distance of a prediction from the mean of a random target that is drawn anew at each visit.
+    """Squared error of a table that learns the mean of a random target, drawn anew at each visit of a state.
 
-    Each state has a distribution of its own, normal with deviation ``deviation``; the prediction is the mean of the
-    draws so far, the best a table can do. After n visits the expected bonus is ``deviation ** 2 / n``: it decays like a
-    count, where plain random network distillation stops at whatever error is left. The mean of the distribution
-    cancels, so none is kept. A network in place of the table would generalise over states; this one does not.
+    Each state has a normal distribution with standard deviation ``deviation``; the prediction is the mean of the draws
+    so far. After n visits the expected bonus is ``deviation ** 2 / n``: it decays like a count, while the bonus of
+    plain random network distillation stops at its remaining error. The distribution's mean cancels and is not stored. A
+    network in place of the table would generalise over states; the table does not.
 
     Args:
         weight: of the bonus; 0 or more.
         deviation: of the draws.
-        dimension: of the target; the bonus averages over it, so that more of it means less noise.
-        seed: of the draws, which depend on nothing but the state and the number of the visit.
-        key: from an observation to what identifies the state.
+        dimension: of the target; the bonus is the mean over it, so a larger one has less noise.
+        seed: of the draws, which depend only on the seed, the state and the number of the visit.
+        key: maps an observation to what identifies its state; by default its text.
     """
 
     paper = "RDD, arXiv 2505.11044"
@@ -128,8 +128,8 @@ class RandomDistillation(_VisitBonus):
 def elliptical_bonus(features: np.ndarray, ridge: float = 0.01, leave_one_out: bool = False) -> np.ndarray:
     """``h_i' V^-1 h_i`` for each row h_i of ``features`` [G, D], with ``V = ridge * I + sum_j h_j h_j'``.
 
-    The leverage of a row lies in [0, 1). With ``leave_one_out`` row i is not in its own V, and the bonus, leverage /
-    (1 - leverage), is bounded only by ``|h_i|^2 / ridge``.
+    This leverage lies in [0, 1) (RepExp, arXiv 2510.11686). With ``leave_one_out`` the sum in V leaves out row i; the
+    bonus, leverage / (1 - leverage), is then bounded only by ``|h_i|^2 / ridge``.
     """
     # Through the Gram matrix [G, G]: exact, and independent of the width of the features.
     gram = features @ features.T
@@ -141,14 +141,14 @@ def elliptical_bonus(features: np.ndarray, ridge: float = 0.01, leave_one_out: b
 
 
 def sparse_projection(width: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-    """[width, dimension]: entries 0 but for one in sqrt(width), which are plus or minus the size that keeps lengths."""
+    """Random matrix [width, dimension] that keeps lengths on average; one entry in sqrt(width) is not 0."""
     density = 1.0 / max(np.sqrt(width), 1.0)
     signs = rng.choice([-1.0, 0.0, 1.0], size=(width, dimension), p=[density / 2, 1 - density, density / 2])
     return signs / np.sqrt(density * dimension)
 
 
 def coreset(features: np.ndarray, size: int, ridge: float = 0.01) -> list[int]:
-    """The test-time half: indices of ``size`` rows, each the one of greatest bonus given those before it."""
+    """Indices of ``size`` rows chosen greedily by their bonus given the rows chosen before (RepExp at test time)."""
     left, inverse, chosen = list(range(len(features))), np.eye(features.shape[1]) / ridge, []
     for _ in range(min(size, len(features))):
         bonuses = np.einsum("id,de,ie->i", features[left], inverse, features[left])
@@ -163,8 +163,8 @@ def coreset(features: np.ndarray, size: int, ridge: float = 0.01) -> list[int]:
 class EllipticalNovelty(GroupReward):
     """1 for a success and 0 otherwise, plus ``weight`` times the elliptical bonus of the response among its siblings.
 
-    Nobody gets a bonus in a group without a success. With the leverage and a weight up to 1 no failure outranks a
-    success; the leave-one-out form is not bounded so and makes no such promise.
+    In a group without a success all get 0. With the leverage and a weight up to 1 no failure outranks a success; the
+    leave-one-out bonus can exceed 1, so `ranks_success` is then off.
 
     Args:
         weight: of the bonus; 0 or more.
@@ -173,7 +173,7 @@ class EllipticalNovelty(GroupReward):
             state of the frozen base model over the response). By default hashed n-grams, offline.
         dimension: wider features are projected at random to this many; None keeps them. The paper uses 32, and 128 for
             hard tasks.
-        centre: whether the group's mean is taken off first.
+        centre: subtract the group's mean first.
         leave_one_out: compare each response with the others only. The paper's script uses the leverage, the released
             configuration leave-one-out.
         seed: of the projection.
@@ -226,8 +226,8 @@ def token_gradients(probabilities: np.ndarray, tokens: np.ndarray, output_weight
 
     Args:
         probabilities: [T, V], of the next token.
-        tokens: [T], those that were sampled.
-        output_weights: [V, D], of the output layer. The sequence's feature is a normalised sum of the rows.
+        tokens: [T], the sampled ones.
+        output_weights: [V, D], of the output layer. The feature of a response is the normalised sum of the T rows.
     """
     errors = -np.asarray(probabilities, dtype=np.float64)
     errors[np.arange(len(tokens)), tokens] += 1.0
@@ -239,8 +239,8 @@ def direction_novelty(similarity: np.ndarray, reference: np.ndarray) -> np.ndarr
 
     Args:
         similarity: [G, G], cosines.
-        reference: [G], who is in the set (the successes). The paper weighs members by a softmax of their rewards,
-            which are equal among successes.
+        reference: mask [G] of the reference set (the successes). The paper weighs its members by a softmax of their
+            rewards, which are equal among successes.
     """
     others = reference[None, :] & ~np.eye(len(reference), dtype=bool)
     count = others.sum(axis=1)
@@ -253,11 +253,12 @@ def direction_novelty(similarity: np.ndarray, reference: np.ndarray) -> np.ndarr
 class GradientNovelty(GroupReward):
     """1 for a success and -1 otherwise, times ``1 + weight * novelty`` against the group's successes.
 
-    New directions are paid more among successes; failures in a direction that leads to successes are punished less
-    than failures elsewhere. The sign never changes. A group without other successes is not scaled.
+    A success in a new gradient direction gets more reward; a failure in the direction of successes is punished less
+    than other failures. The sign never changes, and without other successes the factor is 1. The paper's weights and
+    bounds are not published in a form we could find; the structure follows its abstract.
 
     Args:
-        weight: lambda of the paper; 0 or more. Its value there is not known to us.
+        weight: lambda of the paper; 0 or more. The paper's value is not known.
         embedder: from response texts to vectors; None reads the extra "features": for each episode the sum of
             `token_gradients` over the response.
     """
@@ -289,14 +290,14 @@ class GradientNovelty(GroupReward):
 class Exploration(Reward):
     """alpha * success + (1 - alpha) * bonus, as two terms "outcome" and "exploration".
 
-    The bonus lies in [0, cap]. The paper's constants were not found; these are ours.
+    The bonus grows with the length of the response, in [0, cap]. The paper's constants were not found; these are ours.
 
     Args:
-        alpha: weight of being right, in (0, 1].
+        alpha: weight of success, in (0, 1].
         cap: the largest bonus; None is the largest allowed one or 1, whichever is smaller. It must be at most
-            alpha / (1 - alpha), so that any right answer beats any wrong one.
-        full: tokens that earn the whole bonus, in proportion below.
-        scorer: exploration in [0, 1] by a judge instead of by length.
+            alpha / (1 - alpha), so that no failed episode outranks a success.
+        full: tokens from which the bonus is ``cap``; with fewer it is proportional.
+        scorer: a judge's score of exploration in [0, 1], used instead of the length.
 
     Raises:
         InputError: a cap above alpha / (1 - alpha).
@@ -328,7 +329,7 @@ class Exploration(Reward):
         share = min(episode.tokens / self.full, 1.0) if self.score is None else self.score(episode)
         if share is None:
             return self.verdict(episode, None)
-        # The product of the bound may round up past alpha, which the comparison with a success must not see.
+        # Rounding could raise the product above alpha, and a failure above a success.
         bonus = min((1.0 - self.alpha) * self.cap * share, self.alpha)
         terms = {"outcome": self.alpha * episode.success, "exploration": bonus}
         return dataclasses.replace(self.verdict(episode, sum(terms.values())), terms=terms)

@@ -1,7 +1,8 @@
-"""Rewards of the result alone, and the same results with random noise.
+"""Rewards of the result alone, and random noise on them.
 
-Inputs are the success, the answer or the measured objective of an episode. `OutcomeNoise` and `Spurious` are controls:
-they show how much of an improvement survives a verifier that errs, or comes from the optimiser itself.
+Inputs are the environment's rewards, the success, the answer or the measured objective of an episode. `OutcomeNoise`
+and `Spurious` are controls: with them an experiment measures how much of an improvement survives a verifier that errs,
+and how much comes from the optimiser alone.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from .scores import read_score
 
 @register("outcome")
 class EnvironmentReward(Reward):
-    """Sums the step rewards by term; ``Verdict.reward`` equals ``episode.reward``.
+    """The environment's own rewards, summed over the steps by term.
 
-    A step that names no terms counts under "outcome". The score is 1 for a success and the progress otherwise.
+    ``Verdict.reward`` equals ``episode.reward``. A step that names no terms counts under "outcome". The score is 1 for
+    a success and the progress otherwise.
     """
 
     complete = True
@@ -48,13 +50,13 @@ class EnvironmentReward(Reward):
 
 @register("verifiable")
 class Verifiable(Reward):
-    """The whole worth of an episode: ``scale`` for a success, 0 for a failure.
+    """Reward of a whole episode: ``scale`` for a success, 0 for a failure.
 
     Args:
-        scale: pay of a success, above 0; Tülu 3's is 10.
-        no_eos: value of an episode that was cut off before it ended, whatever else holds (their -10 for responses
-            without an end-of-sequence token); None leaves those alone. A success that was cut off then falls below a
-            failure that was not, so `ranks_success` is off.
+        scale: reward of a success, above 0; Tülu 3's is 10.
+        no_eos: reward of an episode that was cut off before it ended, whether it succeeded or not (Tülu 3 gives -10 to
+            responses without an end-of-sequence token); None treats it like any other. With a number, a success that
+            was cut off falls below a failure that was not, so `ranks_success` is off.
 
     Raises:
         InputError: an argument out of its range.
@@ -85,30 +87,30 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def answer_words(text: str, drop_articles: bool = False) -> list[str]:
-    """The words of ``text``, in lower case and without ASCII punctuation."""
+    """Words of ``text``, in lower case and without ASCII punctuation."""
     words = text.lower().translate(_NO_PUNCTUATION).split()
     return [word for word in words if word not in _ARTICLES] if drop_articles else words
 
 
 def token_f1(prediction: str, reference: str, drop_articles: bool = False) -> float:
-    """Harmonic mean of the shares of the prediction's and the reference's words (as multisets) that are shared.
+    """F1 of the words that prediction and reference share, as multisets (SQuAD, arXiv 1606.05250).
 
-    Two texts without words are equal (1); one without words has 0.
+    It is 1 if both are without words, and 0 if only one is.
 
     Args:
-        prediction: what the agent answered.
+        prediction: the agent's answer.
         reference: a right answer.
         drop_articles: leave out "a", "an" and "the", as SQuAD's script does.
     """
-    ours, theirs = answer_words(prediction, drop_articles), answer_words(reference, drop_articles)
-    if not ours or not theirs:
-        return float(ours == theirs)
-    shared = sum((Counter(ours) & Counter(theirs)).values())
-    return 2.0 * shared / (len(ours) + len(theirs))
+    predicted, expected = answer_words(prediction, drop_articles), answer_words(reference, drop_articles)
+    if not predicted or not expected:
+        return float(predicted == expected)
+    shared = sum((Counter(predicted) & Counter(expected)).values())
+    return 2.0 * shared / (len(predicted) + len(expected))
 
 
 def best_f1(prediction: str | None, references: Any, drop_articles: bool = False) -> float:
-    """The highest `token_f1` over ``references``, one text or several; 0 for no prediction.
+    """Highest `token_f1` over ``references``, one text or several; 0 where ``prediction`` is None.
 
     Raises:
         InputError: the references are not texts, or there are none.
@@ -123,7 +125,7 @@ def best_f1(prediction: str | None, references: Any, drop_articles: bool = False
 
 @register("answer-f1")
 class AnswerF1(Reward):
-    """A term in [0, 1]: the F1 of the episode's answer and the extra "reference" (a text, or several of equal right).
+    """A term in [0, 1]: the F1 of the episode's answer and the extra "reference" (one right answer, or several).
 
     Args:
         drop_articles: leave out "a", "an" and "the" before counting.
@@ -147,26 +149,29 @@ FAILURES = {"no-diff": -0.4, "no-change": -0.3, "error": -0.2, "invalid": -0.1}
 
 
 def bounded_power(objective: float, low: float, high: float, exponent: float = 3.0, scale: float = 5.0) -> float:
-    """scale * clip((objective - low) / (high - low), 0, 1) ** exponent: the last percents pay most."""
+    """scale * clip((objective - low) / (high - low), 0, 1) ** exponent (ThetaEvolve, arXiv 2511.23473).
+
+    With an exponent above 1 the same gain gets more reward near ``high`` than near ``low``.
+    """
     return scale * min(max((objective - low) / (high - low), 0.0), 1.0) ** exponent
 
 
 @register("bounded-power")
 class BoundedPower(Reward):
-    """The whole worth of a proposed solution: a power of its objective, or a step on a ladder of failures below 0.
+    """Reward of a whole proposed solution: a power of its objective, or a negative number by the kind of failure.
 
-    The objective decides, whatever the environment calls a success.
+    The objective decides, not the environment's success.
 
-    The extra "objective" is the score that an executable verifier measured; or, where it could measure none, the name
-    of the failure: "no-diff" (no change proposed), "no-change" (the parent again), "error" (it did not run or took too
-    long), "invalid" (it ran and broke a rule); or None where the verifier itself failed.
+    The extra "objective" is the score that an executable verifier measured; or, where there is none, the name of the
+    failure: "no-diff" (no change proposed), "no-change" (the parent again), "error" (it did not run or took too long),
+    "invalid" (it ran and broke a rule); or None where the verifier itself failed.
 
     Args:
-        low: objective that is worth 0.
-        high: objective that is worth ``scale``; not ``low``.
-        maximise: whether larger is better; otherwise ``low`` and ``high`` trade places.
+        low: objective with reward 0.
+        high: objective with reward ``scale``; above ``low``.
+        maximise: True if larger objectives are better; otherwise ``low`` and ``high`` trade places.
         exponent: above 0.
-        scale: highest value, above 0.
+        scale: highest reward, above 0.
 
     Raises:
         InputError: an argument out of its range; when called, a failure with another name.
@@ -182,7 +187,7 @@ class BoundedPower(Reward):
         self.low = check_number("low", low)
         self.high = check_number("high", high)
         if self.low >= self.high:
-            raise InputError(f"low must be below high, not {low!r} and {high!r}; say maximise=False to turn them.")
+            raise InputError(f"low must be below high, not {low!r} and {high!r}; to minimise, pass maximise=False.")
         self.maximise = maximise
         self.exponent = check_number("exponent", exponent, low=1e-6)
         self.scale = check_number("scale", scale, low=1e-9)
@@ -192,11 +197,11 @@ class BoundedPower(Reward):
         return min(FAILURES.values()), self.scale
 
     def value(self, episode: Episode) -> float | None:
-        given = episode.extra("objective")
-        if isinstance(given, str):
-            return FAILURES[check_choice("objective", given, FAILURES)]
-        # A huge objective is as good as one at the end of the scale.
-        objective = read_score(given, "objective", self.low, self.high)
+        extra = episode.extra("objective")
+        if isinstance(extra, str):
+            return FAILURES[check_choice("objective", extra, FAILURES)]
+        # An objective beyond the scale, even an infinite one, counts as its end.
+        objective = read_score(extra, "objective", self.low, self.high)
         if objective is None:
             return None
         if not self.maximise:
@@ -205,7 +210,7 @@ class BoundedPower(Reward):
 
 
 def expected_advantage(advantage: float, flip_prob: float) -> float:
-    """(1 - 2 f) * advantage: what is left on average when whole groups are flipped with probability f.
+    """(1 - 2 f) * advantage: the mean advantage when whole groups are flipped with probability f.
 
     A flipped group has exactly the negated group-normalised advantages. Flips of single samples change the group's
     mean and deviation as well, and have no such form.
@@ -217,13 +222,13 @@ def expected_advantage(advantage: float, flip_prob: float) -> float:
 class OutcomeNoise(Composite):
     """Another reward, reflected between its bounds (0 becomes 1 and 1 becomes 0) with a probability.
 
-    Only the reward is noisy; ``Verdict.success`` stays true to the environment.
+    Only the reward is noisy; ``Verdict.success`` remains the environment's.
 
     Args:
-        child: the reward to disturb, with finite bounds; None is 1 for a success and 0 for a failure.
+        child: the reward, with finite bounds; None is 1 for a success and 0 for a failure.
         flip_prob: probability of a flip, in [0, 1].
-        unit: "group": one toss for all siblings, as in the released code; "sample": one for each episode.
-        seed: of the tosses; a resumed run continues them.
+        unit: "group": one random draw for all siblings, as in the released code; "sample": one for each episode.
+        seed: of the random draws; a resumed run continues them.
 
     Raises:
         InputError: a child without bounds, or an argument out of its range.
@@ -249,8 +254,8 @@ class OutcomeNoise(Composite):
     def bounds(self) -> tuple[float, float]:
         return self.children["child"].bounds
 
-    def _toss(self) -> bool:
-        # A generator for each toss, so that the state is one number.
+    def _draw_flip(self) -> bool:
+        # A generator for each draw, so that the state is one number.
         flip = bool(np.random.default_rng([self.seed, self.tosses]).random() < self.flip_prob)
         self.tosses += 1
         return flip
@@ -260,11 +265,11 @@ class OutcomeNoise(Composite):
     ) -> list[list[Mapping[str, float]]]:
         low, high = self.bounds
         result: list[list[Mapping[str, float]]] = []
-        for judged in verdicts:
-            together = self._toss() if self.unit == "group" and judged else False
+        for group in verdicts:
+            group_flip = self._draw_flip() if self.unit == "group" and group else False
             terms: list[Mapping[str, float]] = []
-            for parts in judged:
-                flip = together if self.unit == "group" else self._toss()
+            for parts in group:
+                flip = group_flip if self.unit == "group" else self._draw_flip()
                 reward = parts["child"].reward
                 terms.append({self.name: low + high - reward if flip else reward})
             result.append(terms)
@@ -281,31 +286,32 @@ class OutcomeNoise(Composite):
         self.tosses = int(state.get("tosses", 0))
 
 
-def mislabelled_mean(correct: int, group: int) -> float:
-    """Expected loss n_c (G - n_c) / G of the summed advantages of ``correct`` rollouts of ``group`` under coin tosses.
+def random_label_loss_mean(correct: int, group: int) -> float:
+    """Mean n_c (G - n_c) / G of the advantage lost by the n_c correct of G rollouts when rewards are random.
 
-    The loss is what those rollouts' mean-centred advantages add up to under true labels, minus under tossed ones.
+    The loss is the sum of the correct rollouts' mean-centred advantages under true rewards, less that under fair coin
+    tosses (arXiv 2512.16912).
     """
     return correct * (group - correct) / group
 
 
-def mislabelled_variance(correct: int, group: int) -> float:
-    """Variance n_c (G - n_c) / (4 G) of that loss."""
+def random_label_loss_variance(correct: int, group: int) -> float:
+    """Variance n_c (G - n_c) / (4 G) of the loss whose mean is `random_label_loss_mean`."""
     return correct * (group - correct) / (4.0 * group)
 
 
 def advantage_bound(group: int) -> float:
-    """(G - 1) / sqrt(G), the largest advantage after GRPO's normalisation with the unbiased deviation: one success."""
+    """(G - 1) / sqrt(G): GRPO's largest advantage (one success in a group of G, unbiased standard deviation)."""
     return (group - 1) / math.sqrt(group)
 
 
 @register("spurious")
 class Spurious(GroupReward):
-    """1 or 0 by the toss of a coin, blind to the episode: any improvement it brings is the optimiser's own doing.
+    """1 or 0 at random, whatever the episode: the negative control, which shows the optimiser's effect alone.
 
     Args:
         p: probability of 1, in [0, 1].
-        seed: of the tosses; a resumed run continues them.
+        seed: of the random draws; a resumed run continues them.
 
     Raises:
         InputError: an argument out of its range.

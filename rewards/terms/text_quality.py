@@ -1,6 +1,6 @@
-"""Rewards for the text itself, whatever its answer: repetition, phrases of careful reasoning, degenerate text.
+"""Rewards of the text itself, whatever its answer: repetition, phrases of careful reasoning, degenerate text.
 
-All of them read the last response and need no model. Word n-grams are compared in O(n log n).
+Input is the last response. Repeated n-grams are counted exactly, in O(n log n) for a text of n words.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .scores import Score, Scorer
 
 
 def ngram_ranks(words: list[str], n: int) -> np.ndarray:
-    """For each position a number that two positions share exactly if the ``n`` words from there are the same.
+    """A number for each n-gram, by its start; two n-grams have the same number exactly if their words are the same.
 
-    Longer n-grams are named by pairs of shorter ones, so that no n-gram is ever held in memory as text.
+    An n-gram's number comes from the pair of numbers of its halves, so that no n-gram is held in memory as text.
     """
     if len(words) < n:
         return np.zeros(0, dtype=np.int64)
@@ -53,7 +53,7 @@ def repeated_share(text: str, n: int) -> float:
 
 
 def repeated_words(words: list[str], n: int) -> np.ndarray:
-    """A mask over ``words``: True inside any n-gram that has occurred before, where a dense penalty is charged."""
+    """Mask over ``words``: True inside any n-gram that has occurred before, where a dense penalty applies."""
     mask = np.zeros(len(words), dtype=bool)
     ranks = ngram_ranks(words, n)
     if len(ranks):
@@ -69,10 +69,10 @@ class Repetition(Reward):
     """A term in [-weight, 0]: minus the share of the response that repeats itself.
 
     Args:
-        n: length of the n-grams in words. The default is long enough to leave ordinary phrases alone.
+        n: length of the n-grams in words. Ordinary phrases are shorter than the default.
         weight: the largest penalty, at least 0.
-        dense: charge the share of words inside a repeated n-gram (which a learner with credit per token can place, see
-            `repeated_words`) instead of the share of n-grams that are not new.
+        dense: take the share of words inside a repeated n-gram (`repeated_words`, for a learner with credit per token)
+            instead of the share of n-grams that occurred before.
 
     Raises:
         InputError: an argument out of its range.
@@ -110,27 +110,27 @@ def reasoning_pattern(text: str, n: int = 20, full: int = 20) -> float:
     """min(phrases present / full, 1) - share of repeated n-grams - turns written for the user; at least 0.
 
     Args:
-        text: what the agent wrote.
+        text: a response.
         n: length of the n-grams in words.
-        full: number of different phrases that earns the whole pay.
+        full: number of different phrases with which the first part reaches 1.
     """
     lowered = text.lower()
     present = sum(phrase in lowered for phrase in PHRASES)
     return max(0.0, min(present / full, 1.0) - repeated_share(text, n) - lowered.count("user:"))
 
 
-def calibrated(score: float, pattern: float, threshold: float, alpha: float) -> float:
-    """``score`` with ``alpha * pattern`` added where it is below ``threshold``: a good-looking rejection is lifted."""
+def calibrate_score(score: float, pattern: float, threshold: float, alpha: float) -> float:
+    """``score + alpha * pattern`` where ``score`` is below ``threshold``, else ``score`` (arXiv 2505.22653)."""
     return score + alpha * pattern if score < threshold else score
 
 
 @register("reasoning-pattern")
 class ReasoningPattern(Reward):
-    """A term in [0, 1] for reasoning phrases, less repetition and self-written user turns. It is blind to the answer.
+    """A term in [0, 1] for reasoning phrases, less repetition and self-written user turns. The answer has no influence.
 
     Args:
-        n: length in words of the n-grams whose repetition is charged.
-        full: number of different phrases that earns the whole pay.
+        n: length in words of the n-grams whose repetition is subtracted.
+        full: number of different phrases with which the reward reaches 1.
 
     Raises:
         InputError: an argument below 1.
@@ -154,14 +154,14 @@ class ReasoningPattern(Reward):
 class RPRCalibration(Reward):
     """A reward model's score, raised by alpha times the reasoning-pattern reward where it is below a threshold.
 
-    The released code's exact rule was not found; this is the paper's sentence as a formula. Nothing is promised of
-    success: the score is a model's.
+    The released code's exact rule was not found; this is the paper's sentence as a formula. A failure can outrank a
+    success, as the reward model decides.
 
     Args:
-        scorer: the reward model's score in [0, 1].
-        key: name of the extra that holds it, without a scorer.
+        scorer: the reward model's score in [0, 1]; None reads the extra named by ``key``.
+        key: name of that extra.
         threshold: scores below are raised.
-        alpha: how much, at least 0.
+        alpha: factor of the reasoning-pattern reward, at least 0.
 
     Raises:
         InputError: an argument out of its range.
@@ -188,11 +188,9 @@ class RPRCalibration(Reward):
 
     def value(self, episode: Episode) -> float | None:
         score = self.score(episode)
-        return (
-            None
-            if score is None
-            else calibrated(score, reasoning_pattern(episode.response), self.threshold, self.alpha)
-        )
+        if score is None:
+            return None
+        return calibrate_score(score, reasoning_pattern(episode.response), self.threshold, self.alpha)
 
 
 FEATURES = (
@@ -205,7 +203,7 @@ FEATURES = (
     "empty tags",
     "log length",
 )
-# Longer texts are judged by their beginning: a classifier has seen enough by then.
+# Of longer texts only the beginning is classified.
 MAX_CHARACTERS = 100_000
 _LOG_ODDS_LIMIT = 10.0
 
@@ -233,7 +231,7 @@ def artifact_features(text: str) -> np.ndarray:
 class ArtifactClassifier:
     """Logistic regression, fitted by Newton's method with a ridge, on standardised `artifact_features`.
 
-    `fit` starts anew; give it old and new texts together to follow a policy whose failures change.
+    `fit` starts from scratch; pass old and new texts together to follow a policy whose failures change.
 
     Args:
         ridge: strength of the penalty on weights, above 0.
@@ -247,7 +245,7 @@ class ArtifactClassifier:
         self.fitted = False
 
     def fit(self, clean: Sequence[str], degenerate: Sequence[str]) -> ArtifactClassifier:
-        """Learn to tell ``clean`` texts (1) from ``degenerate`` ones (0).
+        """Fit the classifier to ``clean`` texts (label 1) and ``degenerate`` ones (label 0).
 
         Raises:
             InputError: fewer than two of either.
@@ -272,7 +270,7 @@ class ArtifactClassifier:
         return self
 
     def _inputs(self, features: np.ndarray) -> np.ndarray:
-        # Texts unlike anything seen in training must not run away along one feature.
+        # Bounds the influence of one feature in texts unlike all training texts.
         standard = np.clip((features - self.mean) / self.scale, -5.0, 5.0)
         return np.concatenate([np.ones((*standard.shape[:-1], 1)), standard], axis=-1)
 
@@ -286,11 +284,11 @@ class ArtifactClassifier:
         return float(1.0 / (1.0 + np.exp(-self.log_odds(text))))
 
     def state_dict(self) -> dict[str, Any]:
-        """What was learnt, as JSON data."""
+        """Fitted parameters as JSON data."""
         return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "weights": self.weights.tolist()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take up what was learnt. Raises InputError if it belongs to other features."""
+        """Restore fitted parameters. Raises InputError if they belong to other features."""
         arrays = {name: np.asarray(state.get(name, ()), dtype=float) for name in ("mean", "scale", "weights")}
         if [array.size for array in arrays.values()] != [len(FEATURES), len(FEATURES), len(FEATURES) + 1]:
             raise InputError(f"the saved artifact classifier does not have the {len(FEATURES)} features of this one.")
@@ -299,8 +297,7 @@ class ArtifactClassifier:
 
 
 def built_in_examples(count: int = 100, seed: int = 0) -> tuple[list[str], list[str]]:
-    """``count`` clean and ``count`` degenerate texts: plain worked sums, and repetition, gibberish, tag stuffing and
-    empty reasoning."""
+    """``count`` clean texts (worked sums) and ``count`` degenerate ones (repetition, gibberish, empty tags)."""
     rng = np.random.default_rng(seed)
     names, things = ("Ann", "Ben", "Cara", "Dan", "Eve"), ("apples", "books", "coins", "tickets", "stones")
     clean, degenerate = [], []
@@ -330,10 +327,12 @@ def built_in_examples(count: int = 100, seed: int = 0) -> tuple[list[str], list[
 
 @register("artifact-penalty")
 class ArtifactPenalty(Reward):
-    """A term of ``weight`` times how free of artifacts the response is.
+    """A term of ``weight`` times the probability, or log-odds, that the response is free of artifacts.
+
+    Add it to a proxy reward that degenerate text can fool.
 
     Args:
-        weight: at least 0; 0 leaves every proxy reward as it was.
+        weight: at least 0.
         scale: "probability" in [0, 1], or "log-odds" in [-10, 10].
         classifier: a fitted classifier; None fits one to `built_in_examples` on first use.
 
@@ -356,22 +355,22 @@ class ArtifactPenalty(Reward):
             return 0.0, self.weight
         return -_LOG_ODDS_LIMIT * self.weight, _LOG_ODDS_LIMIT * self.weight
 
-    def _ready(self) -> ArtifactClassifier:
+    def _fitted_classifier(self) -> ArtifactClassifier:
         if self.classifier is None:
             self.classifier = ArtifactClassifier().fit(*built_in_examples())
         return self.classifier
 
     def refresh(self, clean: Sequence[str], degenerate: Sequence[str]) -> None:
-        """Fit the classifier anew, to the policy's present successes and failures."""
-        self._ready().fit(clean, degenerate)
+        """Fit the classifier again, such as to the policy's present successes and failures."""
+        self._fitted_classifier().fit(clean, degenerate)
 
     def value(self, episode: Episode) -> float:
-        classifier = self._ready()
+        classifier = self._fitted_classifier()
         measure = classifier.probability if self.scale == "probability" else classifier.log_odds
         return self.weight * measure(episode.response)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"classifier": self._ready().state_dict()}
+        return {"classifier": self._fitted_classifier().state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self._ready().load_state_dict(state.get("classifier", {}))
+        self._fitted_classifier().load_state_dict(state.get("classifier", {}))

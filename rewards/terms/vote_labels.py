@@ -1,7 +1,7 @@
-"""Rewards without labels whose label is not the vote of the whole group.
+"""Rewards without reference answers whose label is not the vote of the whole group.
 
-SCOPE gives subgroups a label each, by votes that weigh as much as the model is confident. Co-rewarding takes the label
-from a rephrased question or from a slowly moving teacher. The vote itself is in `votes.py`.
+SCOPE labels each subgroup by a vote weighted by the model's confidence. Co-rewarding takes the label from a rephrased
+question or from a slowly moving teacher. The plain vote is in `votes.py`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .votes import PARTITIONS, WEIGHTS, Ballot, Key, VoteReward, answer_key, equ
 
 
 def step_confidence(steps: Sequence[Any]) -> float:
-    """Mean over the steps of the mean token confidence within each, so that long steps do not drown short ones.
+    """Mean over the steps of the mean token confidence of each step, so that every step counts alike (SCOPE).
 
     Args:
-        steps: per reasoning step (the text between blank lines), the confidences of its tokens: minus the mean
-            log-probability of the candidates at the place, nats, larger for a peakier distribution. A flat sequence of
-            numbers is one step. Steps without tokens are left out; without any, or with one that is missing (None, NaN)
-            or infinite, the confidence is 0, so that the episode's vote does not count.
+        steps: for each reasoning step (the text between blank lines), the confidences of its tokens in nats: minus the
+            mean log-probability of the candidate tokens, larger for a peakier distribution. A flat sequence of numbers
+            is one step. Steps without tokens are left out. The confidence is 0, so that the vote does not count, if no
+            step is left or a number is missing (None, NaN) or infinite.
     """
     nested = steps if len(steps) and isinstance(steps[0], (Sequence, np.ndarray)) else [steps]
     means = [float(np.mean(np.asarray(step, dtype=np.float64))) for step in nested if len(step)]
@@ -44,10 +44,10 @@ WEIGHTS.add("token-confidence", token_confidence)
 
 
 def pareto_choice(sizes: Sequence[int], rewards: Sequence[float], diversity: Sequence[float], balance: float) -> int:
-    """The size on the Pareto front (more reward, more diversity) that lies nearest to the best of both.
+    """The size on the Pareto front (of reward and diversity) that is nearest to the maximum of both (SCOPE).
 
     Both are scaled to [0, 1] over the front (1 where they do not differ); the distance weighs reward by ``balance``
-    and diversity by 1 - ``balance``. Of several the largest size, which is nearest to one vote for all.
+    and diversity by 1 - ``balance``. Ties go to the largest size, which is nearest to one vote for all.
     """
     points = list(zip(rewards, diversity, sizes, strict=True))
     front = [
@@ -68,16 +68,16 @@ def pareto_choice(sizes: Sequence[int], rewards: Sequence[float], diversity: Seq
 
 @PARTITIONS.register("pareto")
 class ParetoSubgroups:
-    """Splits each group into runs of g episodes with a label each, and chooses g for the whole training step.
+    """Subgroups of g consecutive episodes with a label each; one g is chosen for the whole training step.
 
-    Every run's label is the weighted vote of a random share of the whole group. Candidates for g are the powers of two
-    up to the largest group, and that group's size; `pareto_choice` takes the one that best balances mean reward and
-    mean number of distinct labels.
+    The label of a subgroup is the weighted vote of a random share of the whole group. Candidates for g are the powers
+    of two up to the size of the largest group, and that size; `pareto_choice` takes the one that best balances mean
+    reward and mean number of distinct labels.
 
     Args:
         balance: weight of the reward against the diversity, in [0, 1].
-        ballots: share of the group that votes on each label, in (0, 1]; 1 makes this one vote for all.
-        seed: of the draws, which depend on nothing else but the task, g and the run.
+        ballots: share of the group that votes on each label, in (0, 1]; with 1 all subgroups have the same label.
+        seed: of the draws, which depend only on the seed, the task, g and the subgroup.
         sizes: candidates for g instead of the powers of two.
     """
 
@@ -107,7 +107,7 @@ class ParetoSubgroups:
         return options[pareto_choice(list(options), rewards, diversity, self.balance)]
 
     def labels(self, ballot: Ballot, size: int) -> list[str | None]:
-        """The label of each episode where runs of ``size`` share one."""
+        """The label of each episode where subgroups of ``size`` share one."""
         number = len(ballot.answers)
         share = max(1, round(self.ballots * number))
         task = zlib.crc32(ballot.episodes[0].task_id.encode("utf-8", "surrogatepass"))
@@ -122,10 +122,11 @@ class ParetoSubgroups:
 
 @register("scope")
 class StepConfidenceVote(VoteReward):
-    """`VoteReward` weighed by step-wise confidence, with the Pareto choice of the subgroup size.
+    """`VoteReward` weighted by step-wise confidence, with the Pareto choice of the subgroup size.
 
     Needs the extra "token_confidence", as `step_confidence` reads it. Judge all groups of a training step with one
-    call of `batch`: the subgroup size is chosen over them together.
+    call of `batch`: the subgroup size is chosen over them together. The released code drops missing answers before it
+    pairs answers with confidences, which shifts later weights to wrong answers; here each episode keeps its own weight.
 
     Args:
         balance: see `ParetoSubgroups`.
@@ -161,12 +162,14 @@ class CoRewarding(BatchReward):
         view: "cross": the majority answer of the paired group, the one with the same extra "pair"; a group whose
             partner is not in the batch cannot be judged (``valid=False``). "same": the group's own majority.
             "teacher": the label of a teacher, an average of past policies that the learner keeps.
-        teacher: for "teacher", from an episode to the teacher's answer (None for none); without it the extra
+        teacher: for "teacher", maps an episode to the teacher's answer (None for none); without it the extra
             "teacher_answer" is read.
         key: see `VoteReward`; the teacher's answer is normalised as text and compared with the keys.
         answer_format: see `VoteReward`.
 
-    No reward is paid where there is no label. Ties are broken as in `Ballot.winner`.
+    A policy that votes on its own answers can agree with itself by giving up; agreement across two phrasings of a
+    question, or with a teacher that lags behind, is harder to fake. Without a label the reward is 0. Ties are broken as
+    in `Ballot.winner`.
 
     Raises:
         InputError: unknown view or format; when called, three groups with one "pair", or two in one group.
@@ -200,37 +203,37 @@ class CoRewarding(BatchReward):
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float | None]]:  # type: ignore[override]
         answers = [[self.key(episode) for episode in group] for group in groups]
         if self.view == "teacher":
-            labels = [[self._taught(episode) for episode in group] for group in groups]
-            return [list(map(_paid, *row)) for row in zip(answers, labels, strict=True)]
+            labels = [[self._teacher_label(episode) for episode in group] for group in groups]
+            return [list(map(_agreement_reward, *row)) for row in zip(answers, labels, strict=True)]
         winners = [
             Ballot(tuple(group), tuple(row), tuple(equal_weights(group, row))).winner()
             for group, row in zip(groups, answers, strict=True)
         ]
-        partners = list(range(len(groups))) if self.view == "same" else _partners(groups)
+        partners = list(range(len(groups))) if self.view == "same" else _find_partners(groups)
         return [
-            [None] * len(row) if partner is None else [_paid(answer, winners[partner]) for answer in row]
+            [None] * len(row) if partner is None else [_agreement_reward(answer, winners[partner]) for answer in row]
             for row, partner in zip(answers, partners, strict=True)
         ]
 
-    def _taught(self, episode: Episode) -> str | None:
+    def _teacher_label(self, episode: Episode) -> str | None:
         answer = self.teacher(episode) if self.teacher else episode.extra("teacher_answer")
         return normalise(answer) or None if answer is not None else None
 
 
-def _paid(answer: str | None, label: str | None) -> float:
+def _agreement_reward(answer: str | None, label: str | None) -> float:
     return float(answer is not None and answer == label)
 
 
-def _partners(groups: Sequence[Sequence[Episode]]) -> list[int | None]:
-    """For each group, the index of the other one of its pair, or None."""
-    places: dict[Hashable, list[int]] = {}
-    for place, group in enumerate(groups):
+def _find_partners(groups: Sequence[Sequence[Episode]]) -> list[int | None]:
+    """For each group, the index of the other group with the same extra "pair", or None."""
+    indices: dict[Hashable, list[int]] = {}
+    for index, group in enumerate(groups):
         names = {episode.extra("pair") for episode in group}
         if len(names) > 1:
             raise InputError(f"the episodes of one group must share one 'pair', not {sorted(map(repr, names))}.")
-        places.setdefault(names.pop(), []).append(place)
-    for name, members in places.items():
+        indices.setdefault(names.pop(), []).append(index)
+    for name, members in indices.items():
         if len(members) > 2:
             raise InputError(f"at most two groups can share the pair {name!r}, not {len(members)}.")
-    partner = {members[i]: members[1 - i] for members in places.values() if len(members) == 2 for i in (0, 1)}
-    return [partner.get(place) for place in range(len(groups))]
+    partner = {members[i]: members[1 - i] for members in indices.values() if len(members) == 2 for i in (0, 1)}
+    return [partner.get(index) for index in range(len(groups))]

@@ -1,4 +1,4 @@
-"""Rewards without labels: siblings vote on the answer, and those who agree with the vote are rewarded.
+"""Rewards without reference answers: siblings vote on the answer, and agreement with the vote is rewarded.
 
 `VoteReward` has three slots: how much a vote weighs, which episodes share a label (the whole group or parts of it), and
 the reward of agreement. A slot takes a name from its registry or a callable of the same signature. Labels of subgroups
@@ -28,12 +28,12 @@ Key = Callable[[Episode], str | None]
 
 @dataclass(frozen=True)
 class Ballot:
-    """One group before the vote: each tuple has one entry an episode, in their order.
+    """Answers and weights of one group; each tuple has one entry an episode, in their order.
 
     Args:
         episodes: the valid episodes of one task.
-        answers: the answer's key, or None where there is none; None never votes.
-        weights: what the episode's vote weighs; 0 or more, and 0 where there is no answer.
+        answers: the key of the answer, or None where there is none; None never votes.
+        weights: weight of the vote; 0 or more, and 0 where there is no answer.
     """
 
     episodes: tuple[Episode, ...]
@@ -41,10 +41,10 @@ class Ballot:
     weights: tuple[float, ...]
 
     def winner(self, voters: Sequence[int] | None = None) -> str | None:
-        """The answer with the greatest weight among ``voters`` (all by default), or None if none of them has one.
+        """The answer with the greatest weight among ``voters`` (all by default), or None if none of them has an answer.
 
-        Of several with the same weight the one with more votes wins, then the one that sorts first: the order of the
-        episodes never matters.
+        Ties go to the answer with more votes, then to the first in alphabetical order: the order of the episodes never
+        matters.
         """
         votes: dict[str, list[float]] = {}
         for i in range(len(self.answers)) if voters is None else voters:
@@ -59,7 +59,7 @@ Weight = Callable[[Sequence[Episode], Sequence["str | None"]], Sequence[float]]
 Partition = Callable[[Sequence[Ballot]], "list[list[str | None]]"]
 """The ballots of a training step -> for each, one label an episode."""
 Bonus = Callable[[Ballot, np.ndarray], "Sequence[float | None]"]
-"""(ballot, agreement [G]: whether the answer is the label) -> rewards [G]; None where undetermined."""
+"""(ballot, agreement [G]: the answer is the label) -> rewards [G]; None where undetermined."""
 
 WEIGHTS: Registry[Any] = Registry("vote weight")
 PARTITIONS: Registry[Any] = Registry("vote partition")
@@ -69,11 +69,11 @@ S = TypeVar("S")
 
 
 def _resolve_slot(registry: Registry[Any], value: str | S) -> S:
-    """The callable for a slot: given as it is, or made (with its defaults, if it is a class) from its name."""
+    """Return ``value`` if it is a callable, or what its name is registered for (an instance where that is a class)."""
     if not isinstance(value, str):
         return value
-    found = registry[value]
-    return found() if isinstance(found, type) else found
+    entry = registry[value]
+    return entry() if isinstance(entry, type) else entry
 
 
 @WEIGHTS.register("equal")
@@ -95,7 +95,7 @@ def agreement_only(ballot: Ballot, agreement: np.ndarray) -> list[float]:
 
 
 def answer_key(answer_format: str = "any") -> Key:
-    """The answer in the last action, in the normal form of the verifier "text" (white space, case, Unicode)."""
+    """Build a key: the answer in the last action, normalised as by the verifier "text" (white space, case, Unicode)."""
     checked_format(answer_format)
 
     def key(episode: Episode) -> str | None:
@@ -107,18 +107,18 @@ def answer_key(answer_format: str = "any") -> Key:
 
 @register("majority-vote")
 class VoteReward(BatchReward):
-    """Pays for agreement with a vote of the siblings; with its defaults, the majority vote of TTRL: 1 or 0.
+    """Reward for agreement with a vote of the siblings; by default the majority vote of TTRL, 1 or 0.
 
-    No reference answer is read, so a wrong majority is paid: failed episodes can outrank successes. Without any answer
-    in the group nobody is paid. Ties: see `Ballot.winner`.
+    No reference answer is read. A wrong majority is rewarded too: failed episodes can outrank successes. In a group
+    without any answer all get 0. Ties: see `Ballot.winner`.
 
     Args:
-        weight: what a vote weighs: "equal", "self-consistency" (RLCCF), "token-confidence" (SCOPE) or a callable.
-        partition: who shares a label: "whole", "pareto" (SCOPE) or a callable.
-        bonus: what agreement pays: "none", "novelty" (EVOL-RL) or a callable.
-        key: what makes two answers the same one: text, or None for no answer. By default the normalised answer; pass a
-            canonical form (a parsed number) where different texts mean the same.
-        answer_format: how the default key finds the answer (`palaestra.rewards.answers.FORMATS`).
+        weight: weight of a vote: "equal", "self-consistency" (RLCCF), "token-confidence" (SCOPE) or a callable.
+        partition: which episodes share a label: "whole", "pareto" (SCOPE) or a callable.
+        bonus: reward of agreement: "none", "novelty" (EVOL-RL) or a callable.
+        key: maps an episode to its answer as text, or None for no answer; equal texts are equal answers. By default the
+            normalised answer; pass a canonical form (a parsed number) where different texts mean the same.
+        answer_format: where the default key looks for the answer (`palaestra.rewards.answers.FORMATS`).
         needs: names of the extras that callables given here read; those of the registered slots are known.
 
     Raises:
@@ -150,16 +150,16 @@ class VoteReward(BatchReward):
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float | None]]:  # type: ignore[override]
         ballots = [self.ballot(group) for group in groups]
-        paid = []
+        rewards = []
         for ballot, labels in zip(ballots, self.partition(ballots), strict=True):
             agreement = np.array(
                 [answer is not None and answer == label for answer, label in zip(ballot.answers, labels, strict=True)]
             )
-            paid.append(list(self.bonus(ballot, agreement)))
-        return paid
+            rewards.append(list(self.bonus(ballot, agreement)))
+        return rewards
 
     def ballot(self, group: Sequence[Episode]) -> Ballot:
-        """Answers and weights of a group; whoever has no answer keeps a place, with weight 0."""
+        """Answers and weights of a group; an episode without an answer has weight 0."""
         answers = tuple(self.key(episode) for episode in group)
         weights = [float(weight) for weight in self.weight(group, answers)]
         if len(weights) != len(group) or not all(0 <= weight < np.inf for weight in weights):
@@ -169,7 +169,7 @@ class VoteReward(BatchReward):
 
 
 def self_consistency(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
-    """For each episode, the share of its agent's samples that give the agent's most frequent answer.
+    """For each episode, the share of its agent's samples that give the agent's most frequent answer (RLCCF).
 
     The agent is the extra "agent"; samples without an answer count in the denominator.
     """
@@ -191,8 +191,8 @@ WEIGHTS.add("self-consistency", self_consistency)
 class CollectiveVote(VoteReward):
     """`VoteReward` over the samples of several agents on one task, weighted by their self-consistency.
 
-    Needs the extra "agent" of each episode: who produced it (any hashable). With equally consistent agents it is the
-    plain majority vote. Arguments are those of `VoteReward`.
+    Needs the extra "agent" of each episode, any hashable name of the agent that produced it. With equally consistent
+    agents it is the plain majority vote. Arguments are those of `VoteReward`.
     """
 
     paper = "RLCCF, arXiv 2508.12338"
@@ -212,16 +212,16 @@ class CollectiveVote(VoteReward):
 _UNPARSED = -1.0
 
 
-def novelty(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarray:
-    """How unlike its siblings each episode is, in [0, 1] within the majority and within the minority.
+def novelty_in_class(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarray:
+    """Novelty of each episode [G], in [0, 1] within the majority and within the minority (EVOL-RL, arXiv 2509.15194).
 
-    One minus half the mean similarity to the own class and half the greatest to anybody, then scaled to [0, 1] over
-    the class. A class of one, or without any spread, gets 1/2 (the released code leaves a class without spread
-    unscaled).
+    Raw novelty is 1 - (mean similarity to the own class) / 2 - (greatest similarity to any sibling) / 2. It is scaled
+    to [0, 1] over the class; a class of one, or of equal values, gets 1/2 (the released code does not scale the
+    latter).
 
     Args:
         similarity: [G, G], in [0, 1].
-        agreement: [G], who agrees with the vote.
+        agreement: mask [G] of the episodes that agree with the vote.
     """
     number = len(agreement)
     raw = np.zeros(number)
@@ -230,7 +230,7 @@ def novelty(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarray:
         own = similarity[i, others & (agreement == agreement[i])]
         nearest = similarity[i, others].max(initial=0.0)
         raw[i] = 1.0 - 0.5 * (float(own.mean()) if len(own) else 0.0) - 0.5 * nearest
-    # Equal texts must be paid equally, so the last bits of a sum in another order must not tell them apart.
+    # Rounded so that equal texts get equal rewards although their sums run in another order.
     raw = np.round(raw, 9)
     scaled = np.full(number, 0.5)
     for label in (False, True):
@@ -242,10 +242,10 @@ def novelty(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarray:
 
 @BONUSES.register("novelty")
 class NoveltyBonus:
-    """0.5 to 1 for agreement and -1 to -0.5 against it, the more the more novel; -1 without an answer.
+    """0.5 to 1 for agreement and -1 to -0.5 against it, more for more novel responses; -1 without an answer.
 
     Args:
-        embedder: from response texts to vectors; the cosine, clipped to [0, 1], is the similarity.
+        embedder: maps response texts to vectors; the cosine, clipped to [0, 1], is the similarity.
     """
 
     bounds = (-1.0, 1.0)
@@ -262,7 +262,7 @@ class NoveltyBonus:
             if rows is None:
                 return [None] * len(ballot.episodes)
             base = np.where(agreement[answered], 0.5, -1.0)
-            rewards[answered] = base + 0.5 * novelty(np.clip(cosines(rows), 0.0, 1.0), agreement[answered])
+            rewards[answered] = base + 0.5 * novelty_in_class(np.clip(cosines(rows), 0.0, 1.0), agreement[answered])
         return rewards.tolist()
 
 

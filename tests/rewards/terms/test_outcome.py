@@ -13,8 +13,8 @@ from palaestra.rewards.terms.outcome import (
     advantage_bound,
     best_f1,
     expected_advantage,
-    mislabelled_mean,
-    mislabelled_variance,
+    random_label_loss_mean,
+    random_label_loss_variance,
     token_f1,
 )
 
@@ -182,8 +182,8 @@ def test_the_mislabel_model_agrees_with_all_sixteen_labelings_of_four(correct: i
         ideal - sum(label - np.mean(labels) for label in labels[:correct])
         for labels in itertools.product((0.0, 1.0), repeat=group)
     ]
-    assert np.mean(losses) == pytest.approx(mean) == mislabelled_mean(correct, group)
-    assert np.var(losses) == pytest.approx(variance) == mislabelled_variance(correct, group)
+    assert np.mean(losses) == pytest.approx(mean) == random_label_loss_mean(correct, group)
+    assert np.var(losses) == pytest.approx(variance) == random_label_loss_variance(correct, group)
 
 
 def test_one_success_of_sixteen_has_the_largest_advantage():

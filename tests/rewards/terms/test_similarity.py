@@ -13,8 +13,8 @@ from palaestra.rewards.embedding import cosines
 from palaestra.rewards.terms.similarity import (
     best_match,
     dbscan,
-    progress_by_deviation,
-    progress_by_rank,
+    scaled_progress,
+    standardised_progress,
     success_centres,
 )
 
@@ -120,19 +120,19 @@ def pay(episodes: Sequence[Episode], form: str = "code") -> list[float]:
 
 
 def test_progress_in_the_released_code():
-    assert progress_by_rank(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.5960, 0.3000, 0.0040], abs=5e-5)
-    assert progress_by_rank(np.array([2.0, 2.0])) == pytest.approx([0.3, 0.3])
+    assert scaled_progress(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.5960, 0.3000, 0.0040], abs=5e-5)
+    assert scaled_progress(np.array([2.0, 2.0])) == pytest.approx([0.3, 0.3])
 
 
 def test_progress_in_the_paper_is_one_half_at_the_mean():
-    assert progress_by_deviation(np.array([1.0, 2.0, 3.0])) == pytest.approx(
+    assert standardised_progress(np.array([1.0, 2.0, 3.0])) == pytest.approx(
         [1 / (1 + np.exp(-(1.5**0.5))), 0.5, 1 / (1 + np.exp(1.5**0.5))]
     )
 
 
 def test_failures_equally_far_away_have_the_middle_of_the_papers_progress():
     # The mean of three times 0.1 is not 0.1 in floating point.
-    assert progress_by_deviation(np.array([0.1] * 3)).tolist() == [0.5] * 3
+    assert standardised_progress(np.array([0.1] * 3)).tolist() == [0.5] * 3
 
 
 @pytest.mark.parametrize("form", ["code", "paper"])

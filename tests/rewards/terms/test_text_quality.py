@@ -12,7 +12,7 @@ from palaestra.rewards.terms.text_quality import (
     ArtifactClassifier,
     artifact_features,
     built_in_examples,
-    calibrated,
+    calibrate_score,
     ngram_ranks,
     reasoning_pattern,
     repeated_share,
@@ -99,8 +99,8 @@ def test_the_pay_is_never_above_one(episode: Maker):
 
 
 def test_calibration_lifts_rejections_only():
-    assert calibrated(0.2, 0.5, 0.5, 0.4) == pytest.approx(0.4)
-    assert calibrated(0.5, 0.5, 0.5, 0.4) == 0.5
+    assert calibrate_score(0.2, 0.5, 0.5, 0.4) == pytest.approx(0.4)
+    assert calibrate_score(0.5, 0.5, 0.5, 0.4) == 0.5
 
 
 def test_the_calibrated_reward_is_invalid_when_the_model_is_silent(episode: Maker):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
-from palaestra.rewards.terms.votes import novelty
+from palaestra.rewards.terms.votes import novelty_in_class
 
 untimed = settings(deadline=None)
 
@@ -172,7 +172,7 @@ def test_sums_in_another_order_are_no_novelty():
     for value, pairs in ((0.01, [(0, 1), (2, 3)]), (0.02, [(0, 2), (1, 3)]), (0.3, [(0, 3), (1, 2)])):
         for i, j in pairs:
             similarity[i, j] = similarity[j, i] = value
-    assert novelty(similarity, np.ones(4, dtype=bool)).tolist() == [0.5] * 4
+    assert novelty_in_class(similarity, np.ones(4, dtype=bool)).tolist() == [0.5] * 4
 
 
 def test_an_answer_that_is_missing_gets_the_least():
