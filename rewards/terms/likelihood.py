@@ -14,8 +14,7 @@ from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
-from .scores import read_scores
-from .step_scores import read_vector
+from .scores import read_scores, read_vector
 
 LogLikelihood = Callable[[str, str], "float | None"]
 """(text, context) -> mean log-probability of the text's tokens after the context, nats; None where it failed.

@@ -17,7 +17,7 @@ from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, StepReward, register
 from ..steps import prefix_gains, propagated_gains, turning_point_gains
-from .step_scores import align_with_turns, read_vector
+from .scores import align_with_turns, read_vector
 
 MARKERS = ("However", "Therefore", "So", "But", "Wait", "Hmm", "Alternatively", "Thus", "Hence", "Then", "Next")
 
@@ -27,7 +27,7 @@ Success = Callable[[Episode, str], "float | None"]
 
 @dataclass(frozen=True)
 class ValuedPart:
-    """A part of a response, by the positions of its characters, and what it is paid."""
+    """A part of a response, by the positions of its characters, and its reward."""
 
     start: int
     stop: int
@@ -35,14 +35,15 @@ class ValuedPart:
 
 
 class PrefixProbe:
-    """Splits a response at marker words and asks for the worth of each prefix, the empty one included.
+    """Splits a response at marker words and gets the value of each prefix, the empty one included.
 
     Args:
-        success: see `Success`; it appends the cue for an answer and averages over completions as it likes. None reads
-            the extra "prefix_values": the worth of prefixes 0..K, the empty one first.
-        markers: words that begin a part, as written.
+        success: see `Success`; it appends the cue for an answer and may average over several completions. None reads
+            the extra "prefix_values": the values of prefixes 0..K, the empty one first.
+        markers: words that begin a part; case matters.
         min_segment: least length of a part in characters; shorter ones join the next.
-        max_segments: at most so many parts, hence probes; the rest of a longer text belongs to the last.
+        max_segments: largest number of parts, and so of calls of ``success``; the rest of a longer text belongs to the
+            last part.
 
     Raises:
         InputError: no marker, or a blank one; a length or number below 1.
@@ -63,8 +64,8 @@ class PrefixProbe:
         self._pattern = re.compile(r"(?<!\w)(?:%s)(?!\w)" % "|".join(map(re.escape, markers)))  # noqa: UP031
         self.needs = frozenset() if success else frozenset({"prefix_values"})
 
-    def segments(self, text: str) -> list[tuple[int, int]]:
-        """(start, stop) of the parts; together they are ``text``. An empty text has none."""
+    def split_parts(self, text: str) -> list[tuple[int, int]]:
+        """Split ``text`` into contiguous parts (start, stop). An empty text has none."""
         starts = [0]
         for match in self._pattern.finditer(text):
             if len(starts) >= self.max_segments:
@@ -74,41 +75,43 @@ class PrefixProbe:
         return list(zip(starts, [*starts[1:], len(text)], strict=True)) if text else []
 
     def values(self, episode: Episode) -> np.ndarray | None:
-        """Worth of the prefixes 0..K of the response; None where any could not be determined.
+        """Values of the prefixes 0..K of the response, [K + 1]; None where any could not be determined.
 
         Raises:
-            InputError: an extra "prefix_values" that is empty, or any worth outside [0, 1].
+            InputError: an extra "prefix_values" that is empty, or any value outside [0, 1].
         """
         if self.success is None:
             values = read_vector(episode.extra("prefix_values"), "prefix values")
         else:
             text = episode.response
-            worths = []
-            for stop in (0, *(stop for _, stop in self.segments(text))):
-                worth = self.success(episode, text[:stop])
-                if worth is None:
+            successes = []
+            for stop in (0, *(stop for _, stop in self.split_parts(text))):
+                success = self.success(episode, text[:stop])
+                if success is None:
                     return None
-                worths.append(worth)
-            values = read_vector(worths, "prefix values")
+                successes.append(success)
+            values = read_vector(successes, "prefix values")
         if values is None:
             return None
         if not len(values) or values.min() < 0 or values.max() > 1:
             raise InputError(f"prefix values must be one or more probabilities in [0, 1], not {values.tolist()[:8]}.")
         return values
 
-    def paid(self, episode: Episode, gains: np.ndarray) -> list[ValuedPart]:
-        """The parts of the response with what each is paid.
+    def assign_gains(self, episode: Episode, gains: np.ndarray) -> list[ValuedPart]:
+        """The parts of the response with their gains.
 
         Raises:
             InputError: the extra "prefix_values" has values for another number of parts.
         """
-        parts = self.segments(episode.response)
+        parts = self.split_parts(episode.response)
         if len(parts) != len(gains):
             raise InputError(f"{len(parts)} parts of the response need {len(parts) + 1} prefix values.")
         return [ValuedPart(start, stop, float(gain)) for (start, stop), gain in zip(parts, gains, strict=True)]
 
 
 class PrefixReward(Reward):
+    """Base: a subclass implements `gains`, from the values of the prefixes to the rewards of the parts."""
+
     needs = frozenset({"prefix_values"})
 
     def __init__(self, probe: PrefixProbe | None):
@@ -118,23 +121,23 @@ class PrefixReward(Reward):
     def gains(self, values: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def segments(self, episode: Episode) -> list[ValuedPart] | None:
-        """The parts of the response with what each is paid, for credit within it; None where the probe failed."""
+    def valued_parts(self, episode: Episode) -> list[ValuedPart] | None:
+        """The parts of the response with their rewards, for credit within it; None where the probe failed."""
         values = self.probe.values(episode)
-        return None if values is None else self.probe.paid(episode, self.gains(values))
+        return None if values is None else self.probe.assign_gains(episode, self.gains(values))
 
 
 @register("mrt")
 class ProgressReward(PrefixReward):
-    """1 for a success, plus ``weight`` times the progress of the reasoning: what each part adds to the chance of
-    success of an answer forced after it. The sum telescopes to the worth of the whole less that of the empty prefix.
+    """1 for a success, plus ``weight`` times the progress of the reasoning.
 
-    With a weight of at most 1/2 no failure outranks a success. The metric that goes with it is
-    `palaestra.rewards.steps.cumulative_regret`.
+    The progress of a part is the rise of the chance of success of an answer forced after it; their sum is the value of
+    the whole response less that of the empty prefix. With a weight of at most 1/2 no failure outranks a success. The
+    metric that goes with it is `palaestra.rewards.steps.cumulative_regret`.
 
     Args:
         weight: of the progress; 0 or more.
-        probe: what splits and values the response; by default one that reads the extra "prefix_values".
+        probe: splits the response and values its prefixes; by default one that reads the extra "prefix_values".
     """
 
     paper = "MRT, arXiv 2503.07572"
@@ -155,25 +158,23 @@ class ProgressReward(PrefixReward):
 
     def value(self, episode: Episode) -> float | None:
         values = self.probe.values(episode)
-        # The telescoped sum, free of rounding, so that the bound of one half is exact.
+        # Last less first value instead of a sum of gains, whose rounding could break the bound of 1/2.
         return None if values is None else float(episode.success) + self.weight * float(values[-1] - values[0])
 
 
 @register("vsrm")
 class StepwiseVerifiable(PrefixReward):
-    """A term that pays each part of the reasoning for the change in the accuracy of a forced answer.
+    """A term that rewards each part of the reasoning for its change of the accuracy of a forced answer.
 
-    Parts that change nothing are paid a discounted share of the next change, so that idle ones earn less than those
-    that get to the point.
+    A part without a change gets the next change, discounted by its distance. The paper's constants are not published;
+    these are ours.
 
     Args:
         weight: of the term.
         threshold: changes up to this size count as none.
-        ahead: how many parts later a change may come and still be shared; 0 pays plain changes.
-        discount: of the share, for each part of distance, in [0, 1].
-        probe: what splits and values the response; by default one that reads the extra "prefix_values".
-
-    The constants of the paper are not published; these are ours.
+        ahead: largest distance, in parts, of the next change; 0 rewards plain changes only.
+        discount: factor for each part of distance, in [0, 1].
+        probe: splits the response and values its prefixes; by default one that reads the extra "prefix_values".
     """
 
     paper = "VSRM, arXiv 2508.10293"
@@ -202,14 +203,14 @@ class StepwiseVerifiable(PrefixReward):
 
 @register("prefix-gain")
 class PrefixGain(StepReward):
-    """A term that pays each turn for what it adds to the worth of the prefix, as a greedy completion measures it.
+    """A term that rewards each turn for its change of the value of the prefix, as a greedy completion measures it.
 
     Args:
-        form: "gain" pays the difference (DenseGRPO, arXiv 2601.20218); "turning-point" pays a turn at which the course
-            turns towards the final worth all that is gained from there on (TP-GRPO, TurningPoint, arXiv 2602.06422).
-        first: with "turning-point", treat a first turn in the final direction as one.
-        prefix_values: from an episode to the worth of its prefixes 0..K, before the first turn and after each; None
-            where it could not be determined. By default the extra "prefix_values".
+        form: "gain" rewards the change (DenseGRPO, arXiv 2601.20218); "turning-point" gives a turn at which the values
+            turn towards the final one the whole change from there on (TP-GRPO, TurningPoint, arXiv 2602.06422).
+        first: with "turning-point", treat a first turn in the final direction as a turning point.
+        prefix_values: maps an episode to the values of its prefixes 0..K, before the first turn and after each; None
+            where they could not be determined. By default the extra "prefix_values".
     """
 
     paper = "DenseGRPO, arXiv 2601.20218; TurningPoint, arXiv 2602.06422"
@@ -227,8 +228,8 @@ class PrefixGain(StepReward):
         self.needs = frozenset() if prefix_values else frozenset({"prefix_values"})
 
     def values(self, episode: Episode) -> list[float] | None:
-        given = self.prefix_values(episode) if self.prefix_values else episode.extra("prefix_values")
-        values = None if given is None else read_vector(given, "prefix values")
+        raw = self.prefix_values(episode) if self.prefix_values else episode.extra("prefix_values")
+        values = None if raw is None else read_vector(raw, "prefix values")
         if values is None:
             return None
         gains = prefix_gains(values) if self.form == "gain" else turning_point_gains(values, self.first)

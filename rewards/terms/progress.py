@@ -1,6 +1,6 @@
 """Rewards on the way to the goal: subgoals, potentials, completion of a route, labelled captions.
 
-Each gives one number a step. Of all of them only potential-based shaping leaves the optimal policies as they are.
+Each gives one number a step. Only potential-based shaping leaves the optimal policies unchanged.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from ...errors import InputError
 from ..episode import Episode, Step
 from ..reward import StepReward, register
 from ..steps import potential_differences
-from .scores import read_scores
-from .step_scores import read_vector
+from .scores import read_scores, read_vector
 
 Achieved = Callable[[str, Episode, int], "bool | None"]
-"""(subgoal, episode, index of the step) -> whether that step achieved it; None where it could not be determined."""
+"""(subgoal, episode, index of the step) -> True if that step achieved it; None where it could not be determined."""
 
 
 @register("subgoals")
@@ -29,9 +28,9 @@ class SubgoalBonus(StepReward):
     """A term of ``bonus`` for each subgoal at the step that first achieves it.
 
     Args:
-        subgoals: names of the subgoals. Others that the extra names are not paid; None pays any name, once.
-        achieved: judges one subgoal at one step, and is not asked again once it was achieved; None reads the extra
-            "achieved": for each step, the names of the subgoals that it achieved, or None where that is unknown.
+        subgoals: names of the subgoals. Other names in the extra get no bonus; None gives it to any name, once.
+        achieved: judges one subgoal at one step, and is not called again for a subgoal that was achieved; None reads
+            the extra "achieved": for each step, the names of the subgoals achieved, or None where that is unknown.
         bonus: for each subgoal.
 
     Raises:
@@ -50,48 +49,48 @@ class SubgoalBonus(StepReward):
         self.needs = frozenset() if achieved else frozenset({"achieved"})
 
     def values(self, episode: Episode) -> list[float] | None:
+        steps = len(episode.steps)
+        listed = episode.extra("achieved") if self.achieved is None else [None] * steps
+        if len(listed) != steps:
+            raise InputError(f"an episode of {steps} steps needs as many lists, not {len(listed)}.")
         done: set[str] = set()
-        paid = []
-        for t, named in enumerate(self._named(episode)):
-            if self.achieved is not None:
-                fresh = set()
-                for subgoal in self.subgoals or ():
-                    if subgoal not in done:
-                        verdict = self.achieved(subgoal, episode, t)
-                        if verdict is None:
-                            return None
-                        fresh |= {subgoal} if verdict else set()
-            elif named is None:
+        bonuses = []
+        for t in range(steps):
+            names = listed[t] if self.achieved is None else self._judge_step(self.achieved, episode, t, done)
+            if names is None:
                 return None
-            else:
-                fresh = {name for name in named if self.subgoals is None or name in self.subgoals} - done
-            done |= fresh
-            paid.append(self.bonus * len(fresh))
-        return paid
+            new = {name for name in names if self.subgoals is None or name in self.subgoals} - done
+            done |= new
+            bonuses.append(self.bonus * len(new))
+        return bonuses
 
-    def _named(self, episode: Episode) -> Sequence[Sequence[str] | None]:
-        if self.achieved is not None:
-            return [None] * len(episode.steps)
-        named = episode.extra("achieved")
-        if len(named) != len(episode.steps):
-            raise InputError(f"an episode of {len(episode.steps)} steps needs as many lists, not {len(named)}.")
-        return named
+    def _judge_step(self, achieved: Achieved, episode: Episode, t: int, done: set[str]) -> list[str] | None:
+        """Subgoals outside ``done`` that step ``t`` achieves; None where the judge has no opinion on one."""
+        names = []
+        for subgoal in self.subgoals or ():
+            if subgoal not in done:
+                verdict = achieved(subgoal, episode, t)
+                if verdict is None:
+                    return None
+                if verdict:
+                    names.append(subgoal)
+        return names
 
 
 @register("potential")
 class PotentialShaping(StepReward):
     """A term of ``discount * potential(next state) - potential(state)`` for each step.
 
-    The potential of the state that ends an episode is 0, without which the optimal policies could change; over an
+    The potential of the state that ends an episode counts as 0, as otherwise the optimal policies could change; over an
     episode the discounted terms sum to minus the potential of its first state.
 
     Args:
-        potential: from an observation to its potential; None reads the extra "potentials": those of the states
-            before each step, and, optionally, of the last one.
+        potential: maps an observation to its potential; None reads the extra "potentials": those of the states before
+            each step, and, optionally, of the last state.
         discount: the learner's own, in [0, 1].
-        cutoff: the last state of an episode that was cut off: "zero" treats it as an end, right for a learner that
-            does; "keep" takes its potential from the extra, right for a learner that goes on from its value estimate.
-            As soon as a step is taken (`at_once`) nobody knows of a cutoff, and the potential is kept.
+        cutoff: the last state of an episode that was cut off: "zero" treats it as an end, for a learner that does the
+            same; "keep" takes its potential from the extra, for a learner that bootstraps from its value estimate. A
+            reward given as soon as a step is taken (`at_once`) keeps the potential, as cutoffs are not known then.
 
     Raises:
         InputError: when called, another number of potentials, or "keep" without the last one.
@@ -109,10 +108,10 @@ class PotentialShaping(StepReward):
     def values(self, episode: Episode) -> list[float] | None:
         number = len(episode.steps)
         if self.potential is not None:
-            given = [self.potential(step.observation) for step in episode.steps]
+            raw = [self.potential(step.observation) for step in episode.steps]
         else:
-            given = episode.extra("potentials")
-        potentials = read_vector(given, "potentials")
+            raw = episode.extra("potentials")
+        potentials = read_vector(raw, "potentials")
         if potentials is None:
             return None
         if len(potentials) not in (number, number + 1):
@@ -134,11 +133,11 @@ class PotentialShaping(StepReward):
 
 
 def progress_times_penalties(completion: Sequence[float], factors: Sequence[float]) -> list[float]:
-    """For each step the completion that is new, times that step's factor.
+    """For each step the rise of the best completion so far, times the step's factor (CaRL, arXiv 2504.17838).
 
     Args:
-        completion: what is done after each step, in [0, 1]; falling back and catching up earns nothing.
-        factors: product of the soft penalties of each step, in [0, 1]; 1 for a clean step.
+        completion: share of the task completed after each step, in [0, 1]; regaining lost completion adds nothing.
+        factors: product of the soft penalties of each step, in [0, 1]; 1 for a step without penalty.
     """
     best, values = 0.0, []
     for done, factor in zip(completion, factors, strict=True):
@@ -149,14 +148,14 @@ def progress_times_penalties(completion: Sequence[float], factors: Sequence[floa
 
 @register("progress-penalties")
 class ProgressPenalties(StepReward):
-    """The whole worth of an episode, step by step: 1 in sum for a clean and complete run.
+    """Reward of a whole episode, step by step: new completion times penalty factors; 1 in sum for a perfect run.
 
     Extras: "completion", a number in [0, 1] after each step; optionally "soft_factors", for each step a number or
-    several in [0, 1] (0.5 while a soft limit is violated); and optionally "hard_violation", true where the episode was
-    ended by one. `ranks_success` is not claimed: a success full of violations can be worth less than half a clean run.
+    several in [0, 1] (0.5 while a soft limit is violated); and optionally "hard_violation", true where one ended the
+    episode. `ranks_success` is not claimed: a success with many violations can get less than half a clean run.
 
     Args:
-        terminal: what a hard violation adds to the last step, at most 0.
+        terminal: added to the last step after a hard violation, at most 0.
 
     Raises:
         InputError: ``terminal`` above 0; when called, extras that do not have one entry a step.
@@ -176,7 +175,7 @@ class ProgressPenalties(StepReward):
     def values(self, episode: Episode) -> list[float] | None:
         steps = len(episode.steps)
         completion = read_scores(episode.extra("completion"), "completion", 0.0, 1.0)
-        factors = _products(episode.extras.get("soft_factors", [1.0] * steps))
+        factors = _multiply_factors(episode.extras.get("soft_factors", [1.0] * steps))
         if completion is None or factors is None:
             return None
         if len(completion) != steps or len(factors) != steps:
@@ -190,15 +189,17 @@ class ProgressPenalties(StepReward):
         return values
 
 
-def _products(factors: Any) -> list[float] | None:
-    if isinstance(factors, Sequence) and not isinstance(factors, str):
-        factors = [_product(factor) if isinstance(factor, Sequence) else factor for factor in factors]
-    return read_scores(factors, "soft_factors", 0.0, 1.0)
-
-
-def _product(factors: Any) -> float | None:
-    known = read_scores(factors, "soft_factors", 0.0, 1.0)
-    return None if known is None else math.prod(known)
+def _multiply_factors(by_step: Any) -> list[float] | None:
+    """One factor a step, the product where a step has several; None where any is missing."""
+    if isinstance(by_step, Sequence) and not isinstance(by_step, str):
+        products: list[Any] = []
+        for factors in by_step:
+            if isinstance(factors, Sequence):
+                known = read_scores(factors, "soft_factors", 0.0, 1.0)
+                factors = None if known is None else math.prod(known)
+            products.append(factors)
+        by_step = products
+    return read_scores(by_step, "soft_factors", 0.0, 1.0)
 
 
 Annotator = Callable[[Sequence[str]], Mapping[str, float]]
@@ -209,17 +210,18 @@ Annotator = Callable[[Sequence[str]], Mapping[str, float]]
 class CaptionRewards(StepReward):
     """``extrinsic * reward + intrinsic * label(caption) / count ** exponent`` for each step.
 
-    The count is that of the caption within the episode, this step included. Without an annotator, or before it has
-    labelled anything, only the extrinsic part is paid.
+    The count is that of the caption within the episode, this step included. An episode never waits for the annotator:
+    a caption without a label counts 0 and is queued. This is ONI's retrieval mode; the modes that train a classifier
+    or a ranker on the labels belong to the reward models.
 
     Args:
-        annotator: labels queued captions, in [0, 1] by custom; it is called by `advance`, between two updates. None
-            leaves the queue to the caller: read `queue`, hand in answers with `label`.
+        annotator: labels queued captions, usually in [0, 1]; it is called by `advance`, between two updates. None
+            leaves the queue to the caller: read `queue`, add answers with `add_labels`.
         extrinsic: weight of the environment's reward; the paper takes 0.1 with a dense score and 10 with a sparse one.
         intrinsic: weight of the labels.
         exponent: 3 in the released code.
-        caption: from a step to its caption ("" for none); by default the text of the observation.
-        capacity: at most so many captions are queued or labelled; later ones pay nothing.
+        caption: maps a step to its caption ("" for none); by default the text of the observation.
+        capacity: largest number of captions that are queued or labelled; later ones count 0.
     """
 
     paper = "ONI, arXiv 2410.23022"
@@ -245,11 +247,11 @@ class CaptionRewards(StepReward):
 
     @property
     def queue(self) -> tuple[str, ...]:
-        """Captions that were met and have no label yet, each once, in the order in which they were met."""
+        """Captions without a label, each once, in the order of their first occurrence."""
         return tuple(self._queue)
 
-    def label(self, labels: Mapping[str, float]) -> None:
-        """Take in labels; they leave the queue.
+    def add_labels(self, labels: Mapping[str, float]) -> None:
+        """Store labels and remove their captions from the queue.
 
         Raises:
             InputError: a label that is not finite.
@@ -259,24 +261,22 @@ class CaptionRewards(StepReward):
             self._queue.pop(caption, None)
 
     def values(self, episode: Episode) -> list[float]:
-        seen: Counter[str] = Counter()
-        paid = []
+        counts: Counter[str] = Counter()
+        rewards = []
         for step in episode.steps:
             caption = self.caption(step)
-            seen[caption] += 1
-            paid.append(self.extrinsic * step.reward + self.intrinsic * self._worth(caption, seen[caption]))
-        return paid
-
-    def _worth(self, caption: str, count: int) -> float:
-        if caption in self._labels:
-            return self._labels[caption] / count**self.exponent
-        if caption and len(self._labels) + len(self._queue) < self.capacity:
-            self._queue[caption] = None
-        return 0.0
+            counts[caption] += 1
+            intrinsic = 0.0
+            if caption in self._labels:
+                intrinsic = self._labels[caption] / counts[caption] ** self.exponent
+            elif caption and len(self._labels) + len(self._queue) < self.capacity:
+                self._queue[caption] = None
+            rewards.append(self.extrinsic * step.reward + self.intrinsic * intrinsic)
+        return rewards
 
     def advance(self, step: int, steps: int) -> None:
         if self.annotator is not None and self._queue:
-            self.label(self.annotator(self.queue))
+            self.add_labels(self.annotator(self.queue))
         super().advance(step, steps)
 
     def state_dict(self) -> dict[str, Any]:

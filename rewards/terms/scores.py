@@ -1,7 +1,7 @@
-"""Scores that something else gave a term: a callable, or a named entry of ``Episode.extras``.
+"""Reading of scores that come from outside a reward: from a callable, or from a named entry of ``Episode.extras``.
 
-A judge that did not answer says None (or NaN), which makes the verdict invalid; a score outside the scale that the term
-relies on is clipped to it, so that no judge can break a bound.
+A judge that did not answer gives None or NaN, which makes the verdict invalid. A score outside the scale that a reward
+relies on is clipped to it, so that no judge can break the reward's bounds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...errors import InputError
 from ..episode import Episode
 
@@ -17,16 +19,16 @@ Scorer = Callable[[Episode], float | None]
 
 
 class Score:
-    """A score of an episode.
+    """A source of scores: call it with an episode to get the score, or None where there is none.
 
     Args:
         scorer: called with the episode; None reads ``episode.extras[key]`` instead.
         key: name of the extra, used without a scorer; it then appears in ``needs``.
-        low: scores below are raised to this.
-        high: scores above are lowered to this.
+        low: lower scores are clipped to this.
+        high: higher scores are clipped to this.
 
     Raises:
-        InputError: ``scorer`` is not callable; when read, the score is no number.
+        InputError: ``scorer`` is not callable; when called, the score is no number.
     """
 
     def __init__(self, scorer: Scorer | None, key: str, low: float = -math.inf, high: float = math.inf):
@@ -47,7 +49,7 @@ class Score:
 
 
 def read_score(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float | None:
-    """``value`` clipped to [low, high]; None for None, NaN, or infinity where the scale has no end.
+    """Return ``value`` as a float clipped to [low, high]; None for None, NaN, or infinity where the scale has no end.
 
     Raises:
         InputError: it is not a number.
@@ -69,7 +71,7 @@ def read_score(value: Any, name: str, low: float = -math.inf, high: float = math
 
 
 def read_scores(values: Any, name: str, low: float = -math.inf, high: float = math.inf) -> list[float] | None:
-    """A sequence of scores, each as in `score_in`; None where one of them is missing.
+    """Return a list of scores, each as in `read_score`; None where one of them is missing.
 
     Raises:
         InputError: it is no sequence of numbers.
@@ -80,3 +82,29 @@ def read_scores(values: Any, name: str, low: float = -math.inf, high: float = ma
         raise InputError(f"{name!r} must be a sequence of numbers, not {values!r}.")
     scores = [read_score(value, name, low, high) for value in values]
     return None if any(score is None for score in scores) else [score for score in scores if score is not None]
+
+
+def align_with_turns(values: np.ndarray, episode: Episode, what: str) -> list[float]:
+    """Return ``values`` if there is one a turn, or their sum if the episode has a single turn with several steps.
+
+    Raises:
+        InputError: neither holds; ``what`` names the values in the message.
+    """
+    turns = len(episode.steps)
+    if len(values) == turns:
+        return values.tolist()
+    if turns == 1:
+        return [float(values.sum())]
+    raise InputError(f"an episode of {turns} turns needs as many {what}, not {len(values)}.")
+
+
+def read_vector(values: Any, what: str) -> np.ndarray | None:
+    """Return ``values`` as a float64 array of one dimension; None where any is not finite (the scorer failed).
+
+    Raises:
+        InputError: they have another number of dimensions; ``what`` names the values in the message.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise InputError(f"{what} must be a sequence of numbers, not of shape {array.shape}.")
+    return array if np.isfinite(array).all() else None

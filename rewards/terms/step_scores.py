@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,38 +19,17 @@ from ..episode import Episode
 from ..reward import StepReward, register
 from ..steps import ability_scale, thought_rewards
 from ..verdict import Verdict
+from .scores import align_with_turns, read_vector
 
 StepScorer = Callable[[Episode], "Sequence[float] | None"]
 """Scores of an episode's steps, in order, or None where they could not be determined."""
-
-
-def align_with_turns(values: np.ndarray, episode: Episode, what: str) -> list[float]:
-    """``values`` if there is one a turn; their sum, if the episode has a single turn with several steps in its text.
-
-    Raises:
-        InputError: neither.
-    """
-    turns = len(episode.steps)
-    if len(values) == turns:
-        return values.tolist()
-    if turns == 1:
-        return [float(values.sum())]
-    raise InputError(f"an episode of {turns} turns needs as many {what}, not {len(values)}.")
-
-
-def read_vector(values: Any, what: str) -> np.ndarray | None:
-    """``values`` as an array of one dimension; None where any is not finite, for then the scorer failed."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1:
-        raise InputError(f"{what} must be a sequence of numbers, not of shape {array.shape}.")
-    return array if np.isfinite(array).all() else None
 
 
 class ScoredSteps(StepReward):
     """Base: a subclass implements ``shape(scores, episode)``.
 
     Args:
-        scorer: from an episode to the scores of its steps; None reads the extra "step_scores". There is one score a
+        scorer: maps an episode to the scores of its steps; None reads the extra "step_scores". There is one score a
             turn; an episode of one turn may have any number (the steps within its text).
     """
 
@@ -65,7 +43,7 @@ class ScoredSteps(StepReward):
         raise NotImplementedError
 
     def shaped(self, episode: Episode) -> np.ndarray | None:
-        """One number a score, for credit finer than a turn; None where the scorer failed."""
+        """Rewards of the steps, one for each score, for credit finer than a turn; None where the scorer failed."""
         scores = self.scorer(episode) if self.scorer else episode.extra("step_scores")
         array = None if scores is None else read_vector(scores, "step scores")
         return None if array is None else self.shape(array, episode)
@@ -77,13 +55,13 @@ class ScoredSteps(StepReward):
 
 @register("clip-delta")
 class ClipDelta(ScoredSteps):
-    """Step scores clipped from above and differenced, so that more or repeated steps earn nothing.
+    """Step scores clipped from above and differenced, so that more steps, or repeated ones, add no reward.
 
     Args:
         weight: of the term.
-        threshold: scores at or above it count as 0 and those below as what they lack; choose it so that most steps
-            reach it. None does not clip.
-        delta: pay differences to the next step; then the whole episode is worth its first score, whatever its length.
+        threshold: a score s counts as min(s - threshold, 0); choose it so that most steps reach it. None does not clip.
+        delta: replace each score by its difference to the next one; the sum over the episode is then the first score,
+            whatever the number of steps.
         scorer: see `ScoredSteps`.
     """
 
@@ -105,12 +83,12 @@ class ClipDelta(ScoredSteps):
 
 @register("min-form")
 class MinForm(ScoredSteps):
-    """The episode is worth (softly) its worst step, which alone is paid: good steps cannot make up for a bad one.
+    """The soft minimum of the step scores, given to the worst steps: good steps cannot make up for a bad one.
 
     Args:
         weight: of the term.
         temperature: of the soft minimum; 0 takes the minimum.
-        scorer: see `ScoredSteps`; scores in [-1, 1] by custom (probability of good less that of bad).
+        scorer: see `ScoredSteps`; scores are usually in [-1, 1] (probability of a good step less that of a bad one).
     """
 
     paper = "PURE, arXiv 2504.15275"
@@ -126,10 +104,9 @@ class MinForm(ScoredSteps):
 
 @register("renorm")
 class ReNorm(ScoredSteps):
-    """Each step is worth its score plus the outcome (1 for success, 0 otherwise) less one.
+    """Reward of each step: its score plus the outcome (1 for success, 0 otherwise), minus 1.
 
-    A success has no negative step and a failure no positive one, whence no failure outranks a success. A middling step
-    adds nothing, so turns cannot be padded.
+    No step of a success is negative and no step of a failure positive, so no failure outranks a success.
 
     Args:
         scorer: see `ScoredSteps`; scores in [0, 1].
@@ -153,16 +130,17 @@ Labeller = Callable[[Episode], "Sequence[bool] | None"]
 
 @register("thoughts")
 class ThoughtReward(StepReward):
-    """In a correct solution wrong thoughts lose ``weight`` times the group's share of successes; in a wrong one,
-    thoughts that do not lead to its answer are spared the blame. Consecutive steps of one label are one thought.
+    """Process rewards of thoughts, from labels of the steps and the group's share of successes.
 
-    Added to the standardised outcome and summed from each step on, this gives the advantages of
-    `palaestra.rewards.steps.thought_rewards`. Groups matter: judged alone, an episode is its own group.
+    A thought is a run of steps with one label. In a correct solution a wrong thought loses ``weight`` times the group's
+    share of successes; in a wrong solution only the thoughts that lead to its answer carry the negative outcome. Add
+    the reward to the standardised outcome and sum from each step on to get the advantages of
+    `palaestra.rewards.steps.thought_rewards`. An episode judged alone is its own group.
 
     Args:
         weight: alpha of the paper, 0 or more.
-        labeller: from an episode to one label a step: in a correct solution whether the step is correct, in a wrong
-            one whether it leads to the wrong answer; None where it cannot tell. By default the extra "step_labels".
+        labeller: maps an episode to one label a step: in a correct solution true if the step is correct, in a wrong
+            one true if it leads to the wrong answer; None without labels. By default the extra "step_labels".
     """
 
     paper = "TP-GRPO (thought-level), arXiv 2507.23317"
@@ -177,52 +155,54 @@ class ThoughtReward(StepReward):
         return self.group_values([episode])[0]
 
     def group_values(self, episodes: Sequence[Episode]) -> list[list[float] | None]:
-        """What each step of each of the valid episodes of one task is paid."""
+        """Rewards of the steps of each of the valid episodes of one task; None where labels are missing."""
         if not episodes:
             return []
         success = np.array([float(episode.success) for episode in episodes])
         spread = success.std()
         outcomes = (success - success.mean()) / spread if spread > 0 else np.zeros(len(success))
         scale = ability_scale(success.tolist(), self.weight)
-        return [self._paid(episode, float(outcome), scale) for episode, outcome in zip(episodes, outcomes, strict=True)]
-
-    def _paid(self, episode: Episode, outcome: float, scale: float) -> list[float] | None:
-        labels = self.labeller(episode) if self.labeller else episode.extra("step_labels")
-        if labels is None:
-            return None
-        if any(label not in (False, True) for label in labels):
-            raise InputError(f"step labels must be true or false, not {list(labels)[:8]!r}.")
-        return align_with_turns(thought_rewards(labels, episode.success, outcome, scale), episode, "step labels")
+        rows: list[list[float] | None] = []
+        for episode, outcome in zip(episodes, outcomes.tolist(), strict=True):
+            labels = self.labeller(episode) if self.labeller else episode.extra("step_labels")
+            if labels is None:
+                rows.append(None)
+                continue
+            if any(label not in (False, True) for label in labels):
+                raise InputError(f"step labels must be true or false, not {list(labels)[:8]!r}.")
+            rewards = thought_rewards(labels, episode.success, outcome, scale)
+            rows.append(align_with_turns(rewards, episode, "step labels"))
+        return rows
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
-        values = iter(self.group_values([episode for episode in episodes if episode.valid]))
-        paid = [next(values) if episode.valid else None for episode in episodes]
-        return [
-            self.verdict(episode, None if row is None else float(sum(row)))
-            for episode, row in zip(episodes, paid, strict=True)
-        ]
+        rows = iter(self.group_values([episode for episode in episodes if episode.valid]))
+        verdicts = []
+        for episode in episodes:
+            row = next(rows) if episode.valid else None
+            verdicts.append(self.verdict(episode, None if row is None else float(sum(row))))
+        return verdicts
 
 
 Coalition = frozenset[int]
 
 EXACT_UP_TO = 10
-"""Players for which all coalitions are valued: 1,024 at most."""
+"""Up to this number of players all coalitions are evaluated: 1,024 at most."""
 
 
 def shapley_values(
-    worth: Callable[[Coalition], float],
+    value: Callable[[Coalition], float],
     players: int,
     permutations: int = 64,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:
-    """Shapley values of ``worth`` over coalitions of ``players``: exact up to 10 of them, sampled beyond.
+    """Shapley values [players] of a coalition function (SCAR, arXiv 2505.20417): exact up to 10 players, then sampled.
 
-    Sampled or not, they sum to the worth of all less that of none, and each coalition is valued once.
+    In both cases they sum to the value of all players less that of none, and each coalition is evaluated once.
 
     Args:
-        worth: of a coalition.
-        players: how many.
-        permutations: how many orders are sampled where there are more than 10 players.
+        value: the value of a coalition, a set of indices of players.
+        players: number of players.
+        permutations: number of orders to sample where there are more than 10 players.
         rng: of the sampling.
 
     Raises:
@@ -233,7 +213,7 @@ def shapley_values(
     def v(members: Collection[int]) -> float:
         coalition = frozenset(members)
         if coalition not in known:
-            known[coalition] = float(worth(coalition))
+            known[coalition] = float(value(coalition))
         return known[coalition]
 
     values = np.zeros(players)
@@ -255,33 +235,33 @@ def shapley_values(
 
 
 def equal_spans(text: str, number: int) -> list[tuple[int, int]]:
-    """(start, stop) of up to ``number`` contiguous spans of about as many words each; together they are ``text``."""
+    """Split ``text`` into up to ``number`` contiguous spans (start, stop) of about equally many words."""
     starts = [0] + [i for i in range(1, len(text)) if text[i - 1].isspace() and not text[i].isspace()]
     cuts = sorted({starts[k * len(starts) // number] for k in range(number)})
     return list(zip(cuts, [*cuts[1:], len(text)], strict=True)) if text else []
 
 
-def ablated(text: str, spans: Sequence[tuple[int, int]], kept: Collection[int]) -> str:
-    """``text`` with the spans that are not in ``kept`` blanked: spaces in place of their characters."""
+def blank_spans(text: str, spans: Sequence[tuple[int, int]], kept: Collection[int]) -> str:
+    """Replace the characters of the spans whose index is not in ``kept`` by spaces."""
     parts = (text[start:stop] if i in kept else " " * (stop - start) for i, (start, stop) in enumerate(spans))
     return "".join(parts)
 
 
 @register("shapley")
 class ShapleyCredit(StepReward):
-    """Spreads an episode's worth over its turns: ``share`` of it by Shapley value, the rest on the last.
+    """The value of an episode, distributed over its turns: ``share`` of it by Shapley value, the rest to the last turn.
 
-    Where nothing is worth 0, the turns sum to the worth of the whole whatever the share.
+    If an empty episode has value 0, the turns sum to the value of the whole, whatever the share.
 
     Args:
-        worth: (episode, indices of the players kept) -> the worth of what they leave, as a reward model gives it when
-            the others are blanked (`ablated`); None where it could not be determined. Without it the extra
-            "coalition_values" is read: 2 ** N numbers, that of players i, j, ... at 2**i + 2**j + ...
+        worth: (episode, indices of the players kept) -> value of the episode with only these players, such as a reward
+            model's score with the others blanked (`blank_spans`); None where it could not be determined. Without it
+            the extra "coalition_values" is read: 2 ** N numbers, that of players i, j, ... at 2**i + 2**j + ...
         share: alpha of the paper, in [0, 1].
-        players: from an episode to their number; by default its turns. An episode of one turn may have any number
-            (spans of its text, see `equal_spans`); `spread` then has their shares.
-        permutations: how many orders are sampled beyond 10 players.
-        seed: of the sampling, which depends on nothing else but the task and the number of players.
+        players: maps an episode to its number of players; by default its turns are the players. An episode of one turn
+            may have any number (spans of its text, see `equal_spans`); `player_credit` has the credit of each.
+        permutations: number of orders to sample beyond 10 players.
+        seed: of the sampling, which depends only on the seed, the task and the number of players.
 
     Raises:
         InputError: when called, an extra whose length is no power of two.
@@ -306,8 +286,8 @@ class ShapleyCredit(StepReward):
         self.seed = check_count("seed", seed)
         self.needs = frozenset() if worth else frozenset({"coalition_values"})
 
-    def spread(self, episode: Episode) -> np.ndarray | None:
-        """What each player is paid; None where a worth could not be determined."""
+    def player_credit(self, episode: Episode) -> np.ndarray | None:
+        """Credit of each player; None where the value of a coalition could not be determined."""
         if self.worth is None:
             table = read_vector(episode.extra("coalition_values"), "coalition values")
             if table is None:
@@ -319,32 +299,32 @@ class ShapleyCredit(StepReward):
             def value(coalition: Coalition) -> float | None:
                 return float(table[sum(2**i for i in coalition)])
         else:
-            ask, players = self.worth, self.players(episode)
+            worth, players = self.worth, self.players(episode)
 
             def value(coalition: Coalition) -> float | None:
-                return ask(episode, coalition)
+                return worth(episode, coalition)
 
         if not players:
             return np.zeros(0)
         task = zlib.crc32(episode.task_id.encode("utf-8", "surrogatepass"))
         rng = np.random.default_rng([self.seed, task, players])
         try:
-            credit = self.share * shapley_values(lambda c: _known(value(c)), players, self.permutations, rng)
-            credit[-1] += (1.0 - self.share) * _known(value(frozenset(range(players))))
-        except _Unknown:
+            credit = self.share * shapley_values(lambda c: _require_known(value(c)), players, self.permutations, rng)
+            credit[-1] += (1.0 - self.share) * _require_known(value(frozenset(range(players))))
+        except _UnknownValue:
             return None
         return credit
 
     def values(self, episode: Episode) -> list[float] | None:
-        credit = self.spread(episode)
+        credit = self.player_credit(episode)
         return None if credit is None else align_with_turns(credit, episode, "players")
 
 
-class _Unknown(Exception):
-    """A worth that could not be determined; it ends the computation of all."""
+class _UnknownValue(Exception):
+    """The value of a coalition could not be determined, which ends the computation."""
 
 
-def _known(worth: float | None) -> float:
-    if worth is None or not math.isfinite(worth):
-        raise _Unknown
-    return worth
+def _require_known(value: float | None) -> float:
+    if value is None or not math.isfinite(value):
+        raise _UnknownValue
+    return value

@@ -25,7 +25,7 @@ def turns(number: int, **extras: Any) -> Episode:
 
 
 def parts(text: str, **options: Any) -> list[str]:
-    return [text[start:stop] for start, stop in PrefixProbe(**{"min_segment": 1, **options}).segments(text)]
+    return [text[start:stop] for start, stop in PrefixProbe(**{"min_segment": 1, **options}).split_parts(text)]
 
 
 # Splitting.
@@ -86,7 +86,7 @@ def test_progress_telescopes(values: list[float]):
 def test_a_part_that_changes_nothing_earns_nothing(episode: Maker):
     made = rewards.make("mrt", weight=1.0, probe=PrefixProbe(min_segment=1))
     judged = episode(text="Add. So 5. Wait.", prefix_values=[0.25, 0.5, 0.5, 0.75])
-    assert made.segments(judged) == [ValuedPart(0, 5, 0.25), ValuedPart(5, 11, 0.0), ValuedPart(11, 16, 0.25)]  # type: ignore[attr-defined]
+    assert made.valued_parts(judged) == [ValuedPart(0, 5, 0.25), ValuedPart(5, 11, 0.0), ValuedPart(11, 16, 0.25)]  # type: ignore[attr-defined]
     assert made(judged).reward == 1.5
 
 
@@ -111,7 +111,7 @@ def test_a_heavier_progress_promises_no_ranking():
 def test_idle_steps_share_the_next_gain(episode: Maker):
     made = rewards.make("vsrm", probe=PrefixProbe(min_segment=1))
     judged = episode(text="Add. So 5.", prefix_values=[0, 0, 1])
-    assert [segment.value for segment in made.segments(judged)] == pytest.approx([0.9, 1.0])  # type: ignore[attr-defined]
+    assert [part.value for part in made.valued_parts(judged)] == pytest.approx([0.9, 1.0])  # type: ignore[attr-defined]
     assert made(judged).reward == pytest.approx(1.9)
 
 
@@ -161,7 +161,7 @@ def test_prefix_values_that_are_no_probabilities_are_refused(name: str, episode:
 
 def test_prefix_values_of_another_number_of_parts_are_refused(episode: Maker):
     with pytest.raises(InputError, match="2 prefix values"):
-        rewards.make("mrt").segments(episode(text="one part", prefix_values=[0, 0, 1]))  # type: ignore[attr-defined]
+        rewards.make("mrt").valued_parts(episode(text="one part", prefix_values=[0, 0, 1]))  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="2 turns"):
         rewards.make("prefix-gain")(turns(2, prefix_values=[0.0, 1.0]))
 

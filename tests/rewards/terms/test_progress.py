@@ -24,7 +24,7 @@ def walk(*observations: Any, pays: Mapping[int, float] | None = None) -> Episode
 
 def test_the_second_occurrence_in_an_episode_pays_an_eighth():
     made = rewards.make("oni", intrinsic=1.0)
-    made.label({"door opens": 1.0})  # type: ignore[attr-defined]
+    made.add_labels({"door opens": 1.0})  # type: ignore[attr-defined]
     assert made.values(walk("door opens", "", "door opens")) == [1.0, 0.0, 0.125]  # type: ignore[attr-defined]
     assert made.values(walk("door opens")) == [1.0]  # type: ignore[attr-defined]
 
@@ -66,7 +66,7 @@ def test_captions_are_remembered_up_to_the_capacity():
 def test_saved_labels_and_queue_go_on_exactly():
     first, second = rewards.make("oni"), rewards.make("oni")
     first(walk("a", "b"))
-    first.label({"a": 0.75})  # type: ignore[attr-defined]
+    first.add_labels({"a": 0.75})  # type: ignore[attr-defined]
     second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     assert second(walk("a", "c", "b")) == first(walk("a", "c", "b"))
     assert second.state_dict() == first.state_dict()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
-from palaestra.rewards.terms.step_scores import ablated, equal_spans, shapley_values
+from palaestra.rewards.terms.step_scores import blank_spans, equal_spans, shapley_values
 
 Maker = Callable[..., Episode]
 
@@ -148,7 +148,7 @@ def test_shapley_values_of_two_players():
 def test_shapley_values_sum_to_all_less_none(table: list[float]):
     made = rewards.make("shapley")
     players = len(table).bit_length() - 1
-    credit = made.spread(turns(players, coalition_values=table))  # type: ignore[attr-defined]
+    credit = made.player_credit(turns(players, coalition_values=table))  # type: ignore[attr-defined]
     assert credit.sum() == pytest.approx(table[-1] - table[0], abs=1e-9)
 
 
@@ -176,7 +176,9 @@ def test_sampling_is_the_same_in_every_run():
         return float(sum(kept) ** 1.5)
 
     def once(task: str, **options: Any) -> list[float]:
-        return rewards.make("shapley", worth=worth, permutations=3, **options).spread(turns(12, task=task)).tolist()  # type: ignore[attr-defined]
+        return (
+            rewards.make("shapley", worth=worth, permutations=3, **options).player_credit(turns(12, task=task)).tolist()
+        )  # type: ignore[attr-defined]
 
     assert once("a") == once("a")
     assert once("a") != once("b")
@@ -202,7 +204,10 @@ def test_spans_of_a_text_are_contiguous_and_can_be_blanked():
     spans = equal_spans(text, 3)
     assert [text[a:b] for a, b in spans] == ["one ", "two  three ", "four five"]
     assert "".join(text[a:b] for a, b in spans) == text
-    assert ablated(text, spans, {0, 2}) == text[: spans[1][0]] + " " * (spans[1][1] - spans[1][0]) + text[spans[2][0] :]
+    assert (
+        blank_spans(text, spans, {0, 2})
+        == text[: spans[1][0]] + " " * (spans[1][1] - spans[1][0]) + text[spans[2][0] :]
+    )
     assert equal_spans("", 3) == []
     assert equal_spans("word", 3) == [(0, 4)]
 
@@ -216,11 +221,11 @@ def test_a_worth_that_could_not_be_determined_gives_an_invalid_verdict():
 
 def test_a_reward_model_scores_what_is_left_of_a_response(episode: Maker):
     def worth(judged: Episode, kept: frozenset[int]) -> float:
-        return float("gold" in ablated(judged.response, equal_spans(judged.response, 3), kept))
+        return float("gold" in blank_spans(judged.response, equal_spans(judged.response, 3), kept))
 
     made = rewards.make("shapley", worth=worth, players=lambda judged: 3)
     judged = episode(text="dross dross gold gold dross dross")
-    assert made.spread(judged).tolist() == pytest.approx([0, 1, 0])  # type: ignore[attr-defined]
+    assert made.player_credit(judged).tolist() == pytest.approx([0, 1, 0])  # type: ignore[attr-defined]
     assert made(judged).reward == 1.0
 
 
