@@ -22,10 +22,10 @@ from .batch.batch import Batch
 from .batch.trajectory import Group, Origin, Trajectory
 from .components.streams.supply import Supply
 from .config import TrainConfig
+from .measures import MEASURES
 from .objective.objective import Objective
 from .rollouts.environments import Environments, begin
 from .rollouts.independent import Independent
-from .rollouts.measures import MEASURES
 from .rollouts.player import Player
 from .rollouts.starts import Limits, Start, Task
 from .run.logs import Practice

@@ -24,11 +24,11 @@ from ..language.model import LanguageModel, resolve_device
 from .batch.packing import PACKERS
 from .collection import EVALUATION, Collector, check_room, derived, limits_of
 from .config import TrainConfig
+from .measures import MEASURES
+from .objective.dry_run import dry_run
 from .objective.objective import Objective
-from .objective.trial import try_out
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments
-from .rollouts.measures import MEASURES
 from .run.folder import RunFolder, newest_checkpoint, readable
 from .run.logs import evaluation_row, phase_rates, proposal_row, step_summary, trajectory_row
 from .run.models import policy_of, teacher_of, with_adapters
@@ -74,7 +74,7 @@ class Learner:
         options: dict[str, Any] = {"axes": config.axes} if config.axes else {}
         self.environments = Environments(config.env, split="train", **options)
         self.objective = Objective(self.recipe, teacher_model=distils, extras=self.environments.supplies)
-        try_out(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils)
+        dry_run(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils)
         if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.objective.needs:
             raise InputError(
                 f"the reference policy {self.recipe.reference} cannot follow low-rank adapters, whose reference is the "

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batch.record import trajectory_from_json, trajectory_to_json
-from ..batch.trajectory import Group, Origin, Trajectory
+from ..batch.trajectory import Group, Origin, Trajectory, trajectory_from_json, trajectory_to_json
 from ..recipes.stages import ROLLOUTS
 from .guidance import TRIGGERS, named, solve
 from .guided import replace_failures

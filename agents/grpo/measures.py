@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ....registry import Registry
-from ..batch.trajectory import Origin, Trajectory
+from ...registry import Registry
+from .batch.trajectory import Origin, Trajectory
 
 MEASURES: Registry[Callable[[Trajectory], float]] = Registry("measure", group="palaestra.measures")
 
