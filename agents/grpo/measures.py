@@ -20,7 +20,7 @@ MEASURES: Registry[Callable[[Trajectory], float]] = Registry("measure", group="p
 
 
 @MEASURES.register("policy_entropy")
-def policy_entropy(trajectory: Trajectory) -> float:
+def sampled_entropy(trajectory: Trajectory) -> float:
     """Nats per token that the policy sampled: what it drew was this improbable on average, an unbiased estimate."""
     logps = [
         logp

@@ -17,7 +17,7 @@ from ..batch.forward import Outputs
 from ..batch.tally import Tally
 from ..batch.trajectory import Group, Node, Origin, Trajectory, Turn
 from ..recipes import Recipe
-from .loss import WeightedBatch, report, scored_tokens
+from .loss import WeightedBatch, add_loss_statistics, make_scored
 from .objective import Objective
 
 
@@ -61,10 +61,10 @@ def _score(recipe: Recipe, weighted: WeightedBatch, tally: Tally, prefix: str) -
     place = batch.action.nonzero()[:, 0]
     inputs = [torch.full((len(place),), value).requires_grad_() for value in (-1.0, 0.5, 0.1)]
     everyone = torch.arange(batch.episodes)
-    scored = scored_tokens(weighted, place, batch.episode_of[place], everyone, Outputs(*inputs))
+    scored = make_scored(weighted, place, batch.episode_of[place], everyone, Outputs(*inputs))
     own = Tally()
     value = weighted.loss(scored, own)
-    report(own, scored, value)
+    add_loss_statistics(own, scored, value)
     tally.merge(own, prefix)
     for what, number in (("advantages", weighted.advantage), ("weights", weighted.weight), ("loss", value)):
         if not torch.isfinite(number).all():

@@ -10,11 +10,11 @@ import numpy as np
 
 from ..batch.trajectory import Group, Origin, Trajectory, trajectory_from_json, trajectory_to_json
 from ..recipes.stages import ROLLOUTS
-from .guidance import TRIGGERS, named, solve
+from .guidance import TRIGGERS, make_named, solve
 from .guided import replace_failures
 from .independent import Strategy, at_least_one, group_of, one_of, play_by_task
 from .player import Player
-from .starts import Played, Start, Task
+from .starts import PlayedEpisode, RolloutTask, Start
 
 
 @ROLLOUTS.register("teacher_rows")
@@ -44,10 +44,10 @@ class TeacherRows(Strategy):
     def __post_init__(self) -> None:
         one_of("merge", self.merge, ("add", "failures"))
         at_least_one(most=self.most, tasks_remembered=self.tasks_remembered)
-        self._fires = named(TRIGGERS, self.trigger)
+        self._fires = make_named(TRIGGERS, self.trigger)
         self._memory: dict[str, list[Trajectory]] = {}
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         plain = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
         wanted = [i for i, played in enumerate(plain) if self._fires([p.trajectory for p in played])]
         solutions = solve([tasks[i] for i in wanted], player)
@@ -61,11 +61,11 @@ class TeacherRows(Strategy):
             self._remember([p.trajectory for p in played])
         return groups
 
-    def _pool(self, oracle: Played) -> list[Played]:
-        pool = [oracle, *(Played(_by_teacher(t)) for t in self._memory.get(oracle.trajectory.task_id, ()))]
+    def _pool(self, oracle: PlayedEpisode) -> list[PlayedEpisode]:
+        pool = [oracle, *(PlayedEpisode(_by_teacher(t)) for t in self._memory.get(oracle.trajectory.task_id, ()))]
         return [p for p in pool if p.trajectory.valid and p.trajectory.success and p.trajectory.turns]
 
-    def _best(self, pool: list[Played], player: Player) -> list[Played]:
+    def _best(self, pool: list[PlayedEpisode], player: Player) -> list[PlayedEpisode]:
         if len(pool) <= self.most:
             return pool
         contexts, answers = [], []
