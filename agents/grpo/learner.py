@@ -1,6 +1,6 @@
 """The training loop: curriculum, rollout, update, logs, checkpoints.
 
-All randomness of step t is derive_seed from (seed, t), so a run that is continued from a checkpoint takes the very steps
+All randomness of step t is derived from (seed, t), so a run that is continued from a checkpoint takes the very steps
 that it would have taken.
 """
 
