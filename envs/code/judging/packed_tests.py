@@ -1,4 +1,4 @@
-"""Tests as LiveCodeBench packs them: text of JSON, or a pickled string of it within zlib within base64."""
+"""Tests as LiveCodeBench packs them: JSON, or a pickled string of JSON, compressed by zlib, in base64."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8")
 _HARMLESS = ("PROTO", "FRAME", "MEMOIZE", "BINPUT", "LONG_BINPUT", "STOP")
 
 
-def unpacked(text: str) -> str:
-    """The JSON in ``text``.
+def unpack_tests(text: str) -> str:
+    """Return the JSON in ``text``.
 
     Raises:
-        LeftOut: it is not packed so, or holds more than 256 MiB.
+        LeftOut: it is packed in another way, or holds more than 256 MiB.
     """
     if text.lstrip()[:1] in ("[", "{"):
         return text
@@ -27,16 +27,16 @@ def unpacked(text: str) -> str:
         data = unpack.decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
         if unpack.unconsumed_tail or not unpack.eof:
             raise LeftOut(f"the tests that are not shown have more than {_MOST_BYTES >> 20} MiB, or are cut off")
-        return data.decode() if data[:1] in b"[{" else _pickled_text(data)
+        return data.decode() if data[:1] in b"[{" else _read_pickled_text(data)
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
         raise LeftOut(f"the tests that are not shown are neither JSON nor packed JSON ({error})") from None
 
 
-def _pickled_text(data: bytes) -> str:
-    """The one string that a pickle holds. It is read as a list of instructions, none of which is carried out.
+def _read_pickled_text(data: bytes) -> str:
+    """Return the one string in a pickle. The pickle is read as a list of instructions, and none is executed.
 
     Raises:
-        LeftOut: it holds something else.
+        LeftOut: it holds anything else.
     """
     texts, others = [], set()
     try:

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from palaestra.envs.code.judging import program_question
-from palaestra.envs.code.judging.program_question import EXAMPLE, call_tests
+from palaestra.envs.code.judging.program_question import EXAMPLE, make_call_tests
 from palaestra.envs.code.program_synthesis import ProgramSynthesis, Synthesis
 from palaestra.envs.code.programs.cases import Case
 from palaestra.envs.code.programs.grammar import Parameter, Program
@@ -26,7 +26,7 @@ PROGRAM = Program(
     *((), ()),
 )
 CASES = [Case(([3, 4, 2],), [2, 4]), Case(([],), []), Case(([8, 6],), [6, 8]), Case(([-2, 5, -4],), [-4, -2])]
-TASK = Task("", None, data=Synthesis(PROGRAM, call_tests(PROGRAM, CASES, 2)))
+TASK = Task("", None, data=Synthesis(PROGRAM, make_call_tests(PROGRAM, CASES, 2)))
 
 
 def tasks(count: int, **params: object) -> list[Task]:

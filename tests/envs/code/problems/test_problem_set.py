@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from palaestra.envs.code.judging.assertions import read_assertions
 from palaestra.envs.code.problems import problem_set
-from palaestra.envs.code.problems.problem import Problem, spread
+from palaestra.envs.code.problems.problem import Problem, select_tests
 from palaestra.envs.datasets.collection import collected
 from palaestra.envs.sandbox import CallTest, Judgement, run_tests
 from palaestra.errors import InputError
@@ -42,7 +42,7 @@ def test_the_examples_in_the_docstrings_are_true():
         found = re.findall(r">>> (.*)\n\s*(.*)\n", f"{item.question}\n")
         source = "\n".join(f"assert {call} == {value}" for call, value in found)
         tests = read_assertions(source, item.function)
-        assert run_tests(item.whole(item.answer), tests, problem_set.agrees).success
+        assert run_tests(item.assemble(item.answer), tests, problem_set.meets_expectation).success
 
 
 def test_no_test_that_is_hidden_stands_in_a_prompt():
@@ -61,7 +61,7 @@ def test_no_test_that_is_hidden_stands_in_a_prompt():
 def test_a_program_is_run_without_what_is_expected_of_it():
     for name in NAMES:
         for item in collected(made(name, split="all")._source()).items:
-            run = item.whole("PROGRAM = 1")
+            run = item.assemble("PROGRAM = 1")
             for part in (item.stub, item.before, item.after, "PROGRAM = 1", '__name__ = "builtins"'):
                 run = run.replace(part, "", 1)
             assert not run.strip()
@@ -86,13 +86,13 @@ def test_a_longer_program_makes_a_problem_harder_and_longer_names_in_it_do_not(t
 
 def test_the_tests_that_are_run_are_spread_over_all():
     tests = [CallTest("f", [number], number, public=number < 2) for number in range(20)]
-    assert [test.expected for test in spread(tests, 5)] == [0, 1, 2, 10, 19]
-    assert [test.expected for test in spread(tests, 2)] == [0, 2]
-    assert [test.expected for test in spread(tests, 1)] == [2]
-    assert spread(tests, 20) == tests
-    assert [test.expected for test in spread(tests[:2], 1)] == [0]
+    assert [test.expected for test in select_tests(tests, 5)] == [0, 1, 2, 10, 19]
+    assert [test.expected for test in select_tests(tests, 2)] == [0, 2]
+    assert [test.expected for test in select_tests(tests, 1)] == [2]
+    assert select_tests(tests, 20) == tests
+    assert [test.expected for test in select_tests(tests[:2], 1)] == [0]
     for most in range(1, 25):
-        chosen = spread(tests, most)
+        chosen = select_tests(tests, most)
         assert len({test.expected for test in chosen}) == len(chosen) == min(most, 20)
 
 
