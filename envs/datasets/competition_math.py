@@ -16,7 +16,7 @@ from ...rewards.verifiers.sequence import ListError, split_elements
 from ..axes import Axis, FloatAxis, IntAxis
 from ..question import Task
 from ..registration import register
-from .amounts import asked_units, read_amount
+from .amounts import find_units, read_amount
 from .collection import Collection
 from .layouts import MATH as LAYOUT
 from .layouts import Item
@@ -111,7 +111,7 @@ class MATH(DatasetQuestion):
         verdict = verify("math", answer, reference, ordered=ordered, units=units, policy=self.policy)
         if verdict.success:
             return verdict
-        asked = asked_units(question)
+        asked = find_units(question)
         amounts = read_amount(answer, asked), read_amount(reference, asked)
         if amounts == (None, None):
             return verdict

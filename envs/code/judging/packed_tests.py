@@ -7,7 +7,7 @@ import binascii
 import pickletools
 import zlib
 
-from ...datasets.layouts import LeftOut
+from ...datasets.layouts import UnusableRecord
 
 _MOST_BYTES = 1 << 28
 _TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8")
@@ -18,7 +18,7 @@ def unpack_tests(text: str) -> str:
     """Return the JSON in ``text``.
 
     Raises:
-        LeftOut: it is packed in another way, or holds more than 256 MiB.
+        UnusableRecord: it is packed in another way, or holds more than 256 MiB.
     """
     if text.lstrip()[:1] in ("[", "{"):
         return text
@@ -26,17 +26,17 @@ def unpack_tests(text: str) -> str:
         unpack = zlib.decompressobj()
         data = unpack.decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
         if unpack.unconsumed_tail or not unpack.eof:
-            raise LeftOut(f"the tests that are not shown have more than {_MOST_BYTES >> 20} MiB, or are cut off")
+            raise UnusableRecord(f"the tests that are not shown have more than {_MOST_BYTES >> 20} MiB, or are cut off")
         return data.decode() if data[:1] in b"[{" else _read_pickled_text(data)
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
-        raise LeftOut(f"the tests that are not shown are neither JSON nor packed JSON ({error})") from None
+        raise UnusableRecord(f"the tests that are not shown are neither JSON nor packed JSON ({error})") from None
 
 
 def _read_pickled_text(data: bytes) -> str:
     """Return the one string in a pickle. The pickle is read as a list of instructions, and none is executed.
 
     Raises:
-        LeftOut: it holds anything else.
+        UnusableRecord: it holds anything else.
     """
     texts, others = [], set()
     try:
@@ -46,7 +46,9 @@ def _read_pickled_text(data: bytes) -> str:
             elif instruction.name not in _HARMLESS:
                 others.add(instruction.name)
     except (ValueError, UnicodeDecodeError, IndexError) as error:
-        raise LeftOut(f"the tests that are not shown are no pickle ({error})") from None
+        raise UnusableRecord(f"the tests that are not shown are no pickle ({error})") from None
     if others or len(texts) != 1:
-        raise LeftOut("the pickle of the tests that are not shown holds more than one text, which is never loaded")
+        raise UnusableRecord(
+            "the pickle of the tests that are not shown holds more than one text, which is never loaded"
+        )
     return str(texts[0])

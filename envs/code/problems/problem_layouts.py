@@ -9,7 +9,7 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-from ...datasets.layouts import Fields, Layout, LeftOut
+from ...datasets.layouts import Fields, Layout, UnusableRecord
 from ...sandbox import CallTest, StdioTest
 from ..judging.assertions import UnreadableAssertion, read_assertions
 from ..judging.expectations import Expectation
@@ -52,7 +52,7 @@ def read_humaneval(fields: Fields, index: int) -> Problem:
     heads = [node for node in _parse(f"{prompt}    pass\n").body if isinstance(node, ast.FunctionDef)]
     lines = [head.lineno for head in heads if head.name == function]
     if not lines:
-        raise LeftOut(f"the prompt has no function {function}")
+        raise UnusableRecord(f"the prompt has no function {function}")
     before = "".join(prompt.splitlines(keepends=True)[: lines[-1] - 1])
     answer = prompt + body.replace("\r\n", "\n").rstrip() if isinstance(body, str) and body.strip() else ""
     tests = _read_tests(fields.text("test"), function)
@@ -78,13 +78,13 @@ def read_mbpp(fields: Fields, index: int) -> Problem:
     heads = [node for node in _parse(code).body if isinstance(node, ast.FunctionDef)]
     named = [head for head in heads if re.search(rf"\b{head.name}\s*\(", listed[0])]
     if not named:
-        raise LeftOut("the code has no function that the first test calls")
+        raise UnusableRecord("the code has no function that the first test calls")
     head = named[-1]
     tests = []
     for assertion in listed:
         read = _read_tests(assertion, head.name)
         if len(read) != 1:
-            raise LeftOut(f"{assertion[:60]!r} is not one assertion")
+            raise UnusableRecord(f"{assertion[:60]!r} is not one assertion")
         tests += read
     signature = f"{head.name}({ast.unparse(head.args)})"
     return Problem(
@@ -103,7 +103,7 @@ def read_apps(fields: Fields, index: int) -> Problem:
     question, level = fields.text("question"), _read_level(fields, _APPS_LEVELS)
     pairs = fields.get("input_output")
     if pairs is None:
-        raise LeftOut("there are no tests")
+        raise UnusableRecord("there are no tests")
     pairs = _load_json(pairs, "input_output")
     if not isinstance(pairs, dict) or not all(isinstance(pairs.get(name), list) for name in ("inputs", "outputs")):
         raise fields.fault("the field 'input_output' must have lists 'inputs' and 'outputs'")
@@ -157,10 +157,10 @@ def _make_test(case: dict[str, Any], function: str, public: bool) -> Test:
 
 def _make_problem(question: str, fields: Fields, function: str, tests: list[Test], level: int, answer: str) -> Problem:
     if function and not str(function).isidentifier():
-        raise LeftOut(f"{function!r} is no name of a function")
+        raise UnusableRecord(f"{function!r} is no name of a function")
     tests = [test for test in tests if _size(test) <= MOST_TEXT]
     if not tests:
-        raise LeftOut(f"there is no test of at most {MOST_TEXT} characters")
+        raise UnusableRecord(f"there is no test of at most {MOST_TEXT} characters")
     starter = fields.get("starter_code")
     starter = starter.strip() if isinstance(starter, str) else ""
     if starter:
@@ -174,7 +174,7 @@ def _read_tests(source: str, function: str) -> list[CallTest]:
     try:
         tests = read_assertions(source, function)
     except UnreadableAssertion as reason:
-        raise LeftOut(str(reason)) from None
+        raise UnusableRecord(str(reason)) from None
     return [replace(test, function=CALLED) if _is_about_truth(test) else test for test in tests]
 
 
@@ -194,13 +194,13 @@ def _parse(source: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise LeftOut(f"the code is no Python 3 ({error})") from None
+        raise UnusableRecord(f"the code is no Python 3 ({error})") from None
 
 
 def _is_python(source: str) -> bool:
     try:
         _parse(source)
-    except LeftOut:
+    except UnusableRecord:
         return False
     return True
 
@@ -211,13 +211,13 @@ def _load_json(value: Any, name: str) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise LeftOut(f"the {name} is no JSON that can be read ({str(error)[:80]})") from None
+        raise UnusableRecord(f"the {name} is no JSON that can be read ({str(error)[:80]})") from None
 
 
 def _read_level(fields: Fields, levels: dict[str, int]) -> int:
     level = fields.text("difficulty").lower()
     if level not in levels:
-        raise LeftOut(f"the difficulty {level[:40]!r} is none of {', '.join(levels)}")
+        raise UnusableRecord(f"the difficulty {level[:40]!r} is none of {', '.join(levels)}")
     return levels[level]
 
 
