@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palaestra.envs.code.problems import CALLED
+from palaestra.envs.code.problems.problem import CALLED
 from palaestra.envs.datasets.collection import load_collection
 from palaestra.envs.sandbox import CallTest, StdioTest
 from palaestra.errors import InputError
