@@ -18,7 +18,7 @@ from ...rewards.verifiers.registry import rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from ..sandbox import CallTest, Judgement
+from ..sandbox import CallTest, ProgramJudgement
 from ..sandbox.judge import Failure
 from .judging.program_question import ProgramQuestion, format_examples, make_call_tests
 from .program_synthesis import TESTS
@@ -168,7 +168,7 @@ def _run_tests_here(found: Infilling, code: str) -> list[CallOutcome]:
     return [found.program.run(tuple(test.arguments), (body,)) for test in found.tests]
 
 
-def _judge_word(found: Infilling, word: str) -> Judgement | None:
+def _judge_word(found: Infilling, word: str) -> ProgramJudgement | None:
     """Judge a single word in the gap. Return None where it passes every test, or may loop for ever."""
     outcomes = _run_tests_here(found, word)
     failures: list[Failure] = [
@@ -182,8 +182,8 @@ def _judge_word(found: Infilling, word: str) -> Judgement | None:
         if test.public and failure:
             got = f"failed: {outcome.error}" if outcome.error else f"returned {outcome.value!r}"
             call = format_call(found.program, tuple(test.arguments))
-            return Judgement(tuple(failures), f"{summary} {call} {got}; expected {test.expected!r}.")
-    return Judgement(tuple(failures), f"{summary} A test that is not shown failed.")
+            return ProgramJudgement(tuple(failures), f"{summary} {call} {got}; expected {test.expected!r}.")
+    return ProgramJudgement(tuple(failures), f"{summary} A test that is not shown failed.")
 
 
 def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:

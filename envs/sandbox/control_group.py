@@ -63,7 +63,7 @@ class ControlGroup:
                 time.sleep(_NAP)
 
 
-def make() -> ControlGroup | None:
+def make_group() -> ControlGroup | None:
     """A fresh group; None where this process cannot make one in which memory is counted."""
     for folder, kind in _candidates():
         made = folder / f"{_PREFIX}-{os.getpid()}-{_begun(os.getpid())}-{next(_NUMBERS)}"

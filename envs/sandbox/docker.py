@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
-from .docker_engine import OWNER, connected, engine_errors, ensure, host, owner, remove_abandoned
-from .docker_stream import Stream
+from .docker_engine import OWNER, connect_engine, describe_host, engine_errors, ensure_image, owner, remove_abandoned
+from .docker_stream import ContainerStream
 from .inside.frames import CHANNELS, FOLDERS, OWN_BYTES, OWN_FILES, PACKAGES, PARTS, REQUEST
 from .protocol import Call, Job, Limits, Result
 from .seccomp import guard_of_the_first_process, system_call_filter
-from .wire import encoded, result
+from .wire import decode_result, encode_job
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -86,27 +86,27 @@ class DockerSandbox:
     def __init__(self, image: str | None = None, cpus: float = 1.0):
         self.image = image or os.environ.get("PALAESTRA_SANDBOX_IMAGE") or IMAGE
         self.cpus = cpus
-        self._client = connected()
+        self._client = connect_engine()
         self._containers: dict[tuple[object, ...], Container] = {}
         try:
-            ensure(self._client, self.image)
+            ensure_image(self._client, self.image)
             remove_abandoned(self._client)
             self._container(Limits(), Job(""))
         except engine_errors() as error:
             self.close()
-            raise InputError(f"the container engine at {host()} refuses: {error}.") from None
+            raise InputError(f"the container engine at {describe_host()} refuses: {error}.") from None
         except BaseException:
             self.close()
             raise
 
     def run(self, job: Job, limits: Limits) -> Result:
-        parts = encoded(job)
+        parts = encode_job(job)
         try:
             container = self._container(limits, job)
         except (*engine_errors(), InputError) as error:
             if job.packages and "bind source path" in str(error):
                 raise InputError(
-                    f"packages must be a folder on the machine of the container engine at {host()}, not "
+                    f"packages must be a folder on the machine of the container engine at {describe_host()}, not "
                     f"{job.packages!r}, which it does not have."
                 ) from None
             return Result(reason="lost", valid=False, stderr="The container engine was lost.")
@@ -154,7 +154,7 @@ class Container:
         self._container = client.containers.create(image, **_options(cpus, limits, job))
         self.id: str = self._container.id or ""
         attached = self._container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-        self._stream = Stream(attached)
+        self._stream = ContainerStream(attached)
         self._stream.deadline = time.monotonic() + START_SECONDS
         try:
             self._container.start()
@@ -166,7 +166,7 @@ class Container:
                 f"no program can be run in the image {image!r} ({said or error}); it must have python3, 3.10 or newer."
             ) from None
 
-    def _greet(self, stream: Stream) -> None:
+    def _greet(self, stream: ContainerStream) -> None:
         folder = Path(__file__).with_name("inside")
         modules = json.dumps([(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES])
         stream.write(f"{len(modules):08}{modules}".encode())
@@ -184,7 +184,7 @@ class Container:
             self._stream.write(REQUEST.pack(*map(len, sent)) + b"".join(sent))
             report = json.loads(self._stream.report(found, [int(getattr(limits, name)) for name in CHANNELS]))
             self.clean = bool(report["clean"])
-            return result(report, *map(bytes, found), calls=calls)
+            return decode_result(report, *map(bytes, found), calls=calls)
         except TimeoutError:
             reason = "time"
         except (*engine_errors(), ValueError, KeyError, TypeError):
@@ -194,7 +194,7 @@ class Container:
             return Result(reason="lost", valid=False, stderr="The container was lost.")
         # Which calls it had answered is not known.
         report = {"code": None, "reason": reason, "seconds": time.monotonic() - begun, "peak": 0}
-        return result(report, *map(bytes, found), calls=calls)
+        return decode_result(report, *map(bytes, found), calls=calls)
 
     def remove(self) -> bool:
         """End it, and all that runs in it. Whether the engine said that it did."""

@@ -22,7 +22,7 @@ OWNER = "palaestra.owner"
 ENGINE_SECONDS = 60
 
 
-def connected() -> DockerClient:
+def connect_engine() -> DockerClient:
     try:
         import docker
     except ImportError:
@@ -32,13 +32,13 @@ def connected() -> DockerClient:
         client.ping()
     except (*engine_errors(), ValueError) as error:
         raise InputError(
-            f"no container engine answers at {host()}: {error}. Start Docker, or set DOCKER_HOST to an engine that "
+            f"no container engine answers at {describe_host()}: {error}. Start Docker, or set DOCKER_HOST to an engine that "
             "runs, or choose the backend 'local'."
         ) from None
     return client
 
 
-def host() -> str:
+def describe_host() -> str:
     host = os.environ.get("DOCKER_HOST")
     return f"DOCKER_HOST={host}" if host else "its usual place (DOCKER_HOST is not set)"
 
@@ -50,7 +50,7 @@ def engine_errors() -> tuple[type[BaseException], ...]:
     return DockerException, OSError, EOFError
 
 
-def ensure(client: DockerClient, name: str) -> None:
+def ensure_image(client: DockerClient, name: str) -> None:
     """Have the engine fetch the image where it does not have it.
 
     Raises:

@@ -15,7 +15,7 @@ _HEAD = 8
 _OUTPUT = 1
 
 
-class Stream:
+class ContainerStream:
     """The standard input and the two outputs of a container, of which the engine wraps every piece in a frame.
 
     Every call raises TimeoutError after ``deadline``, as of `time.monotonic`, and EOFError where the container ended.

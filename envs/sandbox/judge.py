@@ -57,7 +57,7 @@ Failure = Literal["", "syntax", "error", "limit", "wrong"]
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ProgramJudgement:
     """What the tests say of a program.
 
     Args:
@@ -106,7 +106,7 @@ def run_tests(
     backend: str = "local",
     preload: Sequence[str] = (),
     packages: str | os.PathLike[str] = "",
-) -> Judgement:
+) -> ProgramJudgement:
     """Run a program against tests.
 
     Args:
@@ -141,7 +141,7 @@ def run_tests(
         for test, one in zip(tests, outcomes)
     )
     valid = all(one.valid for one in outcomes)
-    return Judgement(failures, _feedback(tests, outcomes, failures), valid)
+    return ProgramJudgement(failures, _feedback(tests, outcomes, failures), valid)
 
 
 def _judge(compare: str | Compare, test: Test) -> Compare:

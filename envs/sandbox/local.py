@@ -34,7 +34,7 @@ from . import control_group
 from .inside.frames import PACKAGES, PARTS
 from .protocol import Call, Job, Limits, Result
 from .seccomp import system_call_filter
-from .wire import encoded, result
+from .wire import decode_result, encode_job
 
 _NUMPY = "numpy"
 # When all is in place.
@@ -77,7 +77,7 @@ class LocalSandbox:
     def __init__(self, modules: Sequence[str] = (), packages: str = "") -> None:
         self.modules, self.packages = tuple(modules), packages
         self._others: dict[tuple[tuple[str, ...], str], LocalSandbox] = {}
-        self.group = control_group.make()
+        self.group = control_group.make_group()
         self._socket, theirs = socket.socketpair()
         try:
             self._start(theirs)
@@ -120,7 +120,7 @@ class LocalSandbox:
     def run(self, job: Job, limits: Limits) -> Result:
         if (job.preload, job.packages) != (self.modules, self.packages):
             return self._other(job.preload, job.packages).run(job, limits)
-        parts = {name: data for name, data in encoded(job).items() if data or name == PARTS[0]}
+        parts = {name: data for name, data in encode_job(job).items() if data or name == PARTS[0]}
         given: list[int] = []
         try:
             given.extend(map(_sealed, parts.values()))
@@ -181,7 +181,7 @@ class LocalSandbox:
         with self._socket.makefile("rb") as stream:
             report = json.loads(stream.readline())
             stdout, stderr, values = [stream.read(size) for size in report["sizes"]]
-        return result(report, stdout, stderr, values, calls)
+        return decode_result(report, stdout, stderr, values, calls)
 
 
 def _sealed(data: bytes) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 
 from .inside.frames import PROGRAM
 from .protocol import Call, Job, Limits, Result
-from .wire import encoded, result
+from .wire import decode_result, encode_job
 
 # Between two looks at a program that is called, seconds.
 _NAP = 0.02
@@ -35,7 +35,7 @@ class UnsafeSubprocess:
     files and use the network. Only wall time is limited, and what is read of its output; nothing is preloaded."""
 
     def run(self, job: Job, limits: Limits) -> Result:
-        parts = encoded(job)
+        parts = encode_job(job)
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="palaestra-"))
             (Path(folder) / PROGRAM).write_bytes(parts["program"])
@@ -74,7 +74,7 @@ class UnsafeSubprocess:
             out, err, values = [os.pread(places[name], int(size), 0) for name, size in sizes.items()]
             # Nothing keeps a program of this backend from answering out of turn.
             report["spans"] = [(0, len(values))] * max(report.pop("answered") - 1, 0)
-            return result(report, out, err, values, job.calls)
+            return decode_result(report, out, err, values, job.calls)
 
     def close(self) -> None:
         """There is nothing to close."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .inside.frames import CALL
-from .inside.program import as_bytes, plain, restored
+from .inside.program import as_bytes, from_plain, to_plain
 from .protocol import ENDED, LATE, SKIPPED, Call, Job, Result, Value
 
 
-def encoded(job: Job) -> dict[str, bytes]:
+def encode_job(job: Job) -> dict[str, bytes]:
     """The parts of a job, as `inside.frames.PARTS` names them: the text, JSON of the files' texts by name, the standard
     input, and the calls, each JSON of a function's name and arguments behind a `CALL`.
 
@@ -27,11 +27,13 @@ def encoded(job: Job) -> dict[str, bytes]:
 
 
 def _call(call: Call) -> bytes:
-    data = json.dumps([call.function, [plain(item) for item in call.arguments]]).encode()
+    data = json.dumps([call.function, [to_plain(item) for item in call.arguments]]).encode()
     return CALL.pack(len(data), call.seconds) + data
 
 
-def result(report: Mapping[str, Any], stdout: bytes, stderr: bytes, values: bytes, calls: Sequence[Call]) -> Result:
+def decode_result(
+    report: Mapping[str, Any], stdout: bytes, stderr: bytes, values: bytes, calls: Sequence[Call]
+) -> Result:
     """What the supervisor reported.
 
     Args:
@@ -64,7 +66,7 @@ def _value(lines: bytes, place: int, calls: int) -> Value:
         try:
             said = json.loads(line)
             if type(said["call"]) is int and said["call"] == place:
-                return Value(error=str(said["error"])) if "error" in said else Value(restored(said["value"]))
+                return Value(error=str(said["error"])) if "error" in said else Value(from_plain(said["value"]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             continue
     return Value(error=ENDED)

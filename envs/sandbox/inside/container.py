@@ -25,8 +25,8 @@ import sys
 
 from . import kernel, program
 from .frames import FOLDERS, FRAME, PARTS, REPORT, REQUEST
-from .run import CHUNK, Run, lay_program, take_program_away
-from .watch import Sockets, killed
+from .run import CHUNK, SupervisedRun, lay_program, remove_program
+from .watch import Sockets, count_killed
 
 # Between two looks at what the kernel killed and what has lost its parent, seconds.
 _TICK = 0.02
@@ -42,7 +42,7 @@ def main() -> None:
     for name in {*os.environ} - set(sys.argv[1:place]):
         del os.environ[name]
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    dumpable(False)
+    set_dumpable(False)
     program.warm(sys.argv[place + 1 :])
     program.adapt()
     sockets = Sockets(os.open("/proc", os.O_RDONLY | os.O_DIRECTORY))
@@ -54,17 +54,17 @@ def main() -> None:
     while True:
         sizes = REQUEST.unpack(take(REQUEST.size))
         limits = json.loads(take(sizes[0]))
-        given = {part: received(size) for part, size in zip(PARTS, sizes[1:]) if size or part == PARTS[0]}
+        given = {part: receive_file(size) for part, size in zip(PARTS, sizes[1:]) if size or part == PARTS[0]}
         lay_program(given["program"])
         run = ForwardedRun(limits, given, guard, filters)
         report = run.carry_out()
         run.close()
-        take_program_away()
+        remove_program()
         clear(space)
         send({**report, "clean": sockets.settle() and free_space() == space})
 
 
-def dumpable(allowed: bool) -> None:
+def set_dumpable(allowed: bool) -> None:
     """Whether this process may be traced by others of its user, and its files under /proc are theirs to open."""
     if ctypes.CDLL(None).prctl(_SET_DUMPABLE, int(allowed), 0, 0, 0):
         raise OSError("prctl(PR_SET_DUMPABLE) is refused")
@@ -80,7 +80,7 @@ def take(size: int) -> bytes:
     return data
 
 
-def received(size: int) -> int:
+def receive_file(size: int) -> int:
     """The next ``size`` bytes of the standard input, as an open file in memory."""
     file = os.memfd_create("given")
     while size:
@@ -99,18 +99,18 @@ def send(report: dict[str, object]) -> None:
         data = data[os.write(1, data) :]
 
 
-class ForwardedRun(Run):
+class ForwardedRun(SupervisedRun):
     """A run whose output is passed on, and whose memory is the kernel's to limit."""
 
     def __init__(self, limits: dict[str, float | None], given: dict[str, int], guard: bytes, filters: bytes):
         super().__init__(limits, given, filters, 0, _TICK)
         self.guard = guard
-        self.killed = killed_for_memory()
+        self.killed = count_killed_for_memory()
         self.status = self.peak = 0
         self.between = os.pipe()
 
     def become(self) -> None:
-        dumpable(True)
+        set_dumpable(True)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")
         if "stdin" not in self.given:
@@ -118,7 +118,7 @@ class ForwardedRun(Run):
         kernel.filter_calls(self.guard)
 
     def look(self) -> str | None:
-        if killed_for_memory() > self.killed:
+        if count_killed_for_memory() > self.killed:
             return "memory"
         return "" if self.reap(os.WNOHANG) else None
 
@@ -158,7 +158,7 @@ class ForwardedRun(Run):
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         self.reap(0)
-        reason = "memory" if killed_for_memory() > self.killed else ""
+        reason = "memory" if count_killed_for_memory() > self.killed else ""
         return os.waitstatus_to_exitcode(self.status), self.peak, reason
 
     def close(self) -> None:
@@ -166,11 +166,11 @@ class ForwardedRun(Run):
             os.close(descriptor)
 
 
-def killed_for_memory() -> int:
+def count_killed_for_memory() -> int:
     """How many processes of this container the kernel has ended for want of memory."""
     for name in _COUNTS:
         with contextlib.suppress(OSError), open(name, "rb") as file:
-            return killed(file.read())
+            return count_killed(file.read())
     return 0
 
 

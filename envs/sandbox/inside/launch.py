@@ -57,7 +57,7 @@ def make_namespace() -> int:
         sys.exit("unprivileged user namespaces are not allowed on this machine")
     user, group = os.getuid(), os.getgid()
     # In a container without so many users, root has but itself to be.
-    if user == 0 and mapped("uid", OUTSIDE) and mapped("gid", OUTSIDE):
+    if user == 0 and is_mapped("uid", OUTSIDE) and is_mapped("gid", OUTSIDE):
         write(f"/proc/{child}/uid_map", f"0 0 1\n{INSIDE} {OUTSIDE} 1")
         write(f"/proc/{child}/gid_map", f"0 0 1\n{INSIDE} {OUTSIDE} 1")
     else:
@@ -74,7 +74,7 @@ def make_namespace() -> int:
     return namespace
 
 
-def mapped(kind: str, number: int) -> bool:
+def is_mapped(kind: str, number: int) -> bool:
     """Whether there is a user ("uid") or group ("gid") of this number in this process's namespace."""
     with open(f"/proc/self/{kind}_map", encoding="ascii") as file:
         ranges = [list(map(int, line.split())) for line in file]

@@ -71,8 +71,8 @@ def run(
     """
     code = 0
     try:
-        text = content(source).decode("utf-8", "surrogatepass")
-        main = prepared(text, json.loads(content(files)) if files is not None else {})
+        text = read_all(source).decode("utf-8", "surrogatepass")
+        main = prepare_main(text, json.loads(read_all(files)) if files is not None else {})
         exec(compile(text.removeprefix("\ufeff"), PROGRAM, "exec", dont_inherit=True), main.__dict__)
         if calls:
             serve(main, values, calls[0], calls[1], fork)
@@ -84,14 +84,14 @@ def run(
     finish(code)
 
 
-def content(file: int) -> bytes:
+def read_all(file: int) -> bytes:
     """All that an open file holds, which is closed."""
     data = os.pread(file, os.fstat(file).st_size, 0)
     os.close(file)
     return data
 
 
-def prepared(text: str, files: dict[str, str]) -> types.ModuleType:
+def prepare_main(text: str, files: dict[str, str]) -> types.ModuleType:
     """The module in which the program is to run, with everything about it as it is when Python runs a script."""
     for name, inside in files.items():
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
@@ -215,7 +215,7 @@ def finish(code: int) -> None:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()  # type: ignore[attr-defined]
         if threading.active_count() == 1:
-            forget(sys.modules["__main__"].__dict__)
+            clear_names(sys.modules["__main__"].__dict__)
     except BaseException:
         report_exception()
     for stream in (sys.stdout, sys.stderr):
@@ -230,7 +230,7 @@ def finish(code: int) -> None:
     os._exit(code & 255)
 
 
-def forget(names: dict[str, typing.Any]) -> None:
+def clear_names(names: dict[str, typing.Any]) -> None:
     """Let go of what a module's names mean, in the interpreter's order: private ones first."""
     for private in (True, False):
         for name in [*names]:
@@ -253,10 +253,10 @@ def serve(
         child = fork() if threading.active_count() == 1 else os.fork()
         if child == 0:
             try:
-                function, arguments = json.loads(received(calls, CALL.unpack(head)[0]))
+                function, arguments = json.loads(read_exactly(calls, CALL.unpack(head)[0]))
                 os.close(calls)
                 os.close(ready)
-                tell(values, answer(main, place, function, arguments))
+                write_line(values, answer_call(main, place, function, arguments))
                 sys.stdout.flush()
             finally:
                 os._exit(0)
@@ -266,7 +266,7 @@ def serve(
         place += 1
 
 
-def received(calls: int, size: int) -> bytes:
+def read_exactly(calls: int, size: int) -> bytes:
     """The next bytes of a pipe."""
     parts = []
     while size:
@@ -277,20 +277,20 @@ def received(calls: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def answer(main: types.ModuleType, place: int, function: str, arguments: list[object]) -> dict[str, object]:
+def answer_call(main: types.ModuleType, place: int, function: str, arguments: list[object]) -> dict[str, object]:
     try:
-        return {"call": place, "value": plain(getattr(main, function)(*map(restored, arguments)))}
+        return {"call": place, "value": to_plain(getattr(main, function)(*map(from_plain, arguments)))}
     except BaseException as error:
         return {"call": place, "error": f"{type(error).__name__}: {error}"[:500]}
 
 
-def tell(values: int, line: dict[str, object]) -> None:
+def write_line(values: int, line: dict[str, object]) -> None:
     data = memoryview(json.dumps(line).encode() + b"\n")
     while data:
         data = data[os.write(values, data) :]
 
 
-def plain(value: object) -> object:
+def to_plain(value: object) -> object:
     """``value`` as JSON that `restored` turns back: a list stays one, everything else is tagged by its type's name. Of
     what is derived from a plain type, the plain value counts; arrays and scalars of numpy are lists and numbers.
 
@@ -306,35 +306,35 @@ def plain(value: object) -> object:
     if isinstance(value, float):
         return {"float": float.__repr__(value)}
     if isinstance(value, list):
-        return [plain(item) for item in list.__iter__(value)]
+        return [to_plain(item) for item in list.__iter__(value)]
     if isinstance(value, dict):
-        return {"dict": [[plain(key), plain(item)] for key, item in dict.items(value)]}
+        return {"dict": [[to_plain(key), to_plain(item)] for key, item in dict.items(value)]}
     if isinstance(value, tuple):
-        return {"tuple": [plain(item) for item in tuple.__iter__(value)]}
+        return {"tuple": [to_plain(item) for item in tuple.__iter__(value)]}
     if isinstance(value, set):
-        return {"set": [plain(item) for item in set.__iter__(value)]}
+        return {"set": [to_plain(item) for item in set.__iter__(value)]}
     if isinstance(value, frozenset):
-        return {"frozenset": [plain(item) for item in frozenset.__iter__(value)]}
+        return {"frozenset": [to_plain(item) for item in frozenset.__iter__(value)]}
     if isinstance(value, (bytes, bytearray)):
         return {"bytes": bytes(value).hex()}
     if isinstance(value, complex):
         return {"complex": [repr(value.real), repr(value.imag)]}
     if type(value).__module__ == "numpy":
-        return plain(value.tolist())  # type: ignore[attr-defined]
+        return to_plain(value.tolist())  # type: ignore[attr-defined]
     raise TypeError(f"{type(value).__name__} is no plain data")
 
 
-def restored(data: object) -> object:
+def from_plain(data: object) -> object:
     """The value that `plain` wrote."""
     if isinstance(data, list):
-        return [restored(item) for item in data]
+        return [from_plain(item) for item in data]
     if not isinstance(data, dict):
         return data
     ((tag, content),) = data.items()
     return _RESTORE[tag](content)
 
 
-def scattered(keys: typing.Iterable[object]) -> list[object]:
+def check_hashes(keys: typing.Iterable[object]) -> list[object]:
     """``keys``, unless so many have the same hash that a table of them would take for ever to make.
 
     Raises:
@@ -348,11 +348,11 @@ def scattered(keys: typing.Iterable[object]) -> list[object]:
 
 _RESTORE = {
     "float": float,
-    "tuple": lambda items: tuple(map(restored, items)),
-    "set": lambda items: set(scattered(map(restored, items))),
-    "frozenset": lambda items: frozenset(scattered(map(restored, items))),
+    "tuple": lambda items: tuple(map(from_plain, items)),
+    "set": lambda items: set(check_hashes(map(from_plain, items))),
+    "frozenset": lambda items: frozenset(check_hashes(map(from_plain, items))),
     "dict": lambda pairs: dict(
-        zip(scattered(restored(key) for key, _ in pairs), [restored(item) for _, item in pairs])
+        zip(check_hashes(from_plain(key) for key, _ in pairs), [from_plain(item) for _, item in pairs])
     ),
     "bytes": bytes.fromhex,
     "complex": lambda parts: complex(*map(float, parts)),

@@ -25,7 +25,7 @@ _VALUES = 2
 _FILE = f"{FOLDERS[0]}/{PROGRAM}"
 
 
-class Run:
+class SupervisedRun:
     """A program, and what comes through its pipes.
 
     Args:
@@ -208,7 +208,7 @@ def lay_program(source: int, user: int | None = None) -> None:
         os.close(file)
 
 
-def take_program_away() -> None:
+def remove_program() -> None:
     """What the program made of its file goes with it; what is no file is for others to remove."""
     with contextlib.suppress(OSError):
         os.unlink(_FILE)

@@ -24,7 +24,7 @@ _LATE = 0.01
 _CLEARED, _NAP = 0.5, 0.001
 
 
-class Group:
+class MemoryGroup:
     """The control group of the sandbox, by which the kernel bounds what the watch does not see.
 
     Args:
@@ -50,10 +50,10 @@ class Group:
 
     def kills(self) -> int:
         """How many processes the kernel has ended for want of memory."""
-        return killed(os.pread(self.descriptors[1], 4096, 0)) if self.descriptors else 0
+        return count_killed(os.pread(self.descriptors[1], 4096, 0)) if self.descriptors else 0
 
 
-def killed(text: bytes) -> int:
+def count_killed(text: bytes) -> int:
     """The processes that were ended for want of memory, out of what a control group tells of that."""
     words = text.split()
     return int(words[words.index(b"oom_kill") + 1]) if b"oom_kill" in words else 0

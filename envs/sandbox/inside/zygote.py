@@ -25,8 +25,8 @@ from typing import NamedTuple
 from . import kernel, program
 from .frames import FOLDERS, OWN_BYTES, OWN_FILES, PARTS
 from .restrict import USER
-from .run import CHUNK, Run, copy, lay_program
-from .watch import Group, Sockets, Watch
+from .run import CHUNK, SupervisedRun, copy, lay_program
+from .watch import MemoryGroup, Sockets, Watch
 
 # Cores that one run may use at a time.
 _CORES = 4
@@ -56,7 +56,7 @@ def main() -> None:
     kernel.take_short_turns(_TURN)
     gc.collect()
     gc.freeze()
-    group = Group([int(word) for word in sys.argv[2].split(",") if word])
+    group = MemoryGroup([int(word) for word in sys.argv[2].split(",") if word])
     around = Surroundings(control, filters, home, share_cores(), processes, group)
     control.sendall(b"\n")
     while True:
@@ -70,7 +70,7 @@ def main() -> None:
                 f"size={math.ceil(limits['disk_mb'] * 2**20) + OWN_BYTES},nr_inodes={limits['files'] + 1 + OWN_FILES}"
             )
         group.limit(limits)
-        lay(given)
+        lay_files(given)
         for disk in disks:
             disk.begin()
         run = KeptRun(limits, given, around, Watch(limits, processes, sockets))
@@ -101,10 +101,10 @@ class Surroundings(NamedTuple):
     home: int
     cores: set[int]
     processes: int
-    group: Group
+    group: MemoryGroup
 
 
-def lay(given: dict[str, int]) -> None:
+def lay_files(given: dict[str, int]) -> None:
     """Put the program's own files in place: its text, and what it may open as its standard input by name."""
     lay_program(given["program"], USER if os.getuid() == 0 else None)
     if "stdin" in given:
@@ -156,7 +156,7 @@ class Disk:
         return found.st_mode, found.st_uid, found.st_gid, found.st_nlink, *times, *free
 
 
-class KeptRun(Run):
+class KeptRun(SupervisedRun):
     """A run in namespaces of its own, whose output is kept, and whose memory is looked at."""
 
     def __init__(self, limits: dict[str, float | None], given: dict[str, int], around: Surroundings, watch: Watch):

@@ -13,7 +13,7 @@ from palaestra.envs.code.program_synthesis import ProgramSynthesis, Synthesis
 from palaestra.envs.code.programs.cases import Case
 from palaestra.envs.code.programs.grammar import Parameter, Program
 from palaestra.envs.question import Task
-from palaestra.envs.sandbox import Judgement
+from palaestra.envs.sandbox import ProgramJudgement
 from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
 
@@ -96,7 +96,7 @@ def test_calls_have_the_seconds_asked_for():
 
 
 def test_a_sandbox_that_fails_says_nothing_about_the_program(monkeypatch: pytest.MonkeyPatch):
-    lost = Judgement((True,) * 4, "All 4 tests passed.", valid=False)
+    lost = ProgramJudgement((True,) * 4, "All 4 tests passed.", valid=False)
     monkeypatch.setattr(program_question, "run_tests", lambda *_, **__: lost)
     verdict = FAMILY.verify(TASK, PROGRAM.source)
     assert (verdict.valid, verdict.success, verdict.reward) == (False, False, 0.0)

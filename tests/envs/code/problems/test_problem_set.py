@@ -12,7 +12,7 @@ from palaestra.envs.code.judging.assertions import read_assertions
 from palaestra.envs.code.problems import problem_set
 from palaestra.envs.code.problems.problem import Problem, select_tests
 from palaestra.envs.datasets.collection import load_collection
-from palaestra.envs.sandbox import CallTest, Judgement, run_tests
+from palaestra.envs.sandbox import CallTest, ProgramJudgement, run_tests
 from palaestra.errors import InputError
 
 from .problem_records import APPS, MBPP, NAMES, RECORDS, judged, made, problem, read
@@ -152,7 +152,7 @@ def test_programs_that_cheat_or_fail_earn_nothing_and_are_the_fault_of_the_agent
 
 def test_a_lost_sandbox_is_no_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     env = read("MBPP", tmp_path, MBPP)
-    monkeypatch.setattr(problem_set, "run_tests", lambda *_, **__: Judgement(("wrong",), "lost", valid=False))
+    monkeypatch.setattr(problem_set, "run_tests", lambda *_, **__: ProgramJudgement(("wrong",), "lost", valid=False))
     reward, info = judged(env, "def found(text): ...")
     assert (reward, info["reward_valid"], info["is_success"]) == (0.0, False, False)
 
