@@ -1,4 +1,4 @@
-"""Programs that are not trusted: run within limits, judged by tests that they cannot see.
+"""The sandbox for untrusted programs: run within limits, and judged by tests that they cannot see.
 
 from palaestra.envs import sandbox
 
