@@ -1,8 +1,8 @@
 """Small pictures made of digits, 0 (dark) to 9 (bright), for the families about seeing.
 
-A picture is an array of int[height, width] with values from 0 to 9. `smooth_picture` makes hills and valleys whose neighbouring
-cells differ by no more than a given step; `pattern_picture` makes stripes, discs and the like. `picture_rows` writes a picture as
-text, `lay_out_panels` lays several out as the cells that `drawing.board` draws.
+A picture is an array of int[height, width] with values from 0 to 9. `smooth_picture` makes hills and valleys whose
+neighbouring cells differ by no more than a given step; `pattern_picture` makes stripes, discs and the like.
+`picture_rows` writes a picture as text, `lay_out_panels` lays several out as the cells that `drawing.board` draws.
 """
 
 from __future__ import annotations

@@ -152,8 +152,8 @@ def match_edges(tiles: np.ndarray, step: int) -> Edges:
 
 
 def has_swappable_tiles(fit: Edges, side: int) -> bool:
-    """Whether of the tiles in their order two that do not touch can change places; a quick way to see that there is
-    another order."""
+    """Return whether of the tiles in their order two that do not touch can change places; a quick way to see that there
+    is another order."""
     grid = np.arange(side * side).reshape(side, side)
     fits = np.ones((side * side, side * side), bool)
     apart = ~np.eye(side * side, dtype=bool)

@@ -51,8 +51,8 @@ def word_choice(rule: ChainProblem) -> ChainWording:
 
 
 def has_one_answer(rule: ChainProblem, operations: Mapping[str, Callable[[Any], Any]]) -> bool:
-    """Whether the examples leave one answer: no shorter chain fits them, and all that are as long as the rule's and fit
-    make the same of the query. ``operations`` are all that are known, by their words."""
+    """Return whether the examples leave one answer: no shorter chain fits them, and all that are as long as the rule's
+    and fit make the same of the query. ``operations`` are all that are known, by their words."""
     chain = [operations[words] for words in rule.chain]
     for skipped in range(len(chain)):
         rest = chain[:skipped] + chain[skipped + 1 :]

@@ -2,8 +2,8 @@
 
 A formula compares named signals with constants (``speed > 30``) and joins such propositions by ``not``, ``and``,
 ``or``, ``->``, ``G[a,b]`` (at every step from a to b later), ``F[a,b]`` (at some such step) and ``U[a,b]``: in ``p
-U[a,b] q``, q holds at some step from a to b later, and p at every step before that one. `parse_formula` reads untrusted text,
-bounded in time; `robustness` says by how much a formula holds on traces, negative where it does not.
+U[a,b] q``, q holds at some step from a to b later, and p at every step before that one. `parse_formula` reads untrusted
+text, bounded in time; `robustness` says by how much a formula holds on traces, negative where it does not.
 """
 
 from __future__ import annotations

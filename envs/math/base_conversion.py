@@ -76,7 +76,7 @@ class BaseConversion(Question):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        """Whether ``answer`` has the digits of the reference, leading zeros and small letters allowed."""
+        """Return whether ``answer`` has the digits of the reference, leading zeros and small letters allowed."""
         base = task.data[2]
         # Most answers are plain digits.
         written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(strip_statement(replace_notation(answer)))

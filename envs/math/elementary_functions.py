@@ -50,7 +50,7 @@ class Functions:
         self._left = BUDGET
 
     def equal(self, one: Form, other: Form) -> bool:
-        """Whether two functions are equal where both are defined."""
+        """Return whether two functions are equal where both are defined."""
         left, right = self._times(one.above, other.below), self._times(other.above, one.below)
         return not self._plus(left, {term: -c for term, c in right.items()})
 

@@ -258,7 +258,8 @@ def _collect_ends(value: Any, ends: set[Fraction]) -> None:
 
 
 def _contains(value: Any, x: Fraction) -> bool:
-    """Whether ``x`` belongs to a set, or a statement is true of it; `_collect_ends` has read the value before."""
+    """Return whether ``x`` belongs to a set, or a statement is true of it; `_collect_ends` has read the value
+    before."""
     kind = getattr(value, "kind", None)
     if kind in _INTERVALS:
         low, high = map(_read_bound, value.items)

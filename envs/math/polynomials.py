@@ -78,7 +78,7 @@ def find_rational_root(p: Polynomial) -> Fraction | None:
 
 
 def is_irreducible(p: Polynomial) -> bool:
-    """Whether a polynomial of degree 1 to 4 is no product over the whole numbers but of 1 or -1 and itself."""
+    """Return whether a polynomial of degree 1 to 4 is no product over the whole numbers but of 1 or -1 and itself."""
     if math.gcd(*p) > 1:
         return False
     degree = len(p) - 1
@@ -91,7 +91,8 @@ def is_irreducible(p: Polynomial) -> bool:
 
 
 def _splits_into_quadratics(p: Polynomial) -> bool:
-    """Whether a polynomial of degree 4 without rational roots is the product of two of degree 2 (with Gauss' lemma)."""
+    """Return whether a polynomial of degree 4 without rational roots is the product of two of degree 2 (with Gauss'
+    lemma)."""
     f, e, d, c, a = p
     # y = a x makes it monic with whole coefficients: y^4 + c y^3 + d y^2 + e y + f.
     d, e, f = d * a, e * a * a, f * a**3

@@ -74,7 +74,7 @@ class PrimeFactors(Question):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        """Whether ``answer`` names each prime of the number as often as it divides it."""
+        """Return whether ``answer`` names each prime of the number as often as it divides it."""
         number, (head, equals, body) = str(task.data), strip_statement(answer, equated=False).rpartition("=")
         if body.strip() == number and equals:
             head, body = body, head

@@ -144,7 +144,8 @@ def _random_board(size: int, rng: np.random.Generator) -> list[int]:
 def _complete_board(
     orders: list[list[int]], queens: list[int], columns: int, falling: int, rising: int, budget: list[int]
 ) -> bool:
-    """Whether a search within ``budget`` nodes completed ``queens``; the sets (bits) are the lines attacked so far."""
+    """Return whether a search within ``budget`` nodes completed ``queens``; the sets (bits) are the lines attacked so
+    far."""
     row, size = len(queens), len(orders)
     if row == size:
         return True

@@ -201,7 +201,7 @@ def _geometry(size: int) -> tuple[list[list[int]], list[list[int]]]:
 def _is_solvable_within(
     homes: list[int], gap: int, moves: int, beside: list[list[int]], apart: list[list[int]]
 ) -> bool:
-    """Whether at most ``moves`` moves bring every tile home.
+    """Return whether at most ``moves`` moves bring every tile home.
 
     Each tile is given by its home; the gap is -1. A branch ends where the tiles are together too far from home.
     """

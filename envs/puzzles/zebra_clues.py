@@ -69,7 +69,8 @@ def _compatible_houses(houses: int, kind: str) -> tuple[list[int], list[int]]:
 
 
 # A clue made ready: the attributes it is about as bits; then, for one attribute, it and the set of permutations that
-# stay; for two, each attribute with its rows of `permutation_sets` and `_sets_within`, and the two lists of `_compatible_houses`.
+# stay; for two, each attribute with its rows of `permutation_sets` and `_sets_within`, and the two lists of
+# `_compatible_houses`.
 CompiledClue = tuple[Any, ...]
 
 
@@ -125,7 +126,7 @@ def apply_clues(rules: list[CompiledClue], domains: list[int], changed: int = -1
 
 
 def _has_other_solution(rules: list[CompiledClue], domains: list[int], changed: int = -1) -> bool:
-    """Whether the clues leave, within the domains, any solution but the one that puts value v into house v."""
+    """Return whether the clues leave, within the domains, any solution but the one that puts value v into house v."""
     apply_clues(rules, domains, changed)
     if not all(domains):
         return False

@@ -117,7 +117,7 @@ def _mask(line: str, number: str) -> str:
 
 
 def _is_unique(lines: list[str], value: Fraction) -> bool:
-    """Whether ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
+    """Return whether ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
     others = [value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1), value + Fraction(1, 7)]
     return all(equality_holds(line, value) for line in lines) and not any(
         all(equality_holds(line, other) for line in lines) for other in others

@@ -24,7 +24,7 @@ class _NotInGrammar(ValueError):
 
 
 def equality_holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None = None) -> bool | None:
-    """Whether all sides of an equation are equal.
+    """Return whether all sides of an equation are equal.
 
     Args:
         line: two or more sides joined by "=".

@@ -86,7 +86,7 @@ class HintPrefix(Transform):
 
 
 def _occurs_in(answer: str, text: str) -> bool:
-    """Whether ``answer`` stands in ``text``, not as a part of a longer word or number."""
+    """Return whether ``answer`` stands in ``text``, not as a part of a longer word or number."""
     return re.search(rf"(?<![\w.]){re.escape(answer)}(?!\w|\.[0-9])", text) is not None
 
 

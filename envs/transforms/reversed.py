@@ -111,12 +111,12 @@ def _find_statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction
 
 
 def _is_solution(line: str, value: Fraction, x: Fraction | None) -> bool:
-    """Whether ``value`` in the gap makes ``line`` true, for no other x than the one that is told."""
+    """Return whether ``value`` in the gap makes ``line`` true, for no other x than the one that is told."""
     return equality_holds(line, value, x) is True and (x is None or equality_holds(line, value, x + 1) is False)
 
 
 def _is_unique(line: str, value: Fraction, x: Fraction | None) -> bool:
-    """Whether ``value`` fits and other numbers near it do not."""
+    """Return whether ``value`` fits and other numbers near it do not."""
     others = (value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1))
     return _is_solution(line, value, x) and not any(_is_solution(line, other, x) for other in others)
 
