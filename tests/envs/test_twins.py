@@ -60,8 +60,8 @@ def numbers(prompt: str) -> Any:
 
 
 def target_and_numbers(prompt: str) -> Any:
-    target, given = re.match(r"Make (\d+) from (?:the numbers )?([\d, ]+)\.", prompt).groups()  # type:
-    ignore[union-attr] return target, tuple(sorted(map(int, given.split(", "))))
+    target, given = re.match(r"Make (\d+) from (?:the numbers )?([\d, ]+)\.", prompt).groups()  # type: ignore[union-attr]
+    return target, tuple(sorted(map(int, given.split(", "))))
 
 
 def clauses(prompt: str) -> Any:

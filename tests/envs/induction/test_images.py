@@ -51,8 +51,7 @@ def test_a_slope_that_reaches_an_end_of_the_range_turns_back():
 def test_discs_are_round_and_lie_one_over_the_other():
     # Colours 1, 2, 3 and 6; radius 1 around (2.5, 2.5), (0, 0) and (4, 4), row before column.
     draws = (0.1, 0.2, 0.3, 0.5, 0.5, 0, 0, 0, 0, 0.8, 0.8, 0)
-    assert picture_rows(pattern_picture("discs", Fixed(*draws), 5, 5)) == ["33111", "31111", "11221", "11226", "11166"]
-    # type: ignore[arg-type]
+    assert picture_rows(pattern_picture("discs", Fixed(*draws), 5, 5)) == ["33111", "31111", "11221", "11226", "11166"]  # type: ignore[arg-type]
 
 
 def test_slopes_do_not_keep_to_one_height():

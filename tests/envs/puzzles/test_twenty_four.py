@@ -94,11 +94,15 @@ def test_the_oracle_uses_the_given_numbers_and_hits_the_target():
         env = TwentyFour(difficulty=difficulty)
         for seed in range(100):
             prompt, info = env.reset(seed=seed)
-            target, given = re.match(r"Make (\d+) from the numbers ([\d, ]+)\.", prompt).groups()  # type:
-            ignore[union-attr] cards = sorted(map(int, given.split(", "))) expression = env.oracle() assert
-            sorted(map(int, re.findall(r"\d+", expression))) == cards assert re.fullmatch(r"[-+*/() 0-9]+", expression)
-            exact = re.sub(r"(\d+)", r"Fraction(\1)", expression) assert eval(exact, {"Fraction": Fraction}) ==
-            int(target) == info["params"]["target"] assert max(cards) <= info["params"]["largest"] if seed < 3:
+            target, given = re.match(r"Make (\d+) from the numbers ([\d, ]+)\.", prompt).groups()  # type: ignore[union-attr]
+            cards = sorted(map(int, given.split(", ")))
+            expression = env.oracle()
+            assert sorted(map(int, re.findall(r"\d+", expression))) == cards
+            assert re.fullmatch(r"[-+*/() 0-9]+", expression)
+            exact = re.sub(r"(\d+)", r"Fraction(\1)", expression)
+            assert eval(exact, {"Fraction": Fraction}) == int(target) == info["params"]["target"]
+            assert max(cards) <= info["params"]["largest"]
+            if seed < 3:
                 count = computations(tuple(cards)).count(Fraction(int(target)))
                 assert info["params"]["ways"] <= count <= 2 * info["params"]["ways"]
 
@@ -176,10 +180,13 @@ def test_each_step_is_a_true_equation_over_numbers_at_hand():
         *steps, _ = env.solution_steps(task)
         assert len(steps) == 3
         for step in steps:
-            a, operator, b, result = re.fullmatch(r"(\(.+?\)|\S+) ([-+*/]) (\(.+?\)|\S+) = (\S+)", step).groups()  #
-            type: ignore[union-attr] x, y, z = Fraction(a.strip("()")), Fraction(b.strip("()")), Fraction(result) assert
-            z == {"+": x + y, "-": x - y, "*": x * y, "/": x / y if y else None}[operator] left.remove(x) left.remove(y)
-            left.append(z) fractions += z.denominator > 1
+            a, operator, b, result = re.fullmatch(r"(\(.+?\)|\S+) ([-+*/]) (\(.+?\)|\S+) = (\S+)", step).groups()  # type: ignore[union-attr]
+            x, y, z = Fraction(a.strip("()")), Fraction(b.strip("()")), Fraction(result)
+            assert z == {"+": x + y, "-": x - y, "*": x * y, "/": x / y if y else None}[operator]
+            left.remove(x)
+            left.remove(y)
+            left.append(z)
+            fractions += z.denominator > 1
         assert left == [task.reference["target"]]
     assert fractions
 
