@@ -22,7 +22,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError, unknown_name
-from ..rewards.answers import THOUGHTS, Form, checked_format, checked_thoughts, present
+from ..rewards.answers import THOUGHTS, Form, check_format, check_thoughts, present
 from ..rewards.answers.readings import readings_up_to
 from .param_space import ParamSpace
 from .splits import check_split, split_of
@@ -126,13 +126,13 @@ class TaskEnv(gym.Env[Any, Any]):
             raise unknown_name("render mode", str(render_mode), self.metadata["render_modes"])
         singles = {name: family[name].ask(value) for name, value in fixed.items()}
         self.param_space = family.restrict(**(axes or {})).restrict(**singles)
-        self.difficulty = None if difficulty is None else self.param_space.check_difficulty(difficulty)
+        self.difficulty = None if difficulty is None else self.param_space.checked_difficulty(difficulty)
         self.split = check_split(split)
-        self.answer_format = checked_format(self.default_answer_format if answer_format is None else answer_format)
+        self.answer_format = check_format(self.default_answer_format if answer_format is None else answer_format)
         if isinstance(max_action, bool) or not isinstance(max_action, int) or max_action < 1:
             raise InputError(f"max_action must be a whole number of characters, at least 1, not {max_action!r}.")
         self.max_action = max_action
-        self.thoughts = checked_thoughts(thoughts)
+        self.thoughts = check_thoughts(thoughts)
         self._is_move = self.answer_form in ("move", "moves")
         self.render_mode = render_mode
         self._params: dict[str, Any] = {}

@@ -77,9 +77,9 @@ class MATH(DatasetQuestion):
         if importlib.util.find_spec("sympy") is None:
             raise MissingExtra("palaestra/MATH-v0", "math")
         # Load the verifier only when it is needed.
-        from ...rewards.verifiers.mathematics.policies import chosen
+        from ...rewards.verifiers.mathematics.policies import make_policy
 
-        chosen(policy, {})  # or an error that names the policies there are
+        make_policy(policy, {})  # or an error that names the policies there are
         self.policy = policy
         super().__init__(**kwargs)
 
@@ -124,7 +124,7 @@ def _has_unit(reference: str, policy: str) -> bool:
     from ...rewards.verifiers.mathematics import policies
     from ...rewards.verifiers.mathematics.tree import Quantity
 
-    value = policies.read_under(reference, policies.chosen(policy, {}), is_reference=True)
+    value = policies.read_under(reference, policies.make_policy(policy, {}), is_reference=True)
     return isinstance(value, Quantity) and not value.doubtful
 
 

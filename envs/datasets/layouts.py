@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...rewards.answers import extract
-from ...rewards.verifiers.choice import named
+from ...rewards.verifiers.choice import choice_letters
 from ...rewards.verifiers.number import parse_number
 from .worked_solutions import remove_notes, split_sentences
 
@@ -238,7 +238,7 @@ def _find_right_option(key: Any, options: list[str], labels: list[str]) -> int |
             return names.index(text.upper())
     if text in options:
         return options.index(text)
-    letters = named(text)
+    letters = choice_letters(text)
     if letters and len(letters) == 1 and min(letters) in LETTERS[: len(options)]:
         # As "(C)" or "C.".
         return LETTERS.index(min(letters))

@@ -1,7 +1,7 @@
 """`DatasetQuestion`: the base of environments over the records of a data set.
 
-gym.make("palaestra/GSM8K-v0", source="train.jsonl", difficulty=0.5) gym.make("palaestra/MATH-v0",
-source="EleutherAI/hendrycks_math", config="algebra", part="test", split="all")
+gym.make("palaestra/GSM8K-v0", source="train.jsonl", difficulty=0.5)
+gym.make("palaestra/MATH-v0", source="EleutherAI/hendrycks_math", config="algebra", part="test", split="all")
 """
 
 from __future__ import annotations

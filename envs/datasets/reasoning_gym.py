@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError, MissingExtra, unknown_name
 from ...rewards import Verdict
-from ...rewards.verifiers.countdown import ExpressionError, evaluate
+from ...rewards.verifiers.countdown import ExpressionError, evaluate_expression
 from ...rewards.verifiers.number import parse_number
 from ...rewards.verifiers.workers import WorkerFailure, WorkerPool
 from ..param_space import IntAxis, ParamSpace
@@ -151,7 +151,7 @@ def _judge_expression(answer: str, numbers: list[int], target: int) -> Verdict:
     """Judge whether ``answer`` is an expression over all ``numbers``, each used once, that equals ``target``
     exactly."""
     try:
-        value = evaluate(answer, numbers)
+        value = evaluate_expression(answer, numbers)
     except ExpressionError as error:
         return Verdict(0.0, False, feedback=str(error), malformed=True)
     if Counter(map(int, re.findall(r"[0-9]+", answer))) != Counter(numbers):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...rewards import Verdict
-from ...rewards.verifiers.countdown import ExpressionError, evaluate
+from ...rewards.verifiers.countdown import ExpressionError, evaluate_expression
 from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
@@ -97,7 +97,7 @@ class TwentyFour(Question):
         numbers, target = task.reference["numbers"], task.reference["target"]
         answer = normalise_expression(answer, target)
         try:
-            value = evaluate(answer, numbers)
+            value = evaluate_expression(answer, numbers)
         except ExpressionError as error:
             return rejected(str(error))
         # `evaluate` rejects numbers used more often than given, so that four numbers are all of them.

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ...checks import checked_count
+from ...checks import check_count
 from ...errors import InputError
 
 RUNGS = (
@@ -30,7 +30,7 @@ _LONGEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class RungReport:
     """What a policy did on one rung.
 
     Attributes:
@@ -55,7 +55,7 @@ class Rung:
 class LadderReport:
     """The rungs in order. Prints as a table."""
 
-    rungs: tuple[Rung, ...]
+    rungs: tuple[RungReport, ...]
 
     @property
     def reached(self) -> int:
@@ -90,8 +90,8 @@ def ladder(
     Raises:
         InputError: a policy of neither kind, or an environment whose ``info`` lacks what a rung says.
     """
-    checked_count("episodes", episodes, 1)
-    checked_count("seed", seed)
+    check_count("episodes", episodes, 1)
+    check_count("seed", seed)
     if not callable(policy) and not callable(getattr(policy, "act", None)):
         raise InputError(
             f"a policy is a callable observation -> action or has act(observations, infos), not {policy!r}."
@@ -104,7 +104,7 @@ def _maker(name: str) -> Callable[[], gym.Env[Any, Any]]:
     return lambda: gym.make(name, disable_env_checker=True)
 
 
-def _climb(policy: Any, name: str, make: Callable[[], gym.Env[Any, Any]], episodes: int, seed: int) -> Rung:
+def _climb(policy: Any, name: str, make: Callable[[], gym.Env[Any, Any]], episodes: int, seed: int) -> RungReport:
     env = make()
     agent = callable(getattr(policy, "act", None))
     if agent and callable(getattr(policy, "bind", None)):
@@ -131,7 +131,7 @@ def _climb(policy: Any, name: str, make: Callable[[], gym.Env[Any, Any]], episod
     def mean(key: str) -> float:
         return float(np.mean([float(info[key]) for info in ends]))
 
-    return Rung(
+    return RungReport(
         name,
         episodes,
         mean("tampered"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
 from . import prompts
 from .cache import ReplyCache
@@ -33,7 +33,7 @@ class _Failure(Exception):
         self.after = after
 
 
-class _Line:
+class _SharedClient:
     """The client, made on first use, and the gate that bounds the requests in flight."""
 
     def __init__(self, concurrency: int):
@@ -112,32 +112,36 @@ class EndpointJudge(Judge):
         self.model = chosen
         self.base_url = base_url
         self._api_key = api_key
-        self.temperature = checked_number("temperature", temperature, 0.0, 2.0)
-        self.seed = seed if seed is None else checked_count("seed", seed)
-        self.max_tokens = checked_count("max_tokens", max_tokens, 1, "tokens")
-        self.timeout = checked_number("timeout", timeout, 0.001)
-        self.retries = checked_count("retries", retries)
-        self.backoff = checked_number("backoff", backoff, 0.0)
-        self.concurrency = checked_count("concurrency", concurrency, 1, "requests at once")
+        self.temperature = check_number("temperature", temperature, 0.0, 2.0)
+        self.seed = seed if seed is None else check_count("seed", seed)
+        self.max_tokens = check_count("max_tokens", max_tokens, 1, "tokens")
+        self.timeout = check_number("timeout", timeout, 0.001)
+        self.retries = check_count("retries", retries)
+        self.backoff = check_number("backoff", backoff, 0.0)
+        self.concurrency = check_count("concurrency", concurrency, 1, "requests at once")
         self.structured = bool(structured)
         low, high = scale if isinstance(scale, (tuple, list)) and len(scale) == 2 else (1, 0)
-        if not checked_number("scale", low) < checked_number("scale", high):
+        if not check_number("scale", low) < check_number("scale", high):
             raise InputError(f"scale must be a pair (lowest, highest score) with lowest < highest, not {scale!r}.")
         self.scale = (float(low), float(high))
-        self.max_characters = checked_count("max_characters", max_characters, 1, "characters")
+        self.max_characters = check_count("max_characters", max_characters, 1, "characters")
         self.cache = None if cache is None else ReplyCache(cache)
-        self._line = _Line(self.concurrency)
+        self._line = _SharedClient(self.concurrency)
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         if not responses:
             return Judgement(())
-        return self._ask(prompts.scoring(principle, prompt, responses, reference, self.scale, self.max_characters))
+        return self._ask(
+            prompts.scoring_question(principle, prompt, responses, reference, self.scale, self.max_characters)
+        )
 
     def grade(self, criteria: Sequence[str], prompt: str, response: str, reference: str | None = None) -> Judgement:
         """All criteria in one request."""
         if not criteria:
             return Judgement(())
-        return self._ask(prompts.grading(criteria, prompt, response, reference, self.scale, self.max_characters))
+        return self._ask(
+            prompts.grading_question(criteria, prompt, response, reference, self.scale, self.max_characters)
+        )
 
     def gather(self, calls: Sequence[Callable[[], Judgement]]) -> list[Judgement]:
         """The calls side by side, in as many threads as ``concurrency`` allows."""
@@ -153,7 +157,7 @@ class EndpointJudge(Judge):
     def reseeded(self, seed: int) -> EndpointJudge:
         """The same judge with another seed; it shares the connections, the cache and the bound on requests."""
         other = copy.copy(self)
-        other.seed, other._line = checked_count("seed", seed), self._line
+        other.seed, other._line = check_count("seed", seed), self._line
         return other
 
     def close(self) -> None:
@@ -171,14 +175,14 @@ class EndpointJudge(Judge):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._line = _Line(self.concurrency)
+        self._line = _SharedClient(self.concurrency)
 
     def __repr__(self) -> str:
         return f"endpoint({self.model!r}, base_url={self.base_url!r})"
 
     # One question.
 
-    def _ask(self, question: prompts.Question) -> Judgement:
+    def _ask(self, question: prompts.JudgeQuestion) -> Judgement:
         settings: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         if self.seed is not None:
             settings["seed"] = self.seed

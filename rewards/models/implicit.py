@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from .token_episode import TokenEpisode
 
@@ -43,7 +43,7 @@ class CausalLogProbs(nn.Module):
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class PRMUpdate:
     """What `ImplicitPRM.update` did.
 
     Attributes:
@@ -90,10 +90,10 @@ class ImplicitPRM:
         clip: float = 10.0,
         chunk: int = 16,
     ):
-        self.objective = checked_choice("objective", objective, ("ce", "pairwise"))
-        self.beta = checked_number("beta", beta, 0.0)
-        self.clip = checked_number("clip", clip, 0.0)
-        self.chunk = checked_count("chunk", chunk, 1, "episodes")
+        self.objective = check_choice("objective", objective, ("ce", "pairwise"))
+        self.beta = check_number("beta", beta, 0.0)
+        self.clip = check_number("clip", clip, 0.0)
+        self.chunk = check_count("chunk", chunk, 1, "episodes")
         if not isinstance(model, nn.Module) and (reference is None or parameters is None):
             raise InputError("a model given as a function cannot be copied or searched: pass reference and parameters.")
         if reference is None:
@@ -104,7 +104,7 @@ class ImplicitPRM:
         if not self._parameters:
             raise InputError("the implicit reward model has no parameter with requires_grad; nothing could be trained.")
         self._optimiser = torch.optim.AdamW(
-            self._parameters, lr=checked_number("learning_rate", learning_rate, 0.0), weight_decay=0.0
+            self._parameters, lr=check_number("learning_rate", learning_rate, 0.0), weight_decay=0.0
         )
 
     def token_rewards(self, episodes: Sequence[TokenEpisode]) -> list[tuple[float, ...]]:
@@ -138,16 +138,16 @@ class ImplicitPRM:
         """
         return self._loss(episodes, self.sequence_rewards(episodes)) if episodes else None
 
-    def update(self, episodes: Sequence[TokenEpisode], scores: str = "before") -> Update:
+    def update(self, episodes: Sequence[TokenEpisode], scores: str = "before") -> PRMUpdate:
         """One step on these episodes, and their rewards.
 
         Args:
             episodes: of any groups.
             scores: "before" (PRIME: rewards of the model as it was) or "after" the step.
         """
-        checked_choice("scores", scores, ("before", "after"))
+        check_choice("scores", scores, ("before", "after"))
         if not episodes:
-            return Update((), None, None)
+            return PRMUpdate((), None, None)
         sums = self.sequence_rewards(episodes)
         pairs = _pairs(episodes)
         values = sums.detach().tolist()
@@ -160,7 +160,7 @@ class ImplicitPRM:
             nn.utils.clip_grad_norm_(self._parameters, self.clip)
             self._optimiser.step()
         rewards = before if before is not None else self.turn_rewards(episodes)
-        return Update(tuple(rewards), None if loss is None else float(loss.detach()), accuracy)
+        return PRMUpdate(tuple(rewards), None if loss is None else float(loss.detach()), accuracy)
 
     def _loss(self, episodes: Sequence[TokenEpisode], sums: Tensor) -> Tensor | None:
         if self.objective == "ce":

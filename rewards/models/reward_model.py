@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
-from .hashed_ngrams import HashedNgrams
 from .losses import bradley_terry_loss
+from .ngram_encoder import NgramEncoder
 from .preferences import Preference
 
 _FORMAT = "palaestra-reward-model-1"
@@ -48,7 +48,7 @@ class RewardModel(nn.Module):
     """Scores a response to a prompt with one number.
 
     Args:
-        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `HashedNgrams`.
+        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `NgramEncoder`.
         dim: ``d``; None asks ``encoder.dim``.
         hidden: width of the head's hidden layer.
         seed: of the initial weights.
@@ -61,10 +61,10 @@ class RewardModel(nn.Module):
 
     def __init__(self, encoder: nn.Module | None = None, *, dim: int | None = None, hidden: int = 64, seed: int = 0):
         super().__init__()
-        checked_count("hidden", hidden, 1)
+        check_count("hidden", hidden, 1)
         self._default = encoder is None
-        with _own_randomness(checked_count("seed", seed)):
-            self.encoder: Any = HashedNgrams() if encoder is None else encoder
+        with _own_randomness(check_count("seed", seed)):
+            self.encoder: Any = NgramEncoder() if encoder is None else encoder
             width = dim if dim is not None else getattr(self.encoder, "dim", None)
             if not callable(getattr(self.encoder, "encode", None)) or not isinstance(width, int):
                 raise InputError(
@@ -113,10 +113,10 @@ class RewardModel(nn.Module):
         """
         if not pairs:
             raise InputError("a reward model is fitted on at least one preference pair; there is none.")
-        checked_count("epochs", epochs, 1)
-        checked_count("batch", batch, 1, "pairs")
-        rate = checked_number("learning_rate", learning_rate, 0.0)
-        generator = torch.Generator().manual_seed(checked_count("seed", seed))
+        check_count("epochs", epochs, 1)
+        check_count("batch", batch, 1, "pairs")
+        rate = check_number("learning_rate", learning_rate, 0.0)
+        generator = torch.Generator().manual_seed(check_count("seed", seed))
         optimiser = torch.optim.AdamW(
             [weight for weight in self.parameters() if weight.requires_grad], lr=rate, weight_decay=weight_decay
         )
@@ -199,7 +199,7 @@ class RewardModel(nn.Module):
         default = encoder is None
         if encoder is None:
             with _own_randomness(0):
-                encoder = HashedNgrams(**json.loads(about["hashed"]))
+                encoder = NgramEncoder(**json.loads(about["hashed"]))
         model = cls(encoder, **json.loads(about["shape"]))
         model._default = default
         try:

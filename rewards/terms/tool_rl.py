@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ...schedules import Constant, Schedule, schedule
 from ..episode import Episode
 from ..reward import register
 from ..timed import Timed
 from ..verdict import Verdict
-from ..verifiers.tool_calls import CallError, checked_calls, parse_tool_calls, tool_call_correctness
+from ..verifiers.tool_calls import CallError, check_calls, parse_tool_calls, tool_call_correctness
 from .format import pairs_once, tags_in_order
 
 # The paper's other scales, as data for `correctness` and `format`: at most 1 like the format; 1 for 30 updates and 3
@@ -88,10 +88,10 @@ class ToolRL(Timed):
         length: str = "none",
     ):
         self.correctness, self.format = schedule(correctness), schedule(format)
-        checked_number("the lowest scale of correctness", self.correctness.bounds[0], low=0.0)
-        checked_number("the lowest scale of format", self.format.bounds[0], low=0.0)
-        self.granularity = checked_choice("granularity", granularity, ("fine", "coarse"))
-        self.length = checked_choice("length", length, ("none", *LENGTHS))
+        check_number("the lowest scale of correctness", self.correctness.bounds[0], low=0.0)
+        check_number("the lowest scale of format", self.format.bounds[0], low=0.0)
+        self.granularity = check_choice("granularity", granularity, ("fine", "coarse"))
+        self.length = check_choice("length", length, ("none", *LENGTHS))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -101,7 +101,7 @@ class ToolRL(Timed):
     def __call__(self, episode: Episode) -> Verdict:
         if not episode.valid:
             return self.verdict(episode, None)
-        gold = checked_calls(episode.extra("tool_calls"))
+        gold = check_calls(episode.extra("tool_calls"))
         text = episode.response
         terms = {
             "format": self.now(self.format) * tool_format(text, bool(gold)),

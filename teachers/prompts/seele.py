@@ -13,12 +13,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..pools import DEFAULT_CELLS, Arms, Grid, as_pool
-from ..protocol import Common, Draw, Evidence, finite, whole_number
-from ..registry import register
+from ..protocol import Common, Draw, Evidence
+from ..registration import register
 from ..signals import success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 # What is believed of ln a, b and logit(c / HIGHEST_GUESS) before any answer, and how firmly (standard deviations). The
 # paper fits by least squares alone, which says nothing before three different hints were tried. Chosen here.
@@ -57,10 +58,10 @@ class SEELE(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        self.target = finite([target], "target")[0]
+        self.target = check_number("target", target)
         if not 0 < self.target < 1:
             raise InputError(f"target={target:g} must lie strictly between 0 and 1.")
-        whole_number("memory", memory, low=1)
+        check_count("memory", memory, low=1)
         self.memory = int(memory)
         pool: Arms = as_pool(space, bins)
         self.axis: int | None = None

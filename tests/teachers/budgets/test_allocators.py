@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from palaestra.errors import InputError
-from palaestra.teachers.budgets.allocators import knapsack_value
-from palaestra.teachers.budgets.registry import ALLOCATORS, proportional_counts
+from palaestra.teachers.budgets.allocators import ALLOCATORS, knapsack_value, proportional_counts
 
 
 @pytest.fixture(params=sorted(ALLOCATORS))
@@ -96,7 +95,7 @@ def test_a_budget_that_the_bounds_cannot_meet_is_refused(allocate, budget, low, 
         ([0.5, float("nan")], 8, 2, 8, "success rates"),
         ([[0.5]], 8, 2, 8, "success rates"),
         ([0.5, 0.5], 8, 5, 4, "low=5"),
-        ([0.5, 0.5], 8, -1, 4, "low=-1"),
+        ([0.5, 0.5], 8, -1, 4, "low must be a whole number of at least 0, not -1"),
         ([0.5, 0.5], 7.5, 2, 4, "budget"),
     ],
 )

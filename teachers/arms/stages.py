@@ -1,0 +1,304 @@
+"""Curricula from easy to hard that need little feedback or none: stages, growing sets, annealed mixtures.
+
+Arms are put into stages by `arms.difficulty`. A schedule is a function of a position, the number of proposals made, so
+that a single number and the generator's state are all there is to save.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from ...checks import check_choice, check_count, check_number, check_share
+from ...errors import InputError
+from ..protocol import Common, Draw, Evidence
+from ..registration import Preset, register
+from .arm_teacher import ArmTeacher
+
+DECIMALS = 9  # difficulties that agree to so many are the same
+
+
+def stages_of(difficulty: np.ndarray, stages: int) -> np.ndarray:
+    """int64[n]: the stage of each arm, easiest 0.
+
+    There are ``stages`` of them, or as many as there are different difficulties if these are fewer; each has about as
+    many different difficulties as any other.
+    """
+    check_count("stages", stages, low=1)
+    values, rank = np.unique(difficulty.round(DECIMALS), return_inverse=True)
+    return (rank.ravel() * min(int(stages), len(values)) // len(values)).astype(np.int64)
+
+
+class Staged(ArmTeacher):
+    """Shares the probability of a stage evenly among its arms; a subclass writes `_mass`, and `_until` where the mass
+    changes at a certain position.
+
+    Args:
+        stages: into how many the arms are put (see `stages_of`).
+        space, bins, floor, settings, seed, return_range, max_in_flight: see `ArmTeacher`.
+
+    Attributes:
+        stage_of: int64[n].
+        stages: number of stages.
+        position: proposals made so far.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        stages: int,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        settings: Mapping[str, Any] | None = None,
+        **common: Unpack[Common],
+    ):
+        super().__init__(space, bins=bins, floor=floor, settings={"stages": stages, **(settings or {})}, **common)
+        self.stage_of = stages_of(self.arms.difficulty, stages)
+        self.stages = int(self.stage_of.max()) + 1
+        self._sizes = np.bincount(self.stage_of)
+        self.position = 0
+
+    @abstractmethod
+    def _mass(self) -> np.ndarray:
+        """float64[stages], summing to 1: the probability of each stage at the present position."""
+
+    def _until(self) -> int | None:
+        """The position at which the mass changes next; None where it does not change within a batch."""
+        return None
+
+    def _probabilities(self) -> np.ndarray:
+        return (self._mass() / self._sizes)[self.stage_of]
+
+    def _draw(self, k: int) -> list[Draw]:
+        draws: list[Draw] = []
+        while len(draws) < k:
+            until = self._until()
+            here = k - len(draws) if until is None else min(k - len(draws), until - self.position)
+            draws += super()._draw(here)
+            self.position += here
+        return draws
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        pass
+
+    def _save(self) -> dict[str, Any]:
+        return {"position": self.position}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        self.position = int(own["position"])
+
+
+@register("sequential")
+class Sequential(Staged):
+    """One stage after another, from easy to hard.
+
+    The next stage begins once the mean of the last `window` outcomes of the present one is at least `threshold`, or,
+    with `tasks`, after that many proposals. Outcomes of another stage do not count, and the window starts empty, so
+    that no stage is passed on another's scores. The last stage does not end.
+
+    Args:
+        space, bins, floor: see `ArmTeacher`.
+        stages: see `stages_of`.
+        threshold: mean return, in [0, 1].
+        window: outcomes that the mean is taken over.
+        tasks: proposals in each stage; threshold and window then have no part.
+        review: share of proposals that are uniform over the present stage and all before it, in [0, 1].
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Attributes:
+        stage: the present stage.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "Bengio, Louradour, Collobert, Weston, ICML 2009"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        stages: int = 10,
+        threshold: float = 0.8,
+        window: int = 20,
+        tasks: int | None = None,
+        review: float = 0.0,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        check_count("window", window, low=1)
+        if tasks is not None:
+            check_count("tasks", tasks, low=1)
+        self.threshold, self.review = check_share("threshold", threshold), check_share("review", review)
+        self.window, self.tasks = int(window), None if tasks is None else int(tasks)
+        settings = {
+            "threshold": self.threshold,
+            "window": self.window,
+            "tasks": self.tasks,
+            "review": self.review,
+        }
+        super().__init__(space, stages=stages, bins=bins, floor=floor, settings=settings, **common)
+        self._stage = 0
+        self._recent: deque[float] = deque(maxlen=self.window)
+
+    @property
+    def stage(self) -> int:
+        return self._stage if self.tasks is None else min(self.position // self.tasks, self.stages - 1)
+
+    def _mass(self) -> np.ndarray:
+        mass = np.eye(1, self.stages, self.stage)[0]
+        passed = np.where(np.arange(self.stages) <= self.stage, self._sizes, 0)
+        return (1 - self.review) * mass + self.review * passed / passed.sum()
+
+    def _until(self) -> int | None:
+        return None if self.tasks is None else (self.position // self.tasks + 1) * self.tasks
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        if self.tasks is not None:
+            return
+        for item in evidence:
+            if self.stage_of[int(item.record)] == self._stage:
+                self._recent.append(float(item.returns.mean()))
+                reached = sum(self._recent) >= self.threshold * self.window - 1e-9  # equal means differ by rounding
+                if len(self._recent) == self.window and reached:
+                    self._stage = min(self._stage + 1, self.stages - 1)
+                    self._recent.clear()
+
+    def _metrics(self) -> dict[str, float]:
+        return {**super()._metrics(), "stage": float(self.stage)}
+
+    def _save(self) -> dict[str, Any]:
+        return {**super()._save(), "stage": self._stage, "recent": list(self._recent)}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        self._stage = int(own["stage"])
+        if not 0 <= self._stage < self.stages:
+            raise ValueError(f"stage {self._stage} of {self.stages}")
+        self._recent = deque(map(float, own["recent"]), maxlen=self.window)
+
+
+SYLLABUSES = "Collier, Beel, AICS 2018, arXiv 1809.10789"
+Preset("look-back", Sequential, "One stage after another, with a tenth of what was before.", SYLLABUSES, review=0.1)
+Preset(
+    "look-back-and-forward",
+    Sequential,
+    "One stage after another, with a fifth of everything: the best hand-made syllabus of six.",
+    SYLLABUSES,
+    floor=0.2,
+)
+
+
+@register("cumulative")
+class Cumulative(Staged):
+    """A set of arms that grows by one stage after each number of proposals in a plan.
+
+    In phase k every arm of the stages 0 to k is equally likely. The last phase, of all arms, does not end.
+
+    Args:
+        space, bins, floor: see `ArmTeacher`.
+        stages: see `stages_of`.
+        plan: proposals in each phase but the last: one number for all, or one for each.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range, or a plan of the wrong length.
+    """
+
+    paper = "SkyRL, curriculum example (NovaSky, 2026)"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        stages: int = 4,
+        plan: int | Sequence[int] = 1000,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        lengths = [plan] if isinstance(plan, int | np.integer) else list(plan)
+        for length in lengths:
+            check_count("plan", length, low=1)
+        given = [int(length) for length in lengths]
+        settings = {"plan": given if len(given) != 1 else given[0]}
+        super().__init__(space, stages=stages, bins=bins, floor=floor, settings=settings, **common)
+        if not isinstance(plan, int | np.integer) and len(given) != self.stages - 1:
+            raise InputError(f"plan={given} has {len(given)} phases; {self.stages} stages need {self.stages - 1}.")
+        self._ends = np.cumsum(given if len(given) == self.stages - 1 else given * (self.stages - 1))
+
+    @property
+    def phase(self) -> int:
+        """How many stages have been added to the first."""
+        return int(np.searchsorted(self._ends, self.position, side="right"))
+
+    def _mass(self) -> np.ndarray:
+        sizes = np.where(np.arange(self.stages) <= self.phase, self._sizes, 0)
+        return sizes / sizes.sum()
+
+    def _until(self) -> int | None:
+        return int(self._ends[self.phase]) if self.phase < len(self._ends) else None
+
+    def _metrics(self) -> dict[str, float]:
+        return {**super()._metrics(), "phase": float(self.phase)}
+
+
+@register("annealed")
+class Annealed(Staged):
+    """A mixture of K stages whose weight moves from the easiest to the hardest within a horizon (E2H Reasoner).
+
+    At the share s of the horizon, "cosine" mixes weights K - i with weights i + 1 (each divided by their sum), the
+    first by (1 + cos(pi s)) / 2; its least probability is 2 / (K (K + 1)). "gaussian" is proportional to
+    exp(-(i - mu)^2 / (2 sigma^2)) with mu = s^beta (K - 1). A batch has the mixture of its beginning.
+
+    Args:
+        space, bins: see `ArmTeacher`.
+        stages: K, see `stages_of`.
+        horizon: proposals until the mixture has its final form, which it keeps.
+        shape: "cosine" or "gaussian".
+        beta: exponent > 0 of the gaussian's way; below 1 it hurries at first.
+        sigma: its width in stages, > 0.
+        floor: share of proposals that are uniform over the arms.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    paper = "2506.06632"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        stages: int = 4,
+        horizon: int = 10_000,
+        shape: Literal["cosine", "gaussian"] = "cosine",
+        beta: float = 0.5,
+        sigma: float = 0.5,
+        bins: int | Sequence[int] | None = None,
+        floor: float = 0.0,
+        **common: Unpack[Common],
+    ):
+        check_count("horizon", horizon, low=1)
+        self.horizon, self.shape = int(horizon), check_choice("shape", shape, ("cosine", "gaussian"))
+        self.beta, self.sigma = check_number("beta", beta, above=0), check_number("sigma", sigma, above=0)
+        settings = {"horizon": self.horizon, "shape": shape, "beta": self.beta, "sigma": self.sigma}
+        super().__init__(space, stages=stages, bins=bins, floor=floor, settings=settings, **common)
+
+    def _mass(self) -> np.ndarray:
+        done, i = min(self.position / self.horizon, 1.0), np.arange(self.stages)
+        if self.shape == "cosine":
+            early = (1 + math.cos(math.pi * done)) / 2
+            total = self.stages * (self.stages + 1) / 2
+            return (early * (self.stages - i) + (1 - early) * (i + 1)) / total
+        distance = (i - done**self.beta * (self.stages - 1)) ** 2
+        weights = np.exp(-(distance - distance.min()) / (2 * self.sigma**2))
+        return weights / weights.sum()

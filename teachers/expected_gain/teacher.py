@@ -1,0 +1,295 @@
+"""Palaestra: practise where practice changes the return, for boxes and arms alike.
+
+Variance of returns is taken for progress by many teachers, and coin flips have the most of it; differences between
+neighbours are, and hard tasks next to easy ones have those. This teacher asks only whether the returns of one place
+rise or fall with practice there, what error that measurement has, and how much is left to gain. Tasks go out; returns
+of single episodes or of groups come in; nothing else is needed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import gymnasium as gym
+import numpy as np
+
+from ...checks import check_count, check_number, check_numbers, check_share
+from ...errors import InputError
+from ..pools import Arms, as_arms
+from ..protocol import Common, Draw, Evidence, Teacher
+from ..registration import register
+from ..sampling import effective_number, pick
+from ..spaces import as_cube
+from .cells import LEAST, cut
+from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
+
+EXHAUSTED = 0.0025  # with 1/20 of the record gain, half of the focus is given up
+RECORD_MEMORY = 20_000.0  # outcomes over which the record gain is forgotten
+TABLE = 2**17  # elements of the tables made when densities are computed
+FEWEST_VISITS = 3  # an arm with fewer outcomes counts as promising as the best one
+
+
+class _Focus:
+    """Probabilities of places from their progress, and the record gain that they are held against."""
+
+    def __init__(self) -> None:
+        self.record = 0.0  # squared
+        self.share = 1.0
+        self.gain = 0.0
+
+    def weigh(
+        self, known: Gains, value: np.ndarray, level: np.ndarray, volume: np.ndarray, outcomes: int
+    ) -> np.ndarray:
+        """float64[n], summing to 1 (see `Palaestra`); ``outcomes`` since the last call age the record."""
+        best = float((known.gain**2).max(initial=0.0))
+        record = self.record * math.exp(-2 * outcomes / RECORD_MEMORY)
+        self.record = max(record, float((known.proven**2).max(initial=0.0)))
+        self.share = best / (best + EXHAUSTED * self.record) if self.record > 0 else 1.0
+        self.gain = math.sqrt(best)
+        room = _normalised(volume * np.maximum(1 - level, 0.0), volume)
+        focus = _normalised(volume * value, room)
+        return self.share * focus + (1 - self.share) * room
+
+
+def _normalised(weights: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    total = weights.sum()
+    return weights / total if total > 0 else otherwise / otherwise.sum()
+
+
+class _Cube:
+    """Places found in a cube: the last ``window`` outcomes, cut anew into cells at every fit."""
+
+    def __init__(self, dimension: int, window: int, scales: np.ndarray):
+        self.points, self.returns = np.zeros((window, dimension)), np.zeros(window)
+        self.scales, self.count = scales, 0
+        self._use(np.zeros((0, dimension)), np.zeros((0, dimension)), np.zeros(0))
+
+    def add(self, records: Sequence[Sequence[float]], returns: Sequence[float]) -> None:
+        at = np.arange(self.count, self.count + len(returns)) % len(self.returns)
+        self.points[at], self.returns[at] = records, returns  # where a place comes twice, the later stays
+        self.count += len(returns)
+
+    def fit(self, focus: _Focus, outcomes: int, margin: float) -> None:
+        seen, at = min(self.count, len(self.returns)), self.count % len(self.returns)
+        oldest_first = np.arange(seen) if seen < len(self.returns) else np.roll(np.arange(seen), -at)
+        points, returns = self.points[oldest_first], self.returns[oldest_first]
+        cells = cut(points, returns)
+        n = len(cells.low)
+        found = fit_gains(sum_moments(ages_within(cells.index, n), returns, cells.index, n, self.scales))
+        chances = focus.weigh(found, found.value, found.level, cells.volume, outcomes)
+        widening = margin * (cells.high - cells.low)
+        self._use(np.maximum(cells.low - widening, 0.0), np.minimum(cells.high + widening, 1.0), chances)
+
+    def _use(self, low: np.ndarray, high: np.ndarray, chances: np.ndarray) -> None:
+        self.low, self.high, self.chances = low, high, chances
+        self._upto = chances.cumsum()[:-1]
+        self._heights = chances / (high - low).prod(1)
+
+    def draw(self, k: int, rng: np.random.Generator) -> np.ndarray:
+        cell = self._upto.searchsorted(rng.random(k), side="right")
+        low = self.low[cell]
+        return low + (self.high[cell] - low) * rng.random(low.shape)
+
+    def density(self, points: np.ndarray) -> np.ndarray:
+        # In parts, so that a large batch does not make a table of axes x points x cells.
+        most, low, high = max(1, TABLE // self.low.size), self.low.T[:, None], self.high.T[:, None]
+        parts = (points[i : i + most].T[:, :, None] for i in range(0, len(points), most))
+        return np.concatenate([((low <= x) & (x <= high)).all(0) @ self._heights for x in parts])
+
+    def save(self) -> dict[str, Any]:
+        n = min(self.count, len(self.returns))
+        arrays = {"points": self.points[:n], "returns": self.returns[:n], "low": self.low, "high": self.high}
+        lists = {name: array.tolist() for name, array in {**arrays, "chances": self.chances}.items()}
+        return {"count": self.count, **lists}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        count = int(saved["count"])
+        n, d = min(count, len(self.returns)), self.points.shape[1]
+        points, returns = _array(saved["points"], n, d), _array(saved["returns"], n)
+        chances = np.array(saved["chances"], dtype=np.float64)
+        low, high = (_array(saved[name], len(chances), d) for name in ("low", "high"))
+        self.points[:n], self.returns[:n], self.count = points, returns, count
+        self._use(low, high, chances)
+
+
+class _List:
+    """Places given as arms: running sums for each."""
+
+    def __init__(self, n: int, scales: np.ndarray):
+        self.sums, self.visits = np.zeros((len(scales), 6, n)), np.zeros(n, dtype=np.int64)
+        self.keep = np.exp(-1 / scales)
+        self.chances = np.full(n, 1 / n)
+
+    def add(self, records: Sequence[int], returns: Sequence[float]) -> None:
+        for arm, ret in zip(records, returns):
+            add_return(self.sums, arm, ret, self.keep)
+            self.visits[arm] += 1
+
+    def fit(self, focus: _Focus, outcomes: int, margin: float) -> None:
+        tried = np.flatnonzero(self.visits >= FEWEST_VISITS)
+        known = fit_gains(self.sums[:, :, tried])
+        best = known.value.max(initial=0.0)
+        value, level = np.full(len(self.visits), best if best > 0 else 1.0), np.zeros(len(self.visits))
+        value[tried], level[tried] = known.value, known.level
+        self.chances = focus.weigh(known, value, level, np.ones(len(value)), outcomes)
+
+    def save(self) -> dict[str, Any]:
+        tried = np.flatnonzero(self.visits)
+        arrays = {"tried": tried, "visits": self.visits[tried], "sums": self.sums[:, :, tried]}
+        return {name: array.tolist() for name, array in {**arrays, "chances": self.chances}.items()}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        tried = np.array(saved["tried"], dtype=np.int64)
+        visits = _array(saved["visits"], len(tried))
+        sums = _array(saved["sums"], *self.sums.shape[:2], len(tried))
+        chances = _array(saved["chances"], len(self.chances))
+        self.sums, self.visits = np.zeros_like(self.sums), np.zeros_like(self.visits)
+        self.sums[:, :, tried], self.visits[tried], self.chances = sums, visits, chances
+
+
+def _array(values: Any, *shape: int) -> np.ndarray:
+    array = np.array(values, dtype=np.float64).reshape(shape if 0 in shape else np.shape(values))
+    if array.shape != shape:
+        raise ValueError(f"an array of shape {array.shape}, not {shape}")
+    return array
+
+
+@register("palaestra")
+class Palaestra(Teacher):
+    """Practises where practice changes the return, as far as that can be told from chance.
+
+    One outcome is one observation, the mean return r of its group. The teacher keeps places, and for each place the
+    returns seen there:
+
+    * Of a Discrete, `FiniteTasks` or `discretise`, every arm is a place.
+    * A cube is cut into cells at each fit, by a regression tree on the last ``window`` outcomes: cell boundaries fall
+      where the return changes with the task, and axes that do not matter are not cut (`cells.cut`).
+
+    Of each place, with returns r_a at age a (0 the newest, counted in outcomes of that place), lines are fitted with
+    weights w_a = exp(-a / h) at every scale h. Their slope is the gain g_h per outcome, with standard error e_h,
+    e_h^2 = sigma^2 / (4 sum_a w_a (a - mean)^2), sigma^2 the variance of the residuals. The longest scale whose
+    interval g_h +- 5 e_h still meets those of all shorter scales is used: long memory while all is steady or noisy,
+    short memory once something has changed. The value of a place is its expected squared gain,
+
+        v = g^2 + e^2,
+
+    so that what is uncertain is tried until it is certain, a coin flip loses its value by being tried, a mastered place
+    loses it by standing still, and a forgotten one has it again. Arms with fewer than 3 outcomes have the highest v.
+
+    When nothing moves as it once did, focus would only follow noise. With G the largest gain that was ever beyond doubt
+    (|g| - 4 e; forgotten over 20,000 outcomes) and g_max the largest now, places are drawn by
+
+        P(place) = q V v / sum(V v) + (1 - q) V (1 - r) / sum(V (1 - r)),   q = g_max^2 / (g_max^2 + (G / 20)^2),
+
+    V the volume (1 for an arm), r the recent mean return: what is left to gain guides where nothing else does. In a
+    cube the task is uniform over the cell widened by ``margin`` of its size on every side, so that what lies next to
+    progress is tried. A share ``floor`` of all proposals is uniform over the space whatever the above says.
+
+    Memory does not grow: ``window`` outcomes for a cube, six numbers per scale for an arm.
+
+    Args:
+        space: ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.
+        floor: share of proposals that are uniform.
+        window: outcomes from which the cells of a cube are made.
+        refit: outcomes between fits of a cube. Arms need no cells: for them a fit is due after 8 outcomes (or ``refit``
+            if that is less), or a sixteenth of their number if that is more.
+        margin: by how much a drawn cell is widened, in its own sizes.
+        scales: outcomes of a place over which its returns are weighted, ascending.
+        seed, return_range, max_in_flight: see `Teacher`.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    kind = "any"
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        floor: float = 0.1,
+        window: int = 1000,
+        refit: int = 75,
+        margin: float = 0.25,
+        scales: Sequence[float] = (8, 32, 128, 512),
+        **common: Unpack[Common],
+    ):
+        self.floor = check_share("floor", floor)
+        check_count("window", window, low=2 * LEAST)
+        check_count("refit", refit, low=1)
+        if check_number("margin", margin) < 0:
+            raise InputError(f"margin={margin:g} must not be negative.")
+        ascending = check_numbers("scales", scales)
+        if not ascending or ascending[0] < 1 or any(b <= a for a, b in itertools.pairwise(ascending)):
+            raise InputError(f"scales={list(scales)} must be one or more ascending numbers of at least 1.")
+        self.window, self.refit, self.margin, self.scales = int(window), int(refit), float(margin), ascending
+        listed = isinstance(space, Arms | gym.spaces.Discrete)
+        self.domain = as_arms(space) if listed else as_cube(space)
+        settings = {"floor": self.floor, "window": self.window, "refit": self.refit, "margin": self.margin}
+        super().__init__(self.domain.signature, settings={**settings, "scales": list(ascending)}, **common)
+        self._focus = _Focus()
+        self._waiting = 0  # outcomes since the last fit
+        if isinstance(self.domain, Arms):
+            self._places = _List(self.domain.n, np.array(ascending))
+            self._due = max(min(8, self.refit), self.domain.n // 16)
+        else:
+            self._places = _Cube(self.domain.dimension, self.window, np.array(ascending))
+            self._due = self.refit
+
+    def distribution(self) -> np.ndarray | None:
+        if not isinstance(self._places, _List):
+            return None
+        return (1 - self.floor) * self._places.chances + self.floor / len(self._places.chances)
+
+    def _draw(self, k: int) -> list[Draw]:
+        free = self._rng.random(k) < self.floor
+        origins = ["explore" if f else "exploit" for f in free.tolist()]
+        if isinstance(self.domain, Arms):
+            return self._draw_arms(self.domain, free, origins)
+        cube, places = self.domain, self._places
+        points = self._rng.random((k, cube.dimension))
+        if not isinstance(places, _Cube) or not len(places.chances):
+            return [Draw(u, task, 1.0, "warmup") for u, task in zip(points.tolist(), cube.decode_all(points))]
+        points[~free] = places.draw(int((~free).sum()), self._rng)
+        density = self.floor + (1 - self.floor) * places.density(points)
+        tasks = cube.decode_all(points)
+        return [Draw(*parts) for parts in zip(points.tolist(), tasks, density.tolist(), origins)]
+
+    def _draw_arms(self, arms: Arms, free: np.ndarray, origins: list[str]) -> list[Draw]:
+        k, rng, chances = len(free), self._rng, self._places.chances
+        drawn = np.where(free, rng.integers(arms.n, size=k), pick(chances, k, rng))
+        prob = (1 - self.floor) * chances[drawn] + self.floor / arms.n
+        return [Draw(i, arms.task(i, rng), p, o) for i, p, o in zip(drawn.tolist(), prob.tolist(), origins)]
+
+    def _record(self, task: Any) -> Any:
+        return self.domain.arm(task) if isinstance(self.domain, Arms) else self.domain.encode(task).tolist()
+
+    def _learn(self, evidence: list[Evidence]) -> None:
+        self._places.add([item.record for item in evidence], [item.mean for item in evidence])
+        self._waiting += len(evidence)
+        if self._waiting >= self._due:
+            self._places.fit(self._focus, self._waiting, self.margin)
+            self._waiting = 0
+
+    def _metrics(self) -> dict[str, float]:
+        chances = self._places.chances
+        metrics = {"places": float(len(chances)), "gain": self._focus.gain, "focus": self._focus.share}
+        return {**metrics, "effective_places": effective_number(chances) if len(chances) else 0.0}
+
+    def _save(self) -> dict[str, Any]:
+        focus = self._focus
+        return {
+            "places": self._places.save(),
+            "focus": [focus.record, focus.share, focus.gain],
+            "waiting": self._waiting,
+        }
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        record, rate, gain = (float(value) for value in own["focus"])
+        waiting = int(own["waiting"])
+        self._places.restore(own["places"])
+        self._focus.record, self._focus.share, self._focus.gain = record, rate, gain
+        self._waiting = waiting

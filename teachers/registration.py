@@ -1,0 +1,82 @@
+"""Teachers by name: ``make("alp-gmm", space, seed=0)``. Other distributions join through ``palaestra.teachers``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..registry import Registry
+from .protocol import Common, Teacher
+
+T = TypeVar("T", bound=type[Teacher])
+
+TEACHERS: Registry[Callable[..., Teacher]] = Registry(
+    "teacher",
+    group="palaestra.teachers",
+    modules=[f"{__package__}.{name}" for name in ("random", "boxes", "arms", "prompts", "levels", "expected_gain")],
+)
+
+
+def register(name: str) -> Callable[[T], T]:
+    """Class decorator that adds a teacher under ``name``; its constructor takes ``(space, *, seed=0, ...)``.
+
+    Its options may be written out, or end in ``**common: Unpack[Common]``.
+    """
+
+    def add(teacher: T) -> T:
+        teacher.__signature__ = _signature(teacher, {})  # pyright: ignore[reportAttributeAccessIssue]
+        return TEACHERS.register(name)(teacher)
+
+    return add
+
+
+class Preset:
+    """A configuration of a teacher's class with a name and a paper of its own: calling it makes the teacher.
+
+    Args:
+        name: to register it under.
+        teacher: the class.
+        summary: one sentence for tables.
+        paper: an arXiv number or a citation.
+        options: defaults that differ from the class's own; a caller may still give others.
+    """
+
+    def __init__(self, name: str, teacher: type[Teacher], summary: str, paper: str, **options: Any):
+        self.teacher, self.paper, self.options = teacher, paper, options
+        self.kind = teacher.kind
+        self.__name__, self.__module__, self.__doc__ = name, teacher.__module__, summary
+        self.__signature__ = _signature(teacher, options)
+        TEACHERS.add(name, self)
+
+    def __call__(self, space: Any, **options: Any) -> Teacher:
+        return self.teacher(space, **{**self.options, **options})
+
+
+def _signature(teacher: type[Teacher], defaults: dict[str, Any]) -> inspect.Signature:
+    """What the constructor takes, with the options of `Common` by name, so that a misspelt one is found."""
+    parameters = dict(list(inspect.signature(teacher.__init__).parameters.items())[1:])
+    for name, parameter in list(parameters.items()):
+        if parameter.kind is parameter.VAR_KEYWORD:
+            del parameters[name]
+            for common in Common.__annotations__:
+                default = inspect.signature(Teacher.__init__).parameters[common].default
+                parameters[common] = parameter.replace(name=common, kind=parameter.KEYWORD_ONLY, default=default)
+    for name, default in defaults.items():
+        parameters[name] = parameters[name].replace(default=default)
+    return inspect.Signature(list(parameters.values()))
+
+
+def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
+    """A teacher for a task space.
+
+    Args:
+        name: a registered name ("random", "alp-gmm", "sec" ...).
+        space: a `ParamSpace`, a bounded Gymnasium `Box`, or a `Discrete`; `FiniteTasks` for a list of prompts.
+        seed: of the teacher's own generator.
+        kwargs: the teacher's options; all take ``return_range`` and ``max_in_flight``.
+
+    Raises:
+        InputError: unknown name, option or space, or a value out of range.
+    """
+    return TEACHERS.make(name, space, seed=seed, **kwargs)
