@@ -126,7 +126,7 @@ class TaskEnv(gym.Env[Any, Any]):
             raise unknown_name("render mode", str(render_mode), self.metadata["render_modes"])
         singles = {name: family[name].ask(value) for name, value in fixed.items()}
         self.param_space = family.restrict(**(axes or {})).restrict(**singles)
-        self.difficulty = None if difficulty is None else self.param_space.checked_difficulty(difficulty)
+        self.difficulty = None if difficulty is None else self.param_space.check_difficulty(difficulty)
         self.split = check_split(split)
         self.answer_format = check_format(self.default_answer_format if answer_format is None else answer_format)
         if isinstance(max_action, bool) or not isinstance(max_action, int) or max_action < 1:

@@ -18,7 +18,7 @@ def unpacked(text: str) -> str:
     """The JSON in ``text``.
 
     Raises:
-        LeftOut: it is not packed so, or holds more than 256 MiB.
+        UnusableRecord: it is not packed so, or holds more than 256 MiB.
     """
     if text.lstrip()[:1] in ("[", "{"):
         return text
@@ -36,7 +36,7 @@ def _pickled_text(data: bytes) -> str:
     """The one string that a pickle holds. It is read as a list of instructions, none of which is carried out.
 
     Raises:
-        LeftOut: it holds something else.
+        UnusableRecord: it holds something else.
     """
     texts, others = [], set()
     try:
