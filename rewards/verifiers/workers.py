@@ -1,10 +1,10 @@
-"""A small pool of worker processes for work that must not be trusted with this one's time or memory.
+"""A small pool of worker processes, for computations that may take too much time or memory.
 
-A worker is a fresh interpreter that answers JSON with JSON over two pipes (`worker.py` is its side). The deadline of a
-job is kept by waiting on a pipe and killing the process, so it needs no signal and works from any thread. A worker that
-hangs, dies or runs out of memory costs one `WorkerFailure`, and the next call finds another. Callers get workers in the
-order in which they came, and each says how long it will wait for one. After a fork, the child lets go of its parent's
-workers and starts its own.
+A worker is a fresh interpreter that answers JSON with JSON over two pipes (`worker.py` is its side). The pool enforces
+a job's deadline by waiting on a pipe and killing the process, so it needs no signal and works from any thread. A worker
+that hangs, dies or runs out of memory causes one `WorkerFailure`, and the next call gets another worker. Callers get
+workers in the order of their calls, and each call has its own longest wait. After a fork, the child releases its
+parent's workers and starts its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .worker import MAX_FRAME, frame
 PROGRAM = Path(__file__).with_name("worker.py")
 PACKAGE = __name__.partition(".")[0]
 ROOT = Path(__file__).resolve().parents[2]
-# One thread, one arena, the same hash of every string in every run: nothing else of the parent's environment is passed.
+# The whole environment of a worker: one thread, one arena, the same hash of every string in every run.
 ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
@@ -39,7 +39,7 @@ ENVIRONMENT = {
 
 
 class WorkerFailure(Exception):
-    """A job that has no answer.
+    """A job without an answer.
 
     Attributes:
         reason: "deadline", "memory", "died" (twice, without the deadline), "failed" (the function raised), "start" (the
@@ -56,13 +56,16 @@ class _Died(Exception):
 
 
 def available_cores() -> int:
-    """How many cores this process may use."""
+    """Count the cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 class _Turn:
-    """A caller's place in the queue. ``worker`` stays None where the caller is to start one."""
+    """A caller's place in the queue.
+
+    ``come`` is set when its turn has come; ``worker`` is then an idle worker, or None where the caller must start one.
+    """
 
     def __init__(self) -> None:
         self.come = threading.Event()
@@ -79,7 +82,7 @@ class WorkerPool:
             each core that this process may use.
         recycle: calls after which a worker is replaced, 1 or more.
         memory_mb: address space of a worker, MiB.
-        start_seconds: how long a worker may take to start, seconds; not charged to any job.
+        start_seconds: longest time for the start of a worker, seconds; it does not count for a job's deadline.
 
     Raises:
         InputError: a count that is not positive.
@@ -105,7 +108,7 @@ class WorkerPool:
 
     @property
     def workers(self) -> int:
-        """How many processes there may be.
+        """Most processes at a time.
 
         Raises:
             InputError: PALAESTRA_WORKERS is no whole number of 1 or more.
@@ -120,12 +123,12 @@ class WorkerPool:
         return int(stated[:9])
 
     def run(self, job: Any, deadline: float, *, wait: float = 600.0) -> Any:
-        """What the function answers to ``job``.
+        """Run the function on ``job`` in a worker and return its answer.
 
         Args:
-            job: anything that JSON can hold.
-            deadline: seconds from the moment the job starts on a worker; waiting for one is not counted.
-            wait: seconds to wait for a worker at most. Who came first is served first.
+            job: a JSON value.
+            deadline: seconds from the start of the job on a worker; waiting for a worker does not count.
+            wait: longest wait for a worker, seconds. Callers are served in the order of their calls.
 
         Raises:
             WorkerFailure: no answer; see its ``reason``. Where a worker died by itself the job was tried twice.
@@ -165,7 +168,7 @@ class WorkerPool:
             return reply["value"]
 
     def close(self) -> None:
-        """End all workers; calls that are under way fail. Later calls fail too."""
+        """End all workers; running and later calls fail."""
         if self._pid != os.getpid():
             self.forget()
         with self._lock:
@@ -177,12 +180,12 @@ class WorkerPool:
         for worker in idle:
             worker.end()
         for worker in busy:
-            # Whoever waits for it sees its pipe end, and closes it.
+            # The thread that waits for it sees the end of the pipe, and closes it.
             worker.process.kill()
             worker.process.wait()
 
     def forget(self) -> None:
-        """Let go of all workers without ending them: what a forked child does with those of its parent."""
+        """Release all workers without ending them, as a forked child must do with those of its parent."""
         for worker in self._all:
             worker.forget()
         self._pid = os.getpid()
@@ -190,7 +193,7 @@ class WorkerPool:
         self._all: set[_Worker] = set()
         self._idle: list[_Worker] = []
         self._queue: deque[_Turn] = deque()
-        self._promised = 0  # workers that callers whose turn has come are about to start
+        self._promised = 0  # workers that are about to be started by callers whose turn has come
         self._closed = False
 
     @property
@@ -233,7 +236,7 @@ class WorkerPool:
                 raise
 
     def _give_up(self, turn: _Turn) -> None:
-        """Leave the queue, and pass on what came in the meantime."""
+        """Leave the queue, and pass on a worker that arrived in the meantime."""
         with self._lock:
             if not turn.come.is_set():
                 self._queue.remove(turn)
@@ -244,7 +247,7 @@ class WorkerPool:
             self._serve()
 
     def _serve(self) -> None:
-        """Give what is free to those who wait, in their order. The lock is held."""
+        """Give free workers to the waiting callers, in their order. The caller holds the lock."""
         while self._queue:
             if self._idle:
                 self._queue[0].worker = self._idle.pop()
@@ -275,7 +278,7 @@ class WorkerPool:
                 mine = worker in self._all
                 self._all.discard(worker)
                 if mine and replace and not self._closed:
-                    # At the far end of the queue, so that it has started by the time somebody needs it.
+                    # Idle workers are taken from the other end, so this one has time to start.
                     self._idle.insert(0, self._start())
                 self._serve()
         finally:
@@ -317,7 +320,7 @@ class _Worker:
         self._setup = frame(setup)
 
     def await_ready(self, seconds: float) -> None:
-        """Return once the worker has imported what it serves."""
+        """Return once the worker has imported the function that it serves."""
         if self.ready:
             return
         until = time.monotonic() + seconds
@@ -330,7 +333,7 @@ class _Worker:
         self.ready = True
 
     def call(self, request: bytes, seconds: float) -> dict[str, Any]:
-        """The reply to one framed request. Raises TimeoutError, or _Died."""
+        """Send one framed request and return the reply. Raises TimeoutError, or _Died."""
         until = time.monotonic() + seconds
         self._send(request, until)
         return self._receive(until)
@@ -347,12 +350,12 @@ class _Worker:
         os.close(self.back)
 
     def forget(self) -> None:
-        """Close this process's copies of the pipes; the worker stays its parent's."""
+        """Close this process's copies of the pipes; the worker still belongs to the parent."""
         if self._open:
             self._open = False
             os.close(self.to)
             os.close(self.back)
-            # Or else Popen would warn of a child that is not this process's own.
+            # Otherwise Popen would warn about a child of another process.
             self.process.returncode = 0
 
     def _send(self, data: bytes, until: float) -> None:
@@ -398,7 +401,7 @@ class _Worker:
 
 
 _POOLS: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
-# Held while a worker is started and while the process forks, so that no fork sees pipes that no pool knows of yet.
+# Held while a worker is started and while the process forks, so that every pipe in a fork belongs to a pool.
 _SPAWNING = threading.Lock()
 
 
