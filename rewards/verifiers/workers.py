@@ -10,49 +10,17 @@ parent's workers and starts its own.
 from __future__ import annotations
 
 import atexit
-import json
 import os
-import select
-import subprocess
-import sys
 import threading
 import time
 import weakref
 from collections import deque
-from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from .worker import MAX_FRAME, frame
-
-PROGRAM = Path(__file__).with_name("worker.py")
-PACKAGE = __name__.partition(".")[0]
-ROOT = Path(__file__).resolve().parents[2]
-# The whole environment of a worker: one thread, one arena, the same hash of every string in every run.
-ENVIRONMENT = {
-    "PYTHONHASHSEED": "0",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MALLOC_ARENA_MAX": "1",
-    "LC_ALL": "C.UTF-8",
-}
-
-
-class WorkerFailure(Exception):
-    """A job without an answer.
-
-    Attributes:
-        reason: "deadline", "memory", "died" (twice, without the deadline), "failed" (the function raised), "start" (the
-            worker could not be started), "busy" (no worker was free in time) or "closed".
-    """
-
-    def __init__(self, reason: str, message: str = ""):
-        super().__init__(f"{reason}: {message}" if message else reason)
-        self.reason = reason
-
-
-class _Died(Exception):
-    """The worker's end of a pipe is closed."""
+from . import worker_process
+from .worker import frame
+from .worker_process import WorkerDied, WorkerFailure, WorkerProcess
 
 
 def available_cores() -> int:
@@ -69,7 +37,7 @@ class _Turn:
 
     def __init__(self) -> None:
         self.come = threading.Event()
-        self.worker: _Worker | None = None
+        self.worker: WorkerProcess | None = None
 
 
 class WorkerPool:
@@ -102,7 +70,7 @@ class WorkerPool:
                 raise InputError(f"{name} of a worker pool must be 1 or more, not {value!r}.")
         self.target, self._workers, self.recycle = target, workers, recycle
         self.memory_mb, self.start_seconds = memory_mb, start_seconds
-        self._all: set[_Worker] = set()
+        self._all: set[WorkerProcess] = set()
         self.forget()
         _POOLS.add(self)
 
@@ -143,7 +111,7 @@ class WorkerPool:
                 worker.await_ready(self.start_seconds)
                 began = time.monotonic()
                 reply = worker.call(request, left)
-            except _Died:
+            except WorkerDied:
                 self._discard(worker)
                 # A worker may have been killed while it was idle; a job that kills one does so again.
                 left -= 0.0 if began is None else time.monotonic() - began
@@ -190,8 +158,8 @@ class WorkerPool:
             worker.forget()
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._all: set[_Worker] = set()
-        self._idle: list[_Worker] = []
+        self._all: set[WorkerProcess] = set()
+        self._idle: list[WorkerProcess] = []
         self._queue: deque[_Turn] = deque()
         self._promised = 0  # workers that are about to be started by callers whose turn has come
         self._closed = False
@@ -201,7 +169,7 @@ class WorkerPool:
         """Process ids of the workers that exist now."""
         return sorted(worker.process.pid for worker in list(self._all))
 
-    def _acquire(self, until: float) -> _Worker:
+    def _acquire(self, until: float) -> WorkerProcess:
         if self._pid != os.getpid():
             self.forget()
         most = self.workers
@@ -257,12 +225,12 @@ class WorkerPool:
                 return
             self._queue.popleft().come.set()
 
-    def _start(self) -> _Worker:
-        worker = _Worker(self.target, self.memory_mb << 20)
+    def _start(self) -> WorkerProcess:
+        worker = WorkerProcess(self.target, self.memory_mb << 20)
         self._all.add(worker)
         return worker
 
-    def _release(self, worker: _Worker) -> None:
+    def _release(self, worker: WorkerProcess) -> None:
         worker.calls += 1
         if worker.calls >= self.recycle:
             self._discard(worker)
@@ -272,7 +240,7 @@ class WorkerPool:
                 self._idle.append(worker)
                 self._serve()
 
-    def _discard(self, worker: _Worker, replace: bool = False) -> None:
+    def _discard(self, worker: WorkerProcess, replace: bool = False) -> None:
         try:
             with self._lock:
                 mine = worker in self._all
@@ -285,129 +253,11 @@ class WorkerPool:
             worker.end()
 
 
-class _Worker:
-    """One process and the two pipes to it. Used by one thread at a time."""
-
-    def __init__(self, target: str, memory: int):
-        with _SPAWNING:
-            inside, self.to = os.pipe()
-            self.back, outside = os.pipe()
-            try:
-                self.process = subprocess.Popen(
-                    [sys.executable, "-I", "-X", "utf8", str(PROGRAM)],
-                    stdin=inside,
-                    stdout=outside,
-                    stderr=subprocess.DEVNULL,
-                    env=ENVIRONMENT,
-                    cwd="/",
-                    process_group=0,
-                )
-            except BaseException:
-                os.close(self.to)
-                os.close(self.back)
-                raise
-            finally:
-                os.close(inside)
-                os.close(outside)
-        os.set_blocking(self.to, False)
-        os.set_blocking(self.back, False)
-        self.calls = 0
-        self.ready = False
-        self._open = True
-        self._lock = threading.Lock()
-        paths = [path for path in sys.path if os.path.isabs(path)]
-        setup = {"target": target, "package": PACKAGE, "root": str(ROOT), "paths": paths, "memory": memory}
-        self._setup = frame(setup)
-
-    def await_ready(self, seconds: float) -> None:
-        """Return once the worker has imported the function that it serves."""
-        if self.ready:
-            return
-        until = time.monotonic() + seconds
-        if self._setup:
-            self._send(self._setup, until)
-            self._setup = b""
-        reply = self._receive(until)
-        if "error" in reply:
-            raise WorkerFailure("start", reply["message"])
-        self.ready = True
-
-    def call(self, request: bytes, seconds: float) -> dict[str, Any]:
-        """Send one framed request and return the reply. Raises TimeoutError, or _Died."""
-        until = time.monotonic() + seconds
-        self._send(request, until)
-        return self._receive(until)
-
-    def end(self) -> None:
-        """Kill and reap the process, close the pipes."""
-        with self._lock:
-            if not self._open:
-                return
-            self._open = False
-        self.process.kill()
-        self.process.wait()
-        os.close(self.to)
-        os.close(self.back)
-
-    def forget(self) -> None:
-        """Close this process's copies of the pipes; the worker still belongs to the parent."""
-        if self._open:
-            self._open = False
-            os.close(self.to)
-            os.close(self.back)
-            # Otherwise Popen would warn about a child of another process.
-            self.process.returncode = 0
-
-    def _send(self, data: bytes, until: float) -> None:
-        view = memoryview(data)
-        while view:
-            self._wait(self.to, select.POLLOUT, until)
-            try:
-                view = view[os.write(self.to, view) :]
-            except BlockingIOError:
-                continue
-            except OSError:
-                raise _Died from None
-
-    def _receive(self, until: float) -> dict[str, Any]:
-        length = int.from_bytes(self._take(4, until), "big")
-        if length > MAX_FRAME:
-            raise _Died
-        return json.loads(self._take(length, until))
-
-    def _take(self, count: int, until: float) -> bytes:
-        parts = []
-        while count:
-            self._wait(self.back, select.POLLIN, until)
-            try:
-                part = os.read(self.back, count)
-            except BlockingIOError:
-                continue
-            except OSError:
-                raise _Died from None
-            if not part:
-                raise _Died
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
-
-    @staticmethod
-    def _wait(descriptor: int, event: int, until: float) -> None:
-        left = until - time.monotonic()
-        poll = select.poll()
-        poll.register(descriptor, event)
-        if left <= 0.0 or not poll.poll(left * 1000.0):
-            raise TimeoutError
-
-
 _POOLS: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
-# Held while a worker is started and while the process forks, so that every pipe in a fork belongs to a pool.
-_SPAWNING = threading.Lock()
 
 
 def _after_fork_in_child() -> None:
-    global _SPAWNING
-    _SPAWNING = threading.Lock()
+    worker_process.replace_lock_after_fork()
     for pool in list(_POOLS):
         pool.forget()
 
@@ -419,7 +269,7 @@ def _close_all() -> None:
 
 
 os.register_at_fork(
-    before=lambda: _SPAWNING.acquire(),
-    after_in_parent=lambda: _SPAWNING.release(),
+    before=lambda: worker_process.SPAWNING.acquire(),
+    after_in_parent=lambda: worker_process.SPAWNING.release(),
     after_in_child=_after_fork_in_child,
 )
