@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from .checks import checked_choice, checked_count, checked_number
+from .checks import check_choice, check_count, check_number
 from .errors import InputError, unknown_name
 
 
@@ -50,7 +50,7 @@ def half_cosine(done: float, start: float, end: float) -> float:
 
 def _checked_over(over: int | None) -> None:
     if over is not None:
-        checked_count("over", over, low=1, unit="updates, or None for the whole run")
+        check_count("over", over, low=1, unit="updates, or None for the whole run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Constant:
     value: float
 
     def __post_init__(self) -> None:
-        checked_number("value", self.value)
+        check_number("value", self.value)
 
     def __call__(self, step: int, steps: int) -> float:
         return float(self.value)
@@ -81,8 +81,8 @@ class Linear:
     over: int | None = None
 
     def __post_init__(self) -> None:
-        checked_number("start", self.start)
-        checked_number("end", self.end)
+        check_number("start", self.start)
+        check_number("end", self.end)
         _checked_over(self.over)
 
     def __call__(self, step: int, steps: int) -> float:
@@ -103,8 +103,8 @@ class Cosine:
     over: int | None = None
 
     def __post_init__(self) -> None:
-        checked_number("start", self.start)
-        checked_number("end", self.end)
+        check_number("start", self.start)
+        check_number("end", self.end)
         _checked_over(self.over)
 
     def __call__(self, step: int, steps: int) -> float:
@@ -135,10 +135,10 @@ class Sigmoid:
     over: int | None = None
 
     def __post_init__(self) -> None:
-        checked_number("start", self.start)
-        checked_number("end", self.end)
-        checked_number("steepness", self.steepness, low=1e-6, high=500.0)
-        checked_number("middle", self.middle, low=0.0, high=1.0)
+        check_number("start", self.start)
+        check_number("end", self.end)
+        check_number("steepness", self.steepness, low=1e-6, high=500.0)
+        check_number("middle", self.middle, low=0.0, high=1.0)
         _checked_over(self.over)
 
     def _logistic(self, done: float) -> float:
@@ -163,8 +163,8 @@ class Exponential:
     scale: float
 
     def __post_init__(self) -> None:
-        checked_number("start", self.start)
-        checked_number("scale", self.scale, low=1e-6)
+        check_number("start", self.start)
+        check_number("scale", self.scale, low=1e-6)
 
     def __call__(self, step: int, steps: int) -> float:
         return self.start * math.exp(-max(step, 0) / self.scale)
@@ -192,10 +192,10 @@ class StepDecay:
     minimum: float = 0.0
 
     def __post_init__(self) -> None:
-        checked_number("minimum", self.minimum, low=0.0)
-        checked_number("start", self.start, low=self.minimum)
-        checked_number("factor", self.factor, low=1e-9, high=1.0)
-        checked_count("every", self.every, low=1, unit="updates")
+        check_number("minimum", self.minimum, low=0.0)
+        check_number("start", self.start, low=self.minimum)
+        check_number("factor", self.factor, low=1e-9, high=1.0)
+        check_count("every", self.every, low=1, unit="updates")
 
     def __call__(self, step: int, steps: int) -> float:
         return max(self.minimum, self.start * self.factor ** (max(step, 0) // self.every))
@@ -220,7 +220,7 @@ class Piecewise:
     unit: str = "updates"
 
     def __post_init__(self) -> None:
-        checked_choice("unit", self.unit, ("updates", "fraction"))
+        check_choice("unit", self.unit, ("updates", "fraction"))
         try:
             points = tuple((where, value) for where, value in self.points)
         except (TypeError, ValueError):
@@ -228,8 +228,8 @@ class Piecewise:
         if not points:
             raise InputError("points must hold at least one pair of step and value, not none.")
         for where, value in points:
-            checked_number("a point's step", where, low=0.0, high=1.0 if self.unit == "fraction" else math.inf)
-            checked_number("a point's value", value)
+            check_number("a point's step", where, low=0.0, high=1.0 if self.unit == "fraction" else math.inf)
+            check_number("a point's value", value)
         if any(later[0] <= earlier[0] for earlier, later in pairwise(points)):
             raise InputError(f"the steps of points must rise, not {[where for where, _ in points]!r}.")
         object.__setattr__(self, "points", points)
@@ -267,10 +267,10 @@ class Cyclical:
     shape: str = "triangle"
 
     def __post_init__(self) -> None:
-        checked_number("low", self.low)
-        checked_number("high", self.high, low=self.low)
-        checked_count("period", self.period, low=2, unit="updates")
-        checked_choice("shape", self.shape, ("triangle", "cosine"))
+        check_number("low", self.low)
+        check_number("high", self.high, low=self.low)
+        check_count("period", self.period, low=2, unit="updates")
+        check_choice("shape", self.shape, ("triangle", "cosine"))
 
     def __call__(self, step: int, steps: int) -> float:
         phase = (max(step, 0) % self.period) / self.period

@@ -148,10 +148,11 @@ def _without_papers(text: str) -> str:
 
 def _stages() -> dict[str, Registry[Any]]:
     try:
-        stages = importlib.import_module("..agents.grpo.recipes.stages", __package__)
-        stages.discover()
+        stages = importlib.import_module("..agents.grpo.recipes.stages", __package__).STAGES
+        for stage in stages.values():
+            len(stage)  # asking a stage imports its components
     except ImportError as error:
         if error.name in ("torch", "transformers", "safetensors"):
             raise MissingExtra("listing components", "train") from None
         raise
-    return stages.STAGES
+    return stages

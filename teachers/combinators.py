@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_count, check_share
 from ..errors import InputError
 from .pools import Arms
-from .protocol import Draw, Evidence, Outcome, Proposal, Teacher, share, whole_number
+from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
 from .random import RandomTeacher
 from .spaces import Cube
 
@@ -131,7 +132,7 @@ class Mix(Combined):
     """
 
     def __init__(self, teacher: Teacher, floor: float, *, uniform: Teacher | None = None, seed: int = 0):
-        self.floor = share("floor", floor)
+        self.floor = check_share("floor", floor)
         super().__init__([teacher, uniform or uniform_like(teacher, seed)], settings={"floor": self.floor}, seed=seed)
 
     def _turns(self, k: int) -> np.ndarray:
@@ -169,7 +170,7 @@ class Warmup(Combined):
     """
 
     def __init__(self, teacher: Teacher, proposals: int, *, uniform: Teacher | None = None, seed: int = 0):
-        whole_number("proposals", proposals, low=1)
+        check_count("proposals", proposals, low=1)
         self.proposals = int(proposals)
         super().__init__(
             [teacher, uniform or uniform_like(teacher, seed)], settings={"proposals": self.proposals}, seed=seed
@@ -255,7 +256,7 @@ class Every(Combined):
     """
 
     def __init__(self, teacher: Teacher, k: int):
-        whole_number("k", k, low=1)
+        check_count("k", k, low=1)
         self.k = int(k)
         super().__init__([teacher], settings={"k": self.k})
         self._held: list[Any] = []

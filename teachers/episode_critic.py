@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_share
 from .levels.trajectories import measurements
-from .protocol import share
 from .wrapper import Played
 
 
@@ -37,7 +37,7 @@ class EpisodeCritic:
         lam: float = 0.95,
     ):
         self._value, self._policy = value, policy
-        self._gamma, self._lam = share("gamma", gamma), share("lam", lam)
+        self._gamma, self._lam = check_share("gamma", gamma), check_share("lam", lam)
 
     def __call__(self, played: Played) -> dict[str, float]:
         """The episode's extras. A truncated episode goes on, in the critic's opinion, where it was cut off."""

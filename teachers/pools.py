@@ -18,8 +18,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from ..checks import check_count
 from ..errors import InputError
-from .protocol import whole_number
 from .spaces import Cube, ParamSpaceLike, arm_index, as_cube
 
 MAX_ARMS = 4096
@@ -104,7 +104,7 @@ class Grid(Arms):
         if len(per_axis) != cube.dimension:
             raise InputError(f"bins={bins!r} has {len(per_axis)} entries; this space has {cube.dimension} axes.")
         for count in per_axis:
-            whole_number("bins", count, low=1)
+            check_count("bins", count, low=1)
         self.cube = cube
         self._places = [self._cells(axis, int(count)) for axis, count in enumerate(per_axis)]
         self.bins = tuple(int(b) if p is None else len(p) for b, p in zip(per_axis, self._places))
@@ -216,7 +216,7 @@ def fixed_tasks(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
     Each is ``{"params": ..., "seed": ...}`` (see `instance`), its parameters uniform over the space; its features are
     their place in the unit cube.
     """
-    whole_number("n", n, low=1)
+    check_count("n", n, low=1)
     rng = np.random.default_rng(seed)
     params = [space.sample(rng) for _ in range(n)]
     seeds = rng.choice(2**31, size=n, replace=False).tolist()

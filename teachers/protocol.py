@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
+from ..checks import check_count, check_numbers
 from ..errors import InputError
 
 T = TypeVar("T")
@@ -104,12 +105,12 @@ class Outcome:
         cost: float | None = None,
         extras: Mapping[str, Sequence[float]] | None = None,
     ):
-        returns = finite(returns, "a return")
+        returns = check_numbers("a return", returns)
         flags = None if successes is None else tuple(map(bool, successes))
-        measured = {name: finite(values, f"extra {name!r}") for name, values in extras.items()} if extras else {}
+        measured = {name: check_numbers(f"extra {name!r}", values) for name, values in extras.items()} if extras else {}
         self.__dict__.update(id=id, task=task, returns=returns, successes=flags, cost=cost, extras=measured)
         if cost is not None:
-            finite([cost], "a cost")
+            check_numbers("a cost", [cost])
         if flags is not None:
             self._same_length("successes", flags)
         for name, values in measured.items():
@@ -192,8 +193,8 @@ class Teacher(ABC):
         max_in_flight: int = 10_000,
         settings: Mapping[str, Any] | None = None,
     ):
-        whole_number("seed", seed, low=0)
-        whole_number("max_in_flight", max_in_flight, low=1)
+        check_count("seed", seed, low=0)
+        check_count("max_in_flight", max_in_flight, low=1)
         low, high = (float(bound) for bound in return_range)
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise InputError(f"return_range {tuple(return_range)} must be two finite numbers, the lower one first.")
@@ -208,7 +209,7 @@ class Teacher(ABC):
 
     def propose(self, k: int) -> list[Proposal]:
         """The next ``k >= 0`` proposals. Never waits for outstanding outcomes."""
-        whole_number("k", k, low=0)
+        check_count("k", k, low=0)
         draws, in_flight = self._draw(int(k)) if k else [], self._in_flight
         proposals = [
             Proposal(id, draw.task, draw.n, draw.prob, draw.origin, draw.train, draw.meta)
@@ -369,48 +370,6 @@ class Teacher(ABC):
         if least < 0 or most > 1:
             scaled = [0.0 if value < 0 else min(value, 1.0) for value in scaled]
         return np.array(scaled, dtype=np.float64)
-
-
-def finite(values: Sequence[float], what: str) -> tuple[float, ...]:
-    """``values`` as floats. Raises InputError for one that is no finite number."""
-    try:
-        numbers = tuple(map(float, values))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be a sequence of numbers, not {values!r}.") from error
-    if not all(map(math.isfinite, numbers)):
-        worst = next(number for number in numbers if not math.isfinite(number))
-        raise InputError(f"{what} is {worst}; drop failed episodes instead of passing a number that is not finite.")
-    return numbers
-
-
-def whole_number(name: str, value: Any, *, low: int) -> None:
-    """Raises InputError unless ``value`` is an integer of at least ``low``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-        raise InputError(f"{name}={value!r} must be a whole number of at least {low}.")
-
-
-def share(name: str, value: Any, *, low_open: bool = False) -> float:
-    """``value`` as a float in [0, 1] (or (0, 1]). Raises InputError otherwise."""
-    number = finite([value], name)[0]
-    if not 0 <= number <= 1 or (low_open and number == 0):
-        raise InputError(f"{name}={number:g} must lie in {'(0, 1]' if low_open else '[0, 1]'}.")
-    return number
-
-
-def positive(name: str, value: Any) -> float:
-    """``value`` as a float above 0. Raises InputError otherwise."""
-    number = finite([value], name)[0]
-    if number <= 0:
-        raise InputError(f"{name}={number:g} must be positive.")
-    return number
-
-
-def one_of(name: str, value: T, choices: Iterable[str]) -> T:
-    """``value``, one of ``choices``. Raises InputError otherwise."""
-    choices = tuple(choices)
-    if value not in choices:
-        raise InputError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
-    return value
 
 
 def restored(saved: Any, like: np.ndarray) -> np.ndarray:

@@ -16,6 +16,9 @@ import pytest
 
 ROOT = Path(palaestra.__file__).parent
 PARTS = ("agents", "envs", "rewards", "scripts", "teachers")
+# The tools write files of the repository, and the shell scripts need its checkout: neither is in the wheel.
+TOOLS = ROOT / "scripts" / "tools"
+SOURCES = [path for part in PARTS for path in (ROOT / part).rglob("*.py") if TOOLS not in path.parents]
 DATA = {"py.typed", "constraints.txt"}
 
 # Imports every module of the installed package and plays one episode; prints what it saw. The one module left out is a
@@ -25,7 +28,7 @@ import importlib, json, pkgutil, sys
 import gymnasium, palaestra
 names = [module.name for module in pkgutil.walk_packages(palaestra.__path__, "palaestra.")]
 for name in names:
-    if name != "palaestra.scripts.benchmark_learner_trl":
+    if name != "palaestra.scripts.bench.learner.trl_side":
         importlib.import_module(name)
 env = gymnasium.make("palaestra/Arithmetic-v0")
 env.reset(seed=0)
@@ -49,12 +52,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name.removeprefix("palaestra/") for name in archive.namelist() if name.startswith("palaestra/")}
-    sources = {path.relative_to(ROOT) for part in PARTS for path in (ROOT / part).rglob("*.py")}
-    scripts = {path.relative_to(ROOT) for kind in ("*.html", "*.sh") for path in (ROOT / "scripts").glob(kind)}
+    sources = {path.relative_to(ROOT) for path in SOURCES}
+    pages = {path.relative_to(ROOT) for path in (ROOT / "scripts").rglob("*.html")}
     tables = {path.relative_to(ROOT) for kind in ("*.txt", "*.jsonl") for path in (ROOT / "envs").rglob(kind)}
     sheet = {path.relative_to(ROOT) for path in (ROOT / "rewards" / "audit" / "sheet").glob("*.jsonl")}
     root = {path.relative_to(ROOT) for path in ROOT.glob("*.py")}
-    assert packed == {path.as_posix() for path in sources | scripts | tables | sheet | root} | DATA
+    assert packed == {path.as_posix() for path in sources | pages | tables | sheet | root} | DATA
 
 
 def test_the_installed_wheel_works_without_the_sources(wheel: Path, tmp_path: Path):
@@ -78,7 +81,7 @@ def test_the_installed_wheel_works_without_the_sources(wheel: Path, tmp_path: Pa
     seen = json.loads(done.stdout)
     assert Path(seen["file"]).is_relative_to(environment)
     assert seen["success"] is True
-    modules = [path.relative_to(ROOT) for part in PARTS for path in (ROOT / part).rglob("*.py")]
+    modules = [path.relative_to(ROOT) for path in SOURCES]
     modules += [path.relative_to(ROOT) for path in ROOT.glob("*.py")]
     dotted = {".".join(("palaestra", *module.with_suffix("").parts)) for module in modules}
     assert {name.removesuffix(".__init__") for name in dotted} - {"palaestra"} == set(seen["names"])

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from ...errors import InputError
+from .recipes import Stages
 
 
 @dataclass(frozen=True)
@@ -36,56 +37,6 @@ class WarmUp:
     def most_steps(self, model: str) -> int:
         """The bound on steps for a model named as in the training configuration."""
         return self.steps if self.steps is not None else 2000 if model == "tiny" else 0
-
-
-@dataclass(frozen=True)
-class Stages:
-    """Stages that replace the recipe's. A component is written name(parameter=value), several are joined by +, and
-    "none" leaves a stage empty; `palaestra list components` names them all.
-
-    Attributes:
-        rollout: how the samples of a task are played.
-        shaping: rewards beside the environment's.
-        filters: which groups and episodes are trained.
-        replay: what is remembered and mixed in.
-        returns: what is credited.
-        baseline: what is subtracted from returns.
-        scale: what centred returns are divided by.
-        adjustments: what happens to advantages afterwards.
-        masks: which tokens are trained.
-        weights: factors on the weight of each token.
-        anchor: what ratios are taken against, "sampler" or "policy".
-        corrector: factors for the gap between sampler and anchor.
-        surrogate: what is maximised, e.g. "cispo" or "clip(low=0.2, high=0.28)".
-        regularisers: penalties, e.g. "kl_k3(coefficient=0.01) + entropy_bonus".
-        reduction: how tokens are averaged.
-        auxiliaries: models trained beside the policy.
-        reference: how the reference policy follows the policy.
-        guards: conditions on an update.
-    """
-
-    rollout: str | None = None
-    shaping: str | None = None
-    filters: str | None = None
-    replay: str | None = None
-    returns: str | None = None
-    baseline: str | None = None
-    scale: str | None = None
-    adjustments: str | None = None
-    masks: str | None = None
-    weights: str | None = None
-    anchor: str | None = None
-    corrector: str | None = None
-    surrogate: str | None = None
-    regularisers: str | None = None
-    reduction: str | None = None
-    auxiliaries: str | None = None
-    reference: str | None = None
-    guards: str | None = None
-
-    def given(self) -> dict[str, str]:
-        """Stage -> text, for those that are replaced."""
-        return {name: text for name, text in dataclasses.asdict(self).items() if text is not None}
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ from .batch.forward import Forward
 from .batch.tally import Tally
 from .batch.trajectory import Group
 from .config import TrainConfig
-from .objective.loss import accumulate_gradients
+from .objective.loss import WeightedBatch, accumulate_gradients
 from .objective.objective import Objective
-from .objective.parts import Weighted
 from .optimizers import make_optimizer
 
 
@@ -106,10 +105,10 @@ class Update:
         norm = float(np.mean(norms)) if norms else 0.0
         return tally, {"grad_norm": norm, "updates": len(norms), "skipped_updates": skipped, "lr": rate}
 
-    def _prepare(self, groups: Sequence[Group], streams: Sequence[Sequence[Group]]) -> list[list[Weighted]]:
+    def _prepare(self, groups: Sequence[Group], streams: Sequence[Sequence[Group]]) -> list[list[WeightedBatch]]:
         """For each mini-batch, what is trained in it: the rollouts' part first, then one of each stream."""
         count = max(1, min(self.minibatches, max([len(groups), *map(len, streams)], default=1)))
-        prepared: list[list[Weighted]] = []
+        prepared: list[list[WeightedBatch]] = []
         for rollouts, *others in zip(*(_dealt(part, count) for part in (groups, *streams)), strict=True):
             weighted = [self.weigh(rollouts)]
             for terms, part in zip(self.objective.streams, others, strict=True):
@@ -119,7 +118,7 @@ class Update:
             prepared.append(weighted)
         return prepared
 
-    def weigh(self, groups: Sequence[Group]) -> Weighted:
+    def weigh(self, groups: Sequence[Group]) -> WeightedBatch:
         """Measure and weigh one optimiser batch of rollouts."""
         objective = self.objective
         batch = collate(groups)
@@ -154,7 +153,7 @@ class Update:
                 batch = batch.with_(**part.refresh().measure(batch, self.forward))
         return batch
 
-    def _accumulate(self, parts: Sequence[Weighted]) -> Tally | None:
+    def _accumulate(self, parts: Sequence[WeightedBatch]) -> Tally | None:
         """Gradients of a mini-batch's parts; None where nothing is trained."""
         if not any(part.episodes for part in parts):
             return None

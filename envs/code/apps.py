@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..registration import register
-from .problem_layouts import APPS as LAYOUT
-from .problem_sets import DATA, ProblemSet
+from .problems.problem_layouts import APPS as LAYOUT
+from .problems.problem_set import DATA, ProblemSet
 
 
 class APPS(ProblemSet):

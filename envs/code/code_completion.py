@@ -20,12 +20,12 @@ from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest, Judgement
 from ..sandbox.judge import Failure
-from .cases import Case, draw_cases
-from .dice import Dice
-from .interpreter import Outcome, is_known
-from .program_question import ProgramQuestion, call_tests, examples
+from .judging.program_question import ProgramQuestion, call_tests, examples
 from .program_synthesis import TESTS
-from .programs import DOMAINS, Program, draw_program, numbered, shown
+from .programs.cases import Case, draw_cases
+from .programs.dice import Dice
+from .programs.grammar import DOMAINS, Program, draw_program, numbered, shown
+from .programs.interpreter import Outcome, is_known
 
 GAP = "____"
 # A number or a name: nothing that could do anything but be a value.

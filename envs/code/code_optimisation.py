@@ -16,11 +16,11 @@ from ...rewards.verifiers.registry import rejected
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .counted import UNCOUNTED, WORK, Measured, measured
-from .dice import Dice
-from .program_question import EXAMPLE, ProgramQuestion
-from .slow_program_kinds import NUMBER, NUMBERS, TEXT
-from .slow_programs import (
+from .judging.operation_counts import UNCOUNTED, WORK, Measured, measured
+from .judging.program_question import EXAMPLE, ProgramQuestion
+from .programs.dice import Dice
+from .programs.slow_program_kinds import NUMBER, NUMBERS, TEXT
+from .programs.slow_programs import (
     TECHNIQUES,
     Part,
     SlowProgram,
@@ -176,7 +176,7 @@ class CodeOptimisation(ProgramQuestion):
 
 def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
     # The interpreter is loaded when it is first needed.
-    from .counting.program import Program
+    from .counting.counted_program import Program
 
     program = draw_slow_program(dice, params["technique"], params["parts"])
     small = [small_arguments(dice, program, edge if edge < 2 else -1) for edge in range(SMALL_TESTS)]
@@ -197,7 +197,7 @@ def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
 def _larger(data: Optimisation) -> tuple[Check, int]:
     """A test with arguments four times as large, and the operations that are allowed for them. It is made when an
     answer is judged, always the same for a program, so that a reset need not run it."""
-    from .counting.program import Program
+    from .counting.counted_program import Program
 
     digest = hashlib.blake2b(data.program.slow.encode(), digest_size=8).digest()
     dice = Dice(np.random.default_rng(int.from_bytes(digest, "big")))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..registration import register
-from .problem_layouts import HUMANEVAL
-from .problem_sets import DATA, ProblemSet
-from .problems import Problem
+from .problems.problem import Problem
+from .problems.problem_layouts import HUMANEVAL
+from .problems.problem_set import DATA, ProblemSet
 
 
 class HumanEval(ProblemSet):

@@ -12,12 +12,12 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .cases import draw_arguments, is_small
-from .dice import Dice
-from .literals import MOST_CHARACTERS, MOST_ITEMS, read_arguments
+from .judging.literals import MOST_CHARACTERS, MOST_ITEMS, read_arguments
 from .output_prediction import Call
-from .programs import DOMAINS, Program, draw_program, shown
-from .steps import INTEGER, LIST, TEXT
+from .programs.cases import draw_arguments, is_small
+from .programs.dice import Dice
+from .programs.grammar import DOMAINS, Program, draw_program, shown
+from .programs.steps import INTEGER, LIST, TEXT
 
 # Arguments that come to mind first must not be right, nor these many random ones.
 _FIRST: dict[str, list[Any]] = {

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...errors import InputError
 from ..registration import register
-from .problem_layouts import MBPP as LAYOUT
-from .problem_layouts import MOST_TESTS
-from .problem_sets import DATA, ProblemSet
-from .problems import Problem, Test, spread
+from .problems.problem import Problem, Test, spread
+from .problems.problem_layouts import MBPP as LAYOUT
+from .problems.problem_layouts import MOST_TESTS
+from .problems.problem_set import DATA, ProblemSet
 
 
 class MBPP(ProblemSet):

@@ -12,12 +12,12 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .cases import draw_arguments, is_small
-from .dice import Dice
-from .interpreter import Outcome
-from .literals import read_value
-from .programs import DOMAINS, Program, draw_program, shown
-from .steps import INTEGER, LIST, TEXT, WORDS
+from .judging.literals import read_value
+from .programs.cases import draw_arguments, is_small
+from .programs.dice import Dice
+from .programs.grammar import DOMAINS, Program, draw_program, shown
+from .programs.interpreter import Outcome
+from .programs.steps import INTEGER, LIST, TEXT, WORDS
 
 # What the values are called, and one that is never asked for.
 FORMS = {

@@ -13,15 +13,15 @@ from ..game import Game, Transition
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..registration import register
 from ..sandbox import Call, CallTest, Limits, run, run_tests
-from .bugs import draw_buggy
-from .cases import Case
-from .dice import Dice
-from .interpreter import ENDLESS
-from .literals import read_arguments
-from .outputs import ends_of, output_of
-from .program_question import EXAMPLE, call_tests, examples
-from .programs import DOMAINS, Program, numbered, shown, written
-from .steps import INTEGER
+from .judging.literals import read_arguments
+from .judging.outputs import ends_of, output_of
+from .judging.program_question import EXAMPLE, call_tests, examples
+from .programs.bugs import draw_buggy
+from .programs.cases import Case
+from .programs.dice import Dice
+from .programs.grammar import DOMAINS, Program, numbered, shown, written
+from .programs.interpreter import ENDLESS
+from .programs.steps import INTEGER
 
 TESTS, _LONGEST_PROMPT = 8, 2_000
 # Characters shown of what the tests say, of a call with its value, and of what a program printed.

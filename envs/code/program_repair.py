@@ -12,12 +12,12 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest
-from .bugs import draw_buggy
-from .cases import Case, differs
-from .dice import Dice
-from .program_question import EXAMPLE, ProgramQuestion, call_tests, examples
+from .judging.program_question import EXAMPLE, ProgramQuestion, call_tests, examples
 from .program_synthesis import TESTS
-from .programs import DOMAINS, Program, numbered, shown, written
+from .programs.bugs import draw_buggy
+from .programs.cases import Case, differs
+from .programs.dice import Dice
+from .programs.grammar import DOMAINS, Program, numbered, shown, written
 
 
 class Repair(NamedTuple):

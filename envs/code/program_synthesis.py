@@ -13,11 +13,11 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest
-from .cases import draw_cases
-from .dice import Dice
-from .milestones import reached
-from .program_question import EXAMPLE, ProgramQuestion, call_tests, examples
-from .programs import DOMAINS, Program, draw_program, numbered
+from .judging.milestones import reached
+from .judging.program_question import EXAMPLE, ProgramQuestion, call_tests, examples
+from .programs.cases import draw_cases
+from .programs.dice import Dice
+from .programs.grammar import DOMAINS, Program, draw_program, numbered
 
 TESTS = 6
 

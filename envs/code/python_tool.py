@@ -19,8 +19,8 @@ from ..registration import register
 from ..sandbox import Limits, run
 from ..task_env import MAX_ACTION
 from ..unicode import Unicode
-from .outputs import ends_of, output_of
-from .tool_calls import called, without_output
+from .judging.outputs import ends_of, output_of
+from .judging.tool_calls import called, without_output
 
 # Characters of what a program printed that are shown; the middle is left out.
 SHOWN = 1_000

@@ -13,11 +13,11 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import StdioTest
-from .cases import Case, draw_cases
-from .dice import Dice
-from .program_question import ProgramQuestion
-from .programs import DOMAINS, Program, draw_program, numbered
-from .steps import INTEGER, LIST, TEXT, WORDS
+from .judging.program_question import ProgramQuestion
+from .programs.cases import Case, draw_cases
+from .programs.dice import Dice
+from .programs.grammar import DOMAINS, Program, draw_program, numbered
+from .programs.steps import INTEGER, LIST, TEXT, WORDS
 
 TESTS = 5
 _READ = {

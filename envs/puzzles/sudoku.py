@@ -1,8 +1,8 @@
 """palaestra/Sudoku-v0: fill a grid so that no row, column or box holds a digit twice.
 
-The puzzles are minimal ones from a table (sudoku.txt, made by scripts/make_sudoku_table.py), moved by the symmetries of
-Sudoku; all of these keep "exactly one solution" as it is, so that no solver runs when a task is made. The table also
-says which cells `singles` leaves open. As long as only others are shown too, it leaves the same ones open.
+The puzzles are minimal ones from a table (sudoku.txt, made by scripts/tools/make_sudoku_table.py), moved by the
+symmetries of Sudoku; all of these keep "exactly one solution" as it is, so that no solver runs when a task is made. The
+table also says which cells `singles` leaves open. As long as only others are shown too, it leaves the same ones open.
 """
 
 from __future__ import annotations

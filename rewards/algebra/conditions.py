@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -25,8 +25,8 @@ class Gate(Single):
 
     def __init__(self, child: Reward, condition: Reward | None = None, threshold: float = 0.5, otherwise: float = 0.0):
         super().__init__(child, **({} if condition is None else {"condition": condition}))
-        self.threshold = checked_number("threshold", threshold)
-        self.otherwise = checked_number("otherwise", otherwise)
+        self.threshold = check_number("threshold", threshold)
+        self.otherwise = check_number("otherwise", otherwise)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -63,8 +63,8 @@ class Veto(Single):
         if not critics:
             raise InputError("a veto needs at least one critic by name, such as Veto(child, polite=...).")
         super().__init__(child, **critics)
-        self.threshold = checked_number("threshold", threshold)
-        self.otherwise = checked_number("otherwise", otherwise)
+        self.threshold = check_number("threshold", threshold)
+        self.otherwise = check_number("otherwise", otherwise)
 
     @property
     def bounds(self) -> tuple[float, float]:

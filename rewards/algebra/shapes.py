@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -24,7 +24,7 @@ class Clip(Single):
 
     def __init__(self, child: Reward, low: float = 0.0, high: float = 1.0):
         super().__init__(child)
-        self.low, self.high = checked_number("low", low), checked_number("high", high)
+        self.low, self.high = check_number("low", low), check_number("high", high)
         if not self.low < self.high:
             raise InputError(f"low must be below high, not {low!r} and {high!r}.")
 
@@ -57,7 +57,7 @@ class Saturate(Single):
 
     def __init__(self, child: Reward, level: float = 0.5, room: float = 0.5):
         super().__init__(child)
-        self.level, self.room = checked_number("level", level), checked_number("room", room)
+        self.level, self.room = check_number("level", level), check_number("room", room)
         if self.room <= 0:
             raise InputError(f"room must be more than 0, not {room!r}.")
         self.ranks_success = child.ranks_success

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
@@ -47,8 +47,8 @@ class Normalize(Composite):
         super().__init__(parts)
         self.weights = part_weights(weights, self.children)
         self.whiten = whiten
-        self.eps = checked_number("eps", eps, low=0.0)
-        self.ddof = checked_count("ddof", ddof)
+        self.eps = check_number("eps", eps, low=0.0)
+        self.ddof = check_count("ddof", ddof)
 
     def combine_batch(
         self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
@@ -90,7 +90,7 @@ class Trust(Single):
 
     def __init__(self, child: Reward, by: Reward | None = None, threshold: float = 0.5):
         super().__init__(child, **({} if by is None else {"by": by}))
-        self.threshold = checked_number("threshold", threshold)
+        self.threshold = check_number("threshold", threshold)
 
     @property
     def bounds(self) -> tuple[float, float]:

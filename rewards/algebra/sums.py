@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ...schedules import Schedule
 from ...schedules import schedule as as_schedule
@@ -53,7 +53,7 @@ class Weighted(Single):
 
     def __init__(self, child: Reward, weight: float):
         super().__init__(child)
-        self.weight = checked_number("weight", weight)
+        self.weight = check_number("weight", weight)
         self.ranks_success = child.ranks_success and self.weight > 0
 
     @property
@@ -158,7 +158,7 @@ def part_weights(weights: Mapping[str, float] | None, parts: Mapping[str, Reward
     given = dict(weights or {})
     if unknown := sorted(set(given) - set(parts)):
         raise InputError(f"weights names {unknown}, but the parts are {sorted(parts)}.")
-    checked = {name: checked_number(f"the weight of {name}", given.get(name, 1.0)) for name in parts}
+    checked = {name: check_number(f"the weight of {name}", given.get(name, 1.0)) for name in parts}
     for name, weight in checked.items():
         if weight <= 0:
             raise InputError(f"the weight of {name} must be positive, not {weight:g}.")

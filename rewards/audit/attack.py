@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError, unknown_name
 from ..episode import Episode, Step
 from ..judges import Judge
@@ -124,7 +124,7 @@ def attack(
         raise InputError(
             f'"{METAMORPHIC}" needs what says right or wrong: a verifier, a judge or a callable, not a reward.'
         )
-    grade = _grader(target, principle, checked_number("threshold", threshold))
+    grade = _grader(target, principle, check_number("threshold", threshold))
     fired: dict[str, int] = {}
     hacked: dict[str, int] = {}
     findings: list[Finding] = []

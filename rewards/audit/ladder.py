@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ...checks import checked_count
+from ...checks import check_count
 from ...errors import InputError
 
 RUNGS = (
@@ -90,8 +90,8 @@ def ladder(
     Raises:
         InputError: a policy of neither kind, or an environment whose ``info`` lacks what a rung says.
     """
-    checked_count("episodes", episodes, 1)
-    checked_count("seed", seed)
+    check_count("episodes", episodes, 1)
+    check_count("seed", seed)
     if not callable(policy) and not callable(getattr(policy, "act", None)):
         raise InputError(
             f"a policy is a callable observation -> action or has act(observations, infos), not {policy!r}."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 
 
@@ -33,7 +33,7 @@ class TabularMDP:
         if not square or chances.min() < 0 or not np.allclose(chances.sum(-1), 1.0):
             raise InputError(f"transitions must be [S, A, S] with rows that sum to 1, not of shape {chances.shape}.")
         object.__setattr__(self, "transitions", chances)
-        if not 0.0 <= checked_number("discount", self.discount) < 1.0:
+        if not 0.0 <= check_number("discount", self.discount) < 1.0:
             raise InputError(f"discount must lie in [0, 1), not {self.discount!r}.")
 
     @property
@@ -104,7 +104,7 @@ def gridworld(size: int = 4, slip: float = 0.1, discount: float = 0.9) -> tuple[
     """
     if size < 2:
         raise InputError(f"a gridworld needs a size of at least 2, not {size!r}.")
-    slip = checked_number("slip", slip, 0.0, 1.0)
+    slip = check_number("slip", slip, 0.0, 1.0)
     cells = size * size
     chances = np.zeros((cells, 4, cells))
     for cell in range(cells):

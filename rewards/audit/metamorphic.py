@@ -16,7 +16,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..verdict import Verdict
 from ..verifiers import verify
@@ -164,7 +164,7 @@ def measure_fuzz(
         after: called with each pair when it is done (to show progress).
     """
     for name, value in (("right", right), ("wrong", wrong)):
-        checked_number(name, value, low=0)
+        check_number(name, value, low=0)
     judge = grade or (lambda answer, reference: verify("math", answer, reference))
     refused, accepted, undecided = [], [], []
     for label, count in ((True, right), (False, wrong)):

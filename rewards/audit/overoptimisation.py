@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...checks import checked_choice
+from ...checks import check_choice
 from ...errors import InputError
 
 
@@ -38,7 +38,7 @@ def one_versus_many(
     Raises:
         InputError: lengths that differ, a prompt without incorrect responses, or a score that is not finite.
     """
-    checked_choice("ties", ties, ("loss", "random"))
+    check_choice("ties", ties, ("loss", "random"))
     if not correct or len(correct) != len(incorrect) or not all(incorrect):
         raise InputError(f"{len(correct)} prompts need as many non-empty lists of incorrect scores.")
     wins, ranks = [], []

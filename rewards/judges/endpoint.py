@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
 from . import prompts
 from .cache import ReplyCache
@@ -112,19 +112,19 @@ class EndpointJudge(Judge):
         self.model = chosen
         self.base_url = base_url
         self._api_key = api_key
-        self.temperature = checked_number("temperature", temperature, 0.0, 2.0)
-        self.seed = seed if seed is None else checked_count("seed", seed)
-        self.max_tokens = checked_count("max_tokens", max_tokens, 1, "tokens")
-        self.timeout = checked_number("timeout", timeout, 0.001)
-        self.retries = checked_count("retries", retries)
-        self.backoff = checked_number("backoff", backoff, 0.0)
-        self.concurrency = checked_count("concurrency", concurrency, 1, "requests at once")
+        self.temperature = check_number("temperature", temperature, 0.0, 2.0)
+        self.seed = seed if seed is None else check_count("seed", seed)
+        self.max_tokens = check_count("max_tokens", max_tokens, 1, "tokens")
+        self.timeout = check_number("timeout", timeout, 0.001)
+        self.retries = check_count("retries", retries)
+        self.backoff = check_number("backoff", backoff, 0.0)
+        self.concurrency = check_count("concurrency", concurrency, 1, "requests at once")
         self.structured = bool(structured)
         low, high = scale if isinstance(scale, (tuple, list)) and len(scale) == 2 else (1, 0)
-        if not checked_number("scale", low) < checked_number("scale", high):
+        if not check_number("scale", low) < check_number("scale", high):
             raise InputError(f"scale must be a pair (lowest, highest score) with lowest < highest, not {scale!r}.")
         self.scale = (float(low), float(high))
-        self.max_characters = checked_count("max_characters", max_characters, 1, "characters")
+        self.max_characters = check_count("max_characters", max_characters, 1, "characters")
         self.cache = None if cache is None else ReplyCache(cache)
         self._line = _Line(self.concurrency)
 
@@ -153,7 +153,7 @@ class EndpointJudge(Judge):
     def reseeded(self, seed: int) -> EndpointJudge:
         """The same judge with another seed; it shares the connections, the cache and the bound on requests."""
         other = copy.copy(self)
-        other.seed, other._line = checked_count("seed", seed), self._line
+        other.seed, other._line = check_count("seed", seed), self._line
         return other
 
     def close(self) -> None:

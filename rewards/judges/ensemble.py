@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from .judge import JUDGES, Judge, Judgement, as_judge
 
@@ -47,8 +47,8 @@ class Votes(Judge):
 
     def __init__(self, of: Judge | str | Mapping[str, Any] = "rules", votes: int = 4, seed: int = 0):
         self.judge = as_judge(of)
-        self.votes = checked_count("votes", votes, 1)
-        self.seed = checked_count("seed", seed)
+        self.votes = check_count("votes", votes, 1)
+        self.seed = check_count("seed", seed)
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         calls = [_bound(judge.score, principle, prompt, responses, reference) for judge in self._judges()]
@@ -95,13 +95,11 @@ class Aspects(Judge):
         mean: str = "geometric",
     ):
         weights = dict(aspects) if isinstance(aspects, Mapping) else dict.fromkeys(aspects, 1.0)
-        self.weights = {
-            name: checked_number(f"the weight of {name!r}", weight, 0.0) for name, weight in weights.items()
-        }
+        self.weights = {name: check_number(f"the weight of {name!r}", weight, 0.0) for name, weight in weights.items()}
         if sum(self.weights.values()) <= 0:
             raise InputError(f"aspects must name at least one principle with a positive weight, not {aspects!r}.")
         self.judge = as_judge(of)
-        self.mean = checked_choice("mean", mean, ("geometric", "arithmetic"))
+        self.mean = check_choice("mean", mean, ("geometric", "arithmetic"))
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         calls = [_bound(self.judge.score, aspect, prompt, responses, reference) for aspect in self.weights]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, PooledReward, register
@@ -96,8 +96,8 @@ class RubricReward(GroupReward):
         self.aggregation = aggregation
         if band is not None:
             low, high = band
-            checked_number("band", low, 0.0, 1.0)
-            checked_number("band", high, low, 1.0)
+            check_number("band", low, 0.0, 1.0)
+            check_number("band", high, low, 1.0)
         self.band = band
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ...errors import InputError
 
 MET = 0.5
@@ -44,8 +44,8 @@ class Criterion:
     def __post_init__(self) -> None:
         if not isinstance(self.text, str) or not self.text.strip():
             raise InputError(f"a criterion needs text that is not blank, not {self.text!r}.")
-        checked_number(f"the points of {self.text!r}", self.points)
-        checked_choice("the kind of a criterion", self.kind, ("process", "factual"))
+        check_number(f"the points of {self.text!r}", self.points)
+        check_choice("the kind of a criterion", self.kind, ("process", "factual"))
         if self.verifier is not None and self.kind != "factual":
             raise InputError(f"the criterion {self.text!r} has a verifier; give it kind='factual'.")
 
@@ -156,13 +156,13 @@ class Aggregation:
     power: float = 1.0
 
     def __post_init__(self) -> None:
-        checked_choice("the form of a rubric", self.form, ("signed", "mean"))
-        checked_number("veto", self.veto, 0.0, 1.0)
-        checked_number("power", self.power, 0.01, 100.0)
+        check_choice("the form of a rubric", self.form, ("signed", "mean"))
+        check_number("veto", self.veto, 0.0, 1.0)
+        check_number("power", self.power, 0.01, 100.0)
         if self.saturation is not None:
             level, slope = self.saturation
-            checked_number("the saturation's level", level, 0.0, 1.0)
-            checked_number("the saturation's slope", slope, 0.0, 1.0)
+            check_number("the saturation's level", level, 0.0, 1.0)
+            check_number("the saturation's slope", slope, 0.0, 1.0)
         if self.form == "signed" and (self.saturation or self.interactions or self.power != 1.0):
             raise InputError("saturation, interactions and power shape the form 'mean'; choose form='mean'.")
 

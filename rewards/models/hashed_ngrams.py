@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ...checks import checked_count
+from ...checks import check_count
 
 MAX_CHARACTERS = 20_000
 _WORD = re.compile(r"[A-Za-z]+|[0-9]|[^A-Za-z0-9\s]")
@@ -29,8 +29,8 @@ class HashedNgrams(nn.Module):
 
     def __init__(self, dim: int = 64, buckets: int = 1 << 14):
         super().__init__()
-        self.dim = checked_count("dim", dim, 1)
-        self.buckets = checked_count("buckets", buckets, 1)
+        self.dim = check_count("dim", dim, 1)
+        self.buckets = check_count("buckets", buckets, 1)
         self.table = nn.EmbeddingBag(buckets, dim, mode="mean")
         nn.init.normal_(self.table.weight, std=0.1)
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from .token_episode import TokenEpisode
 
@@ -90,10 +90,10 @@ class ImplicitPRM:
         clip: float = 10.0,
         chunk: int = 16,
     ):
-        self.objective = checked_choice("objective", objective, ("ce", "pairwise"))
-        self.beta = checked_number("beta", beta, 0.0)
-        self.clip = checked_number("clip", clip, 0.0)
-        self.chunk = checked_count("chunk", chunk, 1, "episodes")
+        self.objective = check_choice("objective", objective, ("ce", "pairwise"))
+        self.beta = check_number("beta", beta, 0.0)
+        self.clip = check_number("clip", clip, 0.0)
+        self.chunk = check_count("chunk", chunk, 1, "episodes")
         if not isinstance(model, nn.Module) and (reference is None or parameters is None):
             raise InputError("a model given as a function cannot be copied or searched: pass reference and parameters.")
         if reference is None:
@@ -104,7 +104,7 @@ class ImplicitPRM:
         if not self._parameters:
             raise InputError("the implicit reward model has no parameter with requires_grad; nothing could be trained.")
         self._optimiser = torch.optim.AdamW(
-            self._parameters, lr=checked_number("learning_rate", learning_rate, 0.0), weight_decay=0.0
+            self._parameters, lr=check_number("learning_rate", learning_rate, 0.0), weight_decay=0.0
         )
 
     def token_rewards(self, episodes: Sequence[TokenEpisode]) -> list[tuple[float, ...]]:
@@ -145,7 +145,7 @@ class ImplicitPRM:
             episodes: of any groups.
             scores: "before" (PRIME: rewards of the model as it was) or "after" the step.
         """
-        checked_choice("scores", scores, ("before", "after"))
+        check_choice("scores", scores, ("before", "after"))
         if not episodes:
             return Update((), None, None)
         sums = self.sequence_rewards(episodes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count
+from ...checks import check_choice, check_count
 from ...errors import InputError
 from ..answers import extract
 from ..episode import Episode
@@ -53,9 +53,9 @@ def preference_pairs(episodes: Sequence[Episode], by: str = "success", most: int
         by: "success" (a success over a failure) or "reward" (the larger sum of step rewards).
         most: pairs of one task that are kept, the first ones; None keeps all.
     """
-    checked_choice("by", by, ("success", "reward"))
+    check_choice("by", by, ("success", "reward"))
     if most is not None:
-        checked_count("most", most, 1, "pairs")
+        check_count("most", most, 1, "pairs")
     tasks: dict[str, list[Episode]] = {}
     for episode in episodes:
         if episode.valid:

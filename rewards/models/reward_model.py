@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
 from .hashed_ngrams import HashedNgrams
 from .losses import bradley_terry_loss
@@ -61,9 +61,9 @@ class RewardModel(nn.Module):
 
     def __init__(self, encoder: nn.Module | None = None, *, dim: int | None = None, hidden: int = 64, seed: int = 0):
         super().__init__()
-        checked_count("hidden", hidden, 1)
+        check_count("hidden", hidden, 1)
         self._default = encoder is None
-        with _own_randomness(checked_count("seed", seed)):
+        with _own_randomness(check_count("seed", seed)):
             self.encoder: Any = HashedNgrams() if encoder is None else encoder
             width = dim if dim is not None else getattr(self.encoder, "dim", None)
             if not callable(getattr(self.encoder, "encode", None)) or not isinstance(width, int):
@@ -113,10 +113,10 @@ class RewardModel(nn.Module):
         """
         if not pairs:
             raise InputError("a reward model is fitted on at least one preference pair; there is none.")
-        checked_count("epochs", epochs, 1)
-        checked_count("batch", batch, 1, "pairs")
-        rate = checked_number("learning_rate", learning_rate, 0.0)
-        generator = torch.Generator().manual_seed(checked_count("seed", seed))
+        check_count("epochs", epochs, 1)
+        check_count("batch", batch, 1, "pairs")
+        rate = check_number("learning_rate", learning_rate, 0.0)
+        generator = torch.Generator().manual_seed(check_count("seed", seed))
         optimiser = torch.optim.AdamW(
             [weight for weight in self.parameters() if weight.requires_grad], lr=rate, weight_decay=weight_decay
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ...schedules import Linear, Schedule, schedule
 from ..episode import Episode
@@ -59,7 +59,7 @@ class AnnealedProcess(Timed):
             raise InputError(f"the weight of the atoms must stay in [0, 1], but spans {low:g} to {high:g}.")
         self.atoms = atoms
         self.outcome = None if outcome is None else Score(outcome, "outcome", 0.0, 1.0)
-        self.penalty = checked_number("penalty", penalty, high=0.0)
+        self.penalty = check_number("penalty", penalty, high=0.0)
         self.check = check
         self.needs = frozenset(
             ([] if atoms is not None else ["atom_scores"]) + ([] if outcome is not None else ["reference"])

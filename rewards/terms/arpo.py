@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -58,7 +58,7 @@ class ARPO(Reward):
         self.outcome = Score(scorer, "outcome", 0.0, 1.0) if scorer is not None else None
         self.needs = frozenset() if scorer is not None else frozenset({"reference"})
         self.tools = tuple(tools)
-        self.bonus = checked_number("bonus", bonus, low=0.0)
+        self.bonus = check_number("bonus", bonus, low=0.0)
         self.check = check if check is not None else thought_and_answered
 
     @property

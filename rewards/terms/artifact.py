@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -59,7 +59,7 @@ class ArtifactClassifier:
     """
 
     def __init__(self, ridge: float = 1.0):
-        self.ridge = checked_number("ridge", ridge, low=1e-9)
+        self.ridge = check_number("ridge", ridge, low=1e-9)
         self.mean = np.zeros(len(FEATURES))
         self.scale = np.ones(len(FEATURES))
         self.weights = np.zeros(len(FEATURES) + 1)
@@ -163,8 +163,8 @@ class ArtifactPenalty(Reward):
     paper = "Artifact regulariser against reward hacking, arXiv 2601.03468"
 
     def __init__(self, weight: float = 0.5, scale: str = "probability", classifier: ArtifactClassifier | None = None):
-        self.weight = checked_number("weight", weight, low=0.0)
-        self.scale = checked_choice("scale", scale, ("probability", "log-odds"))
+        self.weight = check_number("weight", weight, low=0.0)
+        self.scale = check_choice("scale", scale, ("probability", "log-odds"))
         if classifier is not None and not classifier.fitted:
             raise InputError("the artifact classifier is not fitted; call its fit(clean, degenerate) first.")
         self.classifier = classifier

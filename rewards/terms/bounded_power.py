@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -44,13 +44,13 @@ class BoundedPower(Reward):
     def __init__(
         self, low: float = 0.0, high: float = 1.0, maximise: bool = True, exponent: float = 3.0, scale: float = 5.0
     ):
-        self.low = checked_number("low", low)
-        self.high = checked_number("high", high)
+        self.low = check_number("low", low)
+        self.high = check_number("high", high)
         if self.low >= self.high:
             raise InputError(f"low must be below high, not {low!r} and {high!r}; say maximise=False to turn them.")
         self.maximise = maximise
-        self.exponent = checked_number("exponent", exponent, low=1e-6)
-        self.scale = checked_number("scale", scale, low=1e-9)
+        self.exponent = check_number("exponent", exponent, low=1e-6)
+        self.scale = check_number("scale", scale, low=1e-9)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -59,7 +59,7 @@ class BoundedPower(Reward):
     def value(self, episode: Episode) -> float | None:
         given = episode.extra("objective")
         if isinstance(given, str):
-            return FAILURES[checked_choice("objective", given, FAILURES)]
+            return FAILURES[check_choice("objective", given, FAILURES)]
         # A huge objective is as good as one at the end of the scale.
         objective = score_in(given, "objective", self.low, self.high)
         if objective is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...checks import checked_choice
+from ...checks import check_choice
 from ..episode import Episode
 from ..reward import Reward, register
 
@@ -49,7 +49,7 @@ class CoMAS(Reward):
     needs = frozenset({"mark"})
 
     def __init__(self, role: str = "solution"):
-        self.role = checked_choice("role", role, ("solution", "critique", "scorer"))
+        self.role = check_choice("role", role, ("solution", "critique", "scorer"))
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_number
+from ...checks import check_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .scored import score_in
@@ -31,7 +31,7 @@ class Compression(Reward):
     needs = frozenset({"memory_length", "source_length"})
 
     def __init__(self, weight: float = 0.05):
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

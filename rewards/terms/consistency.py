@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -47,8 +47,8 @@ class Consistency(Reward):
     ):
         self.score = Score(scorer, key, -1.0, 1.0)
         self.needs = self.score.needs
-        self.form = checked_number("form", form, low=0.0)
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.form = check_number("form", form, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.check = check
         if 1.0 - self.weight < self.form:
             raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ...schedules import half_cosine
 from ..episode import Episode
@@ -44,8 +44,8 @@ class CosineLength(Reward):
     ):
         self.correct = _checked_pair("correct", correct)
         self.wrong = _checked_pair("wrong", wrong)
-        self.exceeded = checked_number("exceeded", exceeded)
-        self.max_tokens = None if max_tokens is None else checked_count("max_tokens", max_tokens, low=1, unit="tokens")
+        self.exceeded = check_number("exceeded", exceeded)
+        self.max_tokens = None if max_tokens is None else check_count("max_tokens", max_tokens, low=1, unit="tokens")
         self.exceed_successes = exceed_successes
         if min(self.correct) < max(*self.wrong, self.exceeded):
             raise InputError(
@@ -72,4 +72,4 @@ class CosineLength(Reward):
 def _checked_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         raise InputError(f"{name} must be two numbers, at no tokens and at the limit, not {pair!r}.")
-    return checked_number(f"{name}[0]", pair[0]), checked_number(f"{name}[1]", pair[1])
+    return check_number(f"{name}[0]", pair[0]), check_number(f"{name}[1]", pair[1])

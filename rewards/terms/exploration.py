@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -34,15 +34,15 @@ class Exploration(Reward):
     ranks_success = True
 
     def __init__(self, alpha: float = 0.8, cap: float | None = None, full: int = 1000, scorer: Scorer | None = None):
-        self.alpha = checked_number("alpha", alpha, low=1e-9, high=1.0)
+        self.alpha = check_number("alpha", alpha, low=1e-9, high=1.0)
         most = self.alpha / (1.0 - self.alpha) if self.alpha < 1.0 else float("inf")
-        self.cap = min(1.0, most) if cap is None else checked_number("cap", cap, low=0.0)
+        self.cap = min(1.0, most) if cap is None else check_number("cap", cap, low=0.0)
         if self.cap > most:
             raise InputError(
                 f"cap={cap!r} must be at most alpha / (1 - alpha) = {most:g}, so that no failed episode outranks a "
                 "success."
             )
-        self.full = checked_count("full", full, low=1, unit="tokens")
+        self.full = check_count("full", full, low=1, unit="tokens")
         self.score = None if scorer is None else Score(scorer, "exploration", 0.0, 1.0)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -109,8 +109,8 @@ class Format(Reward):
         opened: bool = False,
     ):
         self.tags = checked_tags(tags)
-        self.reward = checked_number("reward", reward)
-        self.penalty = checked_number("penalty", penalty, high=self.reward)
+        self.reward = check_number("reward", reward)
+        self.penalty = check_number("penalty", penalty, high=self.reward)
         if partial and opened:
             raise InputError("partial=True counts pairs, which opened=True says are incomplete; choose one of them.")
         self.partial, self.opened = partial, opened

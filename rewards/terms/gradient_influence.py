@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..algebra.composite import Composite
 from ..episode import Episode
@@ -57,8 +57,8 @@ class GradientInfluence(Composite):
             if objectives is not None
             else {"correct": Verifiable(scale=1.0), "concise": BelowAverageLength(), "format": Format()}
         )
-        self.lr = checked_number("lr", lr, low=1e-12)
-        self.mu = checked_number("mu", mu, low=1e-12)
+        self.lr = check_number("lr", lr, low=1e-12)
+        self.mu = check_number("mu", mu, low=1e-12)
         self.log_weights = np.full(len(self.children), -np.log(len(self.children)))
 
     @property

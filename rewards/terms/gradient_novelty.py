@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...checks import checked_number
+from ...checks import check_number
 from ..embedding import Embedder, cosines, features_of
 from ..episode import Episode
 from ..reward import GroupReward, register
@@ -63,7 +63,7 @@ class GradientNovelty(GroupReward):
     needs = frozenset({"features"})
 
     def __init__(self, weight: float = 1.0, embedder: Embedder | None = None):
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.embedder = embedder
         self.needs = frozenset() if embedder else frozenset({"features"})
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...checks import checked_number
+from ...checks import check_number
 from ..episode import Episode
 from ..reward import BatchReward, register
 
@@ -50,8 +50,8 @@ class GRPOLambda(BatchReward):
     ranks_success = True
 
     def __init__(self, fraction: float = 0.2, alpha: float = 0.2):
-        self.fraction = checked_number("fraction", fraction, low=0.0, high=1.0)
-        self.alpha = checked_number("alpha", alpha, low=0.0, high=1.0)
+        self.fraction = check_number("fraction", fraction, low=0.0, high=1.0)
+        self.alpha = check_number("alpha", alpha, low=0.0, high=1.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, register
@@ -64,9 +64,9 @@ class Hybrid(GroupReward):
         self.rule = rule
         self.model = Score(model, "reward_model_score", 0.0, 1.0)
         self.adherence = None if adherence is None else Score(adherence, "adherence", 0.0, 1.0)
-        self.adherence_weight = checked_number("adherence_weight", adherence_weight, low=0.0)
-        self.length_weight = checked_number("length_weight", length_weight, low=0.0)
-        self.confident = checked_number("confident", confident, low=0.0, high=1.0)
+        self.adherence_weight = check_number("adherence_weight", adherence_weight, low=0.0)
+        self.length_weight = check_number("length_weight", length_weight, low=0.0)
+        self.confident = check_number("confident", confident, low=0.0, high=1.0)
         if self.adherence_weight > 1.0 - self.length_weight:
             raise InputError(
                 f"adherence_weight={adherence_weight!r} and length_weight={length_weight!r} must not add up to more "

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..algebra.composite import Composite
 from ..episode import Episode
@@ -102,11 +102,10 @@ class HypervolumeWeighting(Composite):
             if unknown := sorted(set(given) - set(names)):
                 raise InputError(f"hypervolume has no objective {unknown}; its objectives are {names}.")
         self.weights = {
-            name: checked_number(f"the weight of {name}", (weights or default).get(name, 0.0), low=0.0)
-            for name in names
+            name: check_number(f"the weight of {name}", (weights or default).get(name, 0.0), low=0.0) for name in names
         }
         self.reference: Point = tuple(
-            checked_number(f"the reference of {name}", (reference or {}).get(name, 0.0)) for name in names
+            check_number(f"the reference of {name}", (reference or {}).get(name, 0.0)) for name in names
         )
         self.front: list[Point] = []
         self.ranks_success = not own and self.weights["correct"] >= sum(self.weights.values()) - self.weights["correct"]

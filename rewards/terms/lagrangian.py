@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ...errors import InputError
 from ..algebra.composite import Composite
 from ..algebra.siblings import standardised
@@ -81,10 +81,10 @@ class LagrangianMix(Composite):
                 f"every constraint needs a threshold: the constraints are {sorted(held)}, the thresholds are for "
                 f"{sorted(given)}."
             )
-        self.thresholds = {name: checked_number(f"the threshold of {name}", given[name]) for name in held}
-        self.mode = checked_choice("mode", mode, ("inequality", "equality"))
-        self.lr = checked_number("lr", lr, low=1e-12)
-        self.momentum = checked_number("momentum", momentum, low=0.0, high=1.0 - 1e-9)
+        self.thresholds = {name: check_number(f"the threshold of {name}", given[name]) for name in held}
+        self.mode = check_choice("mode", mode, ("inequality", "equality"))
+        self.lr = check_number("lr", lr, low=1e-12)
+        self.momentum = check_number("momentum", momentum, low=0.0, high=1.0 - 1e-9)
         self.normalise, self.learning = normalise, learning
         self.xi = dict.fromkeys(held, 0.0)
         self.velocity = dict.fromkeys(held, 0.0)

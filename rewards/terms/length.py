@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ...schedules import Schedule, StepDecay, schedule
 from ..episode import Episode
@@ -51,7 +51,7 @@ class TriangularLength(Timed):
 
     def __init__(self, budget: Schedule | Mapping[str, Any] | float = BUDGET, peak: float = 1.0):
         self.budget = checked_budget(budget)
-        self.peak = checked_number("peak", peak, low=1e-9)
+        self.peak = check_number("peak", peak, low=1e-9)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -88,9 +88,9 @@ class TrainLongThinkShort(Timed):
         tags: float = 0.25,
     ):
         self.budget = checked_budget(budget)
-        self.length = checked_number("length", length, low=0.0)
-        self.tags = checked_number("tags", tags, low=0.0)
-        self.correctness = checked_number("correctness", correctness, low=1e-9)
+        self.length = check_number("length", length, low=0.0)
+        self.tags = check_number("tags", tags, low=0.0)
+        self.correctness = check_number("correctness", correctness, low=1e-9)
         if self.correctness < self.length + self.tags:
             raise InputError(
                 f"correctness={correctness!r} must be at least length + tags = {length + tags:g}, so that no failed "

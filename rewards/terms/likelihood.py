@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -135,7 +135,7 @@ class PromptEcho(Reward):
     ):
         self.log_likelihood = log_likelihood
         self.query = query
-        self.run = checked_count("run", run, low=1, unit="words")
+        self.run = check_count("run", run, low=1, unit="words")
         self.masked = masked
         self.needs = frozenset() if log_likelihood else type(self).needs
 
@@ -182,7 +182,7 @@ class InformationGain(Reward):
     needs = frozenset({"thought_logps", "base_logps"})
 
     def __init__(self, weight: float = 1.0):
-        self.weight = checked_number("weight", weight)
+        self.weight = check_number("weight", weight)
 
     def value(self, episode: Episode) -> float | None:
         logps = [finite(episode.extra(name), name) for name in ("thought_logps", "base_logps")]

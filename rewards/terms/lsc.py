@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -62,7 +62,7 @@ class LSC(Reward):
         given = dict(references or {})
         if unknown := sorted(set(given) - set(self.scores)):
             raise InputError(f"lsc has references for {unknown}, but scorers for {sorted(self.scores)} only.")
-        self.references = {name: checked_number(f"the reference of {name}", value) for name, value in given.items()}
+        self.references = {name: check_number(f"the reference of {name}", value) for name, value in given.items()}
         self.needs = frozenset().union(*(score.needs for score in self.scores.values()))
 
     @property

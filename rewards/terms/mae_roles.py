@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .format import checked_tags
@@ -74,10 +74,10 @@ class MultiAgentEvolve(Reward):
         threshold: float = 0.7,
     ):
         tags = {"proposer": "question", "solver": "answer", "judge": "score"}
-        self.role = checked_choice("role", role, tags)
+        self.role = check_choice("role", role, tags)
         self.score = Score(scorer, key, 0.0, 1.0)
         self.tag = checked_tags([tags[role] if tag is None else tag])[0]
-        self.threshold = checked_number("threshold", threshold, low=0.0, high=1.0)
+        self.threshold = check_number("threshold", threshold, low=0.0, high=1.0)
         self.needs = self.score.needs if role != "judge" else frozenset()
         if role == "proposer":
             self.needs |= {"solver_scores"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -30,9 +30,9 @@ class Milestones(Reward):
     needs = frozenset({"milestones"})
 
     def __init__(self, failure: float = -10.0, bonus: float = 0.1, most: int = 7):
-        self.bonus = checked_number("bonus", bonus, low=0.0)
-        self.most = checked_count("most", most)
-        self.failure = checked_number("failure", failure, high=-self.bonus * self.most)
+        self.bonus = check_number("bonus", bonus, low=0.0)
+        self.most = check_count("most", most)
+        self.failure = check_number("failure", failure, high=-self.bonus * self.most)
 
     @property
     def bounds(self) -> tuple[float, float]:

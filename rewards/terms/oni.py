@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..episode import Episode, Step
 from ..reward import StepReward, register
@@ -49,11 +49,11 @@ class CaptionRewards(StepReward):
         capacity: int = 100_000,
     ):
         self.annotator = annotator
-        self.extrinsic = checked_number("extrinsic", extrinsic)
-        self.intrinsic = checked_number("intrinsic", intrinsic)
-        self.exponent = checked_number("exponent", exponent, low=0.0)
+        self.extrinsic = check_number("extrinsic", extrinsic)
+        self.intrinsic = check_number("intrinsic", intrinsic)
+        self.exponent = check_number("exponent", exponent, low=0.0)
         self.caption = caption
-        self.capacity = checked_count("capacity", capacity, low=1, unit="captions")
+        self.capacity = check_count("capacity", capacity, low=1, unit="captions")
         self._labels: dict[str, float] = {}
         self._queue: dict[str, None] = {}
 
@@ -69,7 +69,7 @@ class CaptionRewards(StepReward):
             InputError: a label that is not finite.
         """
         for caption, value in labels.items():
-            self._labels[caption] = checked_number(f"the label of {caption[:80]!r}", value)
+            self._labels[caption] = check_number(f"the label of {caption[:80]!r}", value)
             self._queue.pop(caption, None)
 
     def values(self, episode: Episode) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..algebra.composite import Composite
 from ..episode import Episode
@@ -52,9 +52,9 @@ class OutcomeNoise(Composite):
                 f"outcome-noise reflects a reward between its bounds, but {self.children['child'].name!r} has "
                 f"{(low, high)}; clip it first."
             )
-        self.flip_prob = checked_number("flip_prob", flip_prob, low=0.0, high=1.0)
-        self.unit = checked_choice("unit", unit, ("group", "sample"))
-        self.seed = checked_count("seed", seed)
+        self.flip_prob = check_number("flip_prob", flip_prob, low=0.0, high=1.0)
+        self.unit = check_choice("unit", unit, ("group", "sample"))
+        self.seed = check_count("seed", seed)
         self.tosses = 0
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -111,10 +111,10 @@ class PAR(Reward):
         references: Sequence[float] | None = None,
         most: int = 10,
     ):
-        self.transform = checked_choice("transform", transform, TRANSFORMS)
-        self.k = checked_number("k", k, low=1e-9)
+        self.transform = check_choice("transform", transform, TRANSFORMS)
+        self.k = check_number("k", k, low=1e-9)
         self.score = Score(scorer, key)
-        self.most = checked_count("most", most, low=1, unit="reference scores")
+        self.most = check_count("most", most, low=1, unit="reference scores")
         self.references = None if references is None else _given(references)
         self.needs = self.score.needs | (frozenset() if references is not None else {"reference_scores"})
 

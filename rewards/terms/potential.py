@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ...errors import InputError
 from ..episode import Episode, Step
 from ..reward import StepReward, register
@@ -39,8 +39,8 @@ class PotentialShaping(StepReward):
 
     def __init__(self, potential: Callable[[Any], float] | None = None, discount: float = 1.0, cutoff: str = "zero"):
         self.potential = potential
-        self.discount = checked_number("discount", discount, low=0.0, high=1.0)
-        self.cutoff = checked_choice("cutoff", cutoff, ("zero", "keep"))
+        self.discount = check_number("discount", discount, low=0.0, high=1.0)
+        self.cutoff = check_choice("cutoff", cutoff, ("zero", "keep"))
         self.needs = frozenset() if potential else frozenset({"potentials"})
 
     def values(self, episode: Episode) -> list[float] | None:

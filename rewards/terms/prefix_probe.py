@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...checks import checked_count
+from ...checks import check_count
 from ...errors import InputError
 from ..episode import Episode
 from .step_scores import finite
@@ -55,8 +55,8 @@ class PrefixProbe:
         if isinstance(markers, str) or not markers or not all(marker.strip() for marker in markers):
             raise InputError(f"markers must be one or more words, not {markers!r}.")
         self.success = success
-        self.min_segment = checked_count("min_segment", min_segment, low=1, unit="characters")
-        self.max_segments = checked_count("max_segments", max_segments, low=1)
+        self.min_segment = check_count("min_segment", min_segment, low=1, unit="characters")
+        self.max_segments = check_count("max_segments", max_segments, low=1)
         self._pattern = re.compile(r"(?<!\w)(?:%s)(?!\w)" % "|".join(map(re.escape, markers)))  # noqa: UP031
         self.needs = frozenset() if success else frozenset({"prefix_values"})
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ..episode import Episode
 from ..reward import Reward, StepReward, register
 from ..steps import prefix_gains, propagated_gains, turning_point_gains
@@ -49,7 +49,7 @@ class ProgressReward(_Probed):
 
     def __init__(self, weight: float = 0.5, probe: PrefixProbe | None = None):
         super().__init__(probe)
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.ranks_success = self.weight <= 0.5
 
     @property
@@ -93,10 +93,10 @@ class StepwiseVerifiable(_Probed):
         probe: PrefixProbe | None = None,
     ):
         super().__init__(probe)
-        self.weight = checked_number("weight", weight)
-        self.threshold = checked_number("threshold", threshold, low=0.0)
-        self.ahead = checked_count("ahead", ahead)
-        self.discount = checked_number("discount", discount, low=0.0, high=1.0)
+        self.weight = check_number("weight", weight)
+        self.threshold = check_number("threshold", threshold, low=0.0)
+        self.ahead = check_count("ahead", ahead)
+        self.discount = check_number("discount", discount, low=0.0, high=1.0)
 
     def gains(self, values: np.ndarray) -> np.ndarray:
         return self.weight * propagated_gains(values, self.threshold, self.ahead, self.discount)
@@ -127,7 +127,7 @@ class PrefixGain(StepReward):
         first: bool = False,
         prefix_values: Callable[[Episode], Sequence[float] | None] | None = None,
     ):
-        self.form = checked_choice("form", form, ("gain", "turning-point"))
+        self.form = check_choice("form", form, ("gain", "turning-point"))
         self.first = first
         self.prefix_values = prefix_values
         self.needs = frozenset() if prefix_values else frozenset({"prefix_values"})

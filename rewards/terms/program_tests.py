@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -65,8 +65,8 @@ class TestsPassed(Reward):
     needs = frozenset({"tests"})
 
     def __init__(self, partial: float = 1.0, power: float = 1.0):
-        self.partial = checked_number("partial", partial, low=0.0, high=1.0)
-        self.power = checked_number("power", power, low=1e-3)
+        self.partial = check_number("partial", partial, low=0.0, high=1.0)
+        self.power = check_number("power", power, low=1e-3)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -97,9 +97,9 @@ class ErrorKind(Reward):
     needs = frozenset({"tests"})
 
     def __init__(self, syntax: float = -1.0, error: float = -0.6, wrong: float = -0.3, adaptive: bool = False):
-        self.wrong = checked_number("wrong", wrong, high=1.0 - 1e-9)
-        self.error = checked_number("error", error, high=self.wrong)
-        self.syntax = checked_number("syntax", syntax, high=self.error)
+        self.wrong = check_number("wrong", wrong, high=1.0 - 1e-9)
+        self.error = check_number("error", error, high=self.wrong)
+        self.syntax = check_number("syntax", syntax, high=self.error)
         self.adaptive = adaptive
 
     @property
@@ -133,8 +133,8 @@ class Syntax(Reward):
     needs = frozenset({"tests"})
 
     def __init__(self, bonus: float = 0.0, penalty: float = -1.0):
-        self.bonus = checked_number("bonus", bonus)
-        self.penalty = checked_number("penalty", penalty, high=self.bonus)
+        self.bonus = check_number("bonus", bonus)
+        self.penalty = check_number("penalty", penalty, high=self.bonus)
 
     @property
     def bounds(self) -> tuple[float, float]:

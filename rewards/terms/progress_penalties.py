@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import StepReward, register
@@ -47,7 +47,7 @@ class ProgressPenalties(StepReward):
     complete = True
 
     def __init__(self, terminal: float = -1.0):
-        self.terminal = checked_number("terminal", terminal, high=0.0)
+        self.terminal = check_number("terminal", terminal, high=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

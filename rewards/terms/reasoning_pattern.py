@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .repetition import repeated_share
@@ -51,8 +51,8 @@ class ReasoningPattern(Reward):
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (reasoning pattern reward)"
 
     def __init__(self, n: int = 20, full: int = 20):
-        self.n = checked_count("n", n, low=1, unit="words")
-        self.full = checked_count("full", full, low=1, unit="phrases")
+        self.n = check_count("n", n, low=1, unit="words")
+        self.full = check_count("full", full, low=1, unit="phrases")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -91,8 +91,8 @@ class RPRCalibration(Reward):
     ):
         self.score = Score(scorer, key, 0.0, 1.0)
         self.needs = self.score.needs
-        self.threshold = checked_number("threshold", threshold, low=0.0, high=1.0)
-        self.alpha = checked_number("alpha", alpha, low=0.0)
+        self.threshold = check_number("threshold", threshold, low=0.0, high=1.0)
+        self.alpha = check_number("alpha", alpha, low=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..answers import extract
 from ..episode import Episode
@@ -71,7 +71,7 @@ class ReasoningSQL(Reward):
         given = {"execution": execution, "schema": schema, "ngram": ngram, "syntax": syntax, "format": format}
         if judge is not None:
             given["judge"] = judge_weight
-        self.weights = {name: checked_number(name, weight, low=0.0) for name, weight in given.items()}
+        self.weights = {name: check_number(name, weight, low=0.0) for name, weight in given.items()}
         rest = sum(weight for name, weight in self.weights.items() if name not in ("execution", "syntax"))
         if self.weights["execution"] < rest:
             raise InputError(
@@ -80,7 +80,7 @@ class ReasoningSQL(Reward):
             )
         self.judge = None if judge is None else Score(judge, "judge", 0.0, 1.0)
         self.n, self.check = n, check
-        self.seconds = checked_number("seconds", seconds, low=0.01)
+        self.seconds = check_number("seconds", seconds, low=0.01)
 
     @property
     def bounds(self) -> tuple[float, float]:

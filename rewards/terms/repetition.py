@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ..episode import Episode
 from ..reward import Reward, register
 
@@ -72,8 +72,8 @@ class Repetition(Reward):
     paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (n-gram penalty)"
 
     def __init__(self, n: int = 20, weight: float = 0.5, dense: bool = False):
-        self.n = checked_count("n", n, low=1, unit="words")
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.n = check_count("n", n, low=1, unit="words")
+        self.weight = check_number("weight", weight, low=0.0)
         self.dense = dense
 
     @property

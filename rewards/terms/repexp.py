@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ..embedding import Embedder, HashedNgrams, features_of
 from ..episode import Episode
 from ..reward import GroupReward, register
@@ -80,13 +80,13 @@ class EllipticalNovelty(GroupReward):
         leave_one_out: bool = False,
         seed: int = 0,
     ):
-        self.weight = checked_number("weight", weight, low=0.0)
-        self.ridge = checked_number("ridge", ridge, low=1e-12)
+        self.weight = check_number("weight", weight, low=0.0)
+        self.ridge = check_number("ridge", ridge, low=1e-12)
         self.embedder = embedder
-        self.dimension = None if dimension is None else checked_count("dimension", dimension, low=1)
+        self.dimension = None if dimension is None else check_count("dimension", dimension, low=1)
         self.centre = centre
         self.leave_one_out = leave_one_out
-        self.seed = checked_count("seed", seed)
+        self.seed = check_count("seed", seed)
         self.needs = frozenset() if embedder else frozenset({"features"})
         self.ranks_success = not leave_one_out and weight <= 1
 

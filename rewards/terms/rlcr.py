@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ...checks import checked_choice
+from ...checks import check_choice
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -76,7 +76,7 @@ class RLCR(Reward):
         tag: str = "confidence",
         confidence: Callable[[Episode], float | None] | None = None,
     ):
-        self.variant = checked_choice("variant", variant, ("paper", "code"))
+        self.variant = check_choice("variant", variant, ("paper", "code"))
         if rule != "brier":
             raise InputError(
                 f"the scoring rule must be 'brier', not {rule!r}: other rules, such as the log score, are "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -59,8 +59,8 @@ class SelfAligned(Reward):
     ranks_success = True
 
     def __init__(self, weight: float = 0.2, variant: str = "ratio"):
-        self.weight = checked_number("weight", weight, low=0.0, high=0.5)
-        self.variant = checked_choice("variant", variant, VARIANTS)
+        self.weight = check_number("weight", weight, low=0.0, high=0.5)
+        self.variant = check_choice("variant", variant, VARIANTS)
 
     @property
     def bounds(self) -> tuple[float, float]:

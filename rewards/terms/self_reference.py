@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ..embedding import Embedder, HashedNgrams, features_of
 from ..episode import Episode
 from ..reward import GroupReward, register
@@ -98,10 +98,10 @@ class SelfReference(GroupReward):
         radius: float = 0.5,
         least: int = 2,
     ):
-        self.progress = _FORMS[checked_choice("form", form, _FORMS)]
+        self.progress = _FORMS[check_choice("form", form, _FORMS)]
         self.embedder = embedder
-        self.radius = checked_number("radius", radius, low=0.0)
-        self.least = checked_count("least", least, low=1)
+        self.radius = check_number("radius", radius, low=0.0)
+        self.least = check_count("least", least, low=1)
         self.needs = frozenset() if embedder else frozenset({"features"})
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_number
+from ...checks import check_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .par import sigmoid
@@ -33,7 +33,7 @@ class ShapedRM(Reward):
     ranks_success = True
 
     def __init__(self, alpha: float = 0.5, scorer: Scorer | None = None, key: str = "reward_model_score"):
-        self.alpha = checked_number("alpha", alpha, low=0.0)
+        self.alpha = check_number("alpha", alpha, low=0.0)
         self.score = Score(scorer, key)
         self.needs = self.score.needs
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import StepReward, register
@@ -111,10 +111,10 @@ class ShapleyCredit(StepReward):
         seed: int = 0,
     ):
         self.worth = worth
-        self.share = checked_number("share", share, low=0.0, high=1.0)
+        self.share = check_number("share", share, low=0.0, high=1.0)
         self.players = players
-        self.permutations = checked_count("permutations", permutations, low=1)
-        self.seed = checked_count("seed", seed)
+        self.permutations = check_count("permutations", permutations, low=1)
+        self.seed = check_count("seed", seed)
         self.needs = frozenset() if worth else frozenset({"coalition_values"})
 
     def spread(self, episode: Episode) -> np.ndarray | None:

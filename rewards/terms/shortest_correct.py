@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, register
@@ -54,10 +54,10 @@ class ShortestCorrect(GroupReward):
         tags: Sequence[str] = OBSERVE_TAGS,
         check: FormatCheck | None = None,
     ):
-        self.correct = checked_number("correct", correct, low=0.0)
-        self.format = checked_number("format", format, low=0.0)
-        self.bonus = checked_number("bonus", bonus, low=0.0)
-        self.above = checked_count("above", above, unit="tokens")
+        self.correct = check_number("correct", correct, low=0.0)
+        self.format = check_number("format", format, low=0.0)
+        self.bonus = check_number("bonus", bonus, low=0.0)
+        self.above = check_count("above", above, unit="tokens")
         self.tags = checked_tags(tags)
         self.check = check
         if self.format > self.correct:

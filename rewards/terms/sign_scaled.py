@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_number
+from ...checks import check_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .scored import Score, Scorer
@@ -43,8 +43,8 @@ class SignScaled(Reward):
         # Only the sign is used: clipping keeps it, and lets an infinite reward through.
         self.score = Score(scorer, key, -1.0, 1.0)
         self.needs = self.score.needs
-        self.scale = checked_number("scale", scale, low=0.0, high=0.5)
-        self.failure = checked_number("failure", failure, low=-1.0, high=0.0)
+        self.scale = check_number("scale", scale, low=0.0, high=0.5)
+        self.failure = check_number("failure", failure, low=-1.0, high=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...checks import checked_count
+from ...checks import check_count
 from ...errors import InputError
 from ..embedding import Embedder, HashedNgrams, cosines, embed, words
 from ..episode import Episode
@@ -92,7 +92,7 @@ class BestMatchSimilarity(_Likeness):
         max_words: int = 512,
     ):
         super().__init__(embedder, reference)
-        self.max_words = checked_count("max_words", max_words, low=1)
+        self.max_words = check_count("max_words", max_words, low=1)
 
     def value(self, episode: Episode) -> float | None:
         response = words(episode.response)[: self.max_words]

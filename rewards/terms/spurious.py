@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ..episode import Episode
 from ..reward import GroupReward, register
 
@@ -47,8 +47,8 @@ class Spurious(GroupReward):
     complete = True
 
     def __init__(self, p: float = 0.5, seed: int = 0):
-        self.p = checked_number("p", p, low=0.0, high=1.0)
-        self.seed = checked_count("seed", seed)
+        self.p = check_number("p", p, low=0.0, high=1.0)
+        self.seed = check_count("seed", seed)
         self.groups = 0
 
     @property

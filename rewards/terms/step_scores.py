@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from .. import steps
 from ..episode import Episode
@@ -88,8 +88,8 @@ class ClipDelta(ScoredSteps):
         self, weight: float = 1.0, threshold: float | None = 0.5, delta: bool = True, scorer: Scorer | None = None
     ):
         super().__init__(scorer)
-        self.weight = checked_number("weight", weight)
-        self.threshold = None if threshold is None else checked_number("threshold", threshold)
+        self.weight = check_number("weight", weight)
+        self.threshold = None if threshold is None else check_number("threshold", threshold)
         self.delta = delta
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
@@ -112,8 +112,8 @@ class MinForm(ScoredSteps):
 
     def __init__(self, weight: float = 1.0, temperature: float = 0.1, scorer: Scorer | None = None):
         super().__init__(scorer)
-        self.weight = checked_number("weight", weight)
-        self.temperature = checked_number("temperature", temperature, low=0.0)
+        self.weight = check_number("weight", weight)
+        self.temperature = check_number("temperature", temperature, low=0.0)
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         return self.weight * steps.min_form(scores, self.temperature)

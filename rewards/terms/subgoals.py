@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import StepReward, register
@@ -35,7 +35,7 @@ class SubgoalBonus(StepReward):
             raise InputError(f"subgoals must be a sequence of names, and a judge needs some, not {subgoals!r}.")
         self.subgoals = None if subgoals is None else tuple(dict.fromkeys(subgoals))
         self.achieved = achieved
-        self.bonus = checked_number("bonus", bonus)
+        self.bonus = check_number("bonus", bonus)
         self.needs = frozenset() if achieved else frozenset({"achieved"})
 
     def values(self, episode: Episode) -> list[float] | None:

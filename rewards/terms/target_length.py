@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_choice, checked_count, checked_number
+from ...checks import check_choice, check_count, check_number
 from ..episode import Episode
 from ..reward import Reward, register
 from .scored import score_in
@@ -40,10 +40,10 @@ class TargetLength(Reward):
     ranks_success = True
 
     def __init__(self, mode: str = "max", alpha: float = 0.0003, delta: float = 0.5, target: int | None = None):
-        self.mode = checked_choice("mode", mode, ("max", "exact"))
-        self.alpha = checked_number("alpha", alpha, low=0.0)
-        self.delta = checked_number("delta", delta, low=0.0, high=1.0)
-        self.target = None if target is None else checked_count("target", target, unit="tokens")
+        self.mode = check_choice("mode", mode, ("max", "exact"))
+        self.alpha = check_number("alpha", alpha, low=0.0)
+        self.delta = check_number("delta", delta, low=0.0, high=1.0)
+        self.target = None if target is None else check_count("target", target, unit="tokens")
         if self.target is not None:
             self.needs = frozenset()
         if mode == "exact":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import StepReward, register
@@ -35,7 +35,7 @@ class ThoughtReward(StepReward):
     needs = frozenset({"step_labels"})
 
     def __init__(self, weight: float = 1.0, labeller: Labeller | None = None):
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.labeller = labeller
         self.needs = frozenset() if labeller else frozenset({"step_labels"})
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
 
 
@@ -58,14 +58,14 @@ def search_thresholds(
     if not start:
         raise InputError("a search needs at least one threshold to start from, such as {'format': 0.9}.")
     names = list(start)
-    first = [checked_number(f"the threshold of {name}", start[name]) for name in names]
-    checked_number("spread", spread, low=1e-12)
-    checked_count("evaluations", evaluations, low=1)
+    first = [check_number(f"the threshold of {name}", start[name]) for name in names]
+    check_number("spread", spread, low=1e-12)
+    check_count("evaluations", evaluations, low=1)
     tried: list[tuple[Mapping[str, float], float]] = []
 
     def cost(point: list[float]) -> float:
         thresholds = dict(zip(names, map(float, point), strict=True))
-        value = checked_number("what evaluate returned", float(evaluate(thresholds)))
+        value = check_number("what evaluate returned", float(evaluate(thresholds)))
         tried.append((thresholds, value))
         return -value
 

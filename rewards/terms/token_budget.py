@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...schedules import Schedule
 from ..episode import Episode
 from ..reward import register
@@ -32,7 +32,7 @@ class TokenBudget(Timed):
 
     def __init__(self, budget: Schedule | Mapping[str, Any] | float = 256, weight: float = 0.5):
         self.budget = checked_budget(budget)
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ...schedules import Cosine, Schedule, schedule
 from ..episode import Episode
@@ -45,7 +45,7 @@ class ToolBonus(Timed):
         count: Callable[[Episode], int] | None = None,
     ):
         self.weight = schedule(weight)
-        self.each = checked_number("each", each, low=0.0)
+        self.each = check_number("each", each, low=0.0)
         if not isinstance(marker, str) or not marker:
             raise InputError(f"marker must be the text that opens a tool call, not {marker!r}.")
         self.marker, self.count = marker, count

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_choice, checked_number
+from ...checks import check_choice, check_number
 from ...schedules import Constant, Schedule, schedule
 from ..episode import Episode
 from ..reward import register
@@ -88,10 +88,10 @@ class ToolRL(Timed):
         length: str = "none",
     ):
         self.correctness, self.format = schedule(correctness), schedule(format)
-        checked_number("the lowest scale of correctness", self.correctness.bounds[0], low=0.0)
-        checked_number("the lowest scale of format", self.format.bounds[0], low=0.0)
-        self.granularity = checked_choice("granularity", granularity, ("fine", "coarse"))
-        self.length = checked_choice("length", length, ("none", *LENGTHS))
+        check_number("the lowest scale of correctness", self.correctness.bounds[0], low=0.0)
+        check_number("the lowest scale of format", self.format.bounds[0], low=0.0)
+        self.granularity = check_choice("granularity", granularity, ("fine", "coarse"))
+        self.length = check_choice("length", length, ("none", *LENGTHS))
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ...schedules import Exponential, Schedule, schedule
 from ..algebra.siblings import trust
@@ -76,7 +76,7 @@ class TrustedThinking(Timed, GroupReward):
             )
         self.thinking = Score(scorer, key, 0.0, 1.0)
         self.answer = None if answer is None else Score(answer, "answer", 0.0, 1.0)
-        self.query_above = None if query_above is None else checked_number("query_above", query_above)
+        self.query_above = None if query_above is None else check_number("query_above", query_above)
         self.needs = self.thinking.needs
         if answer is not None:
             self.ranks_success = False

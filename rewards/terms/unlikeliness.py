@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...checks import checked_number
+from ...checks import check_number
 from ..episode import Episode
 from ..reward import GroupReward, register
 
@@ -46,7 +46,7 @@ class Unlikeliness(GroupReward):
     ranks_success = True
 
     def __init__(self, beta: float = 0.25):
-        self.beta = checked_number("beta", beta, low=0.0, high=1.0)
+        self.beta = check_number("beta", beta, low=0.0, high=1.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

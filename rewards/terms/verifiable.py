@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...checks import checked_number
+from ...checks import check_number
 from ..episode import Episode
 from ..reward import Reward, register
 
@@ -26,8 +26,8 @@ class Verifiable(Reward):
     ranks_success = True
 
     def __init__(self, scale: float = 10.0, no_eos: float | None = None):
-        self.scale = checked_number("scale", scale, low=1e-9)
-        self.no_eos = None if no_eos is None else checked_number("no_eos", no_eos, high=0.0)
+        self.scale = check_number("scale", scale, low=1e-9)
+        self.no_eos = None if no_eos is None else check_number("no_eos", no_eos, high=0.0)
         if no_eos is not None:
             self.ranks_success = False
 

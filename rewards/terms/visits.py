@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..episode import Episode, Step
 from ..reward import StepReward, register
@@ -24,7 +24,7 @@ class _VisitBonus(StepReward):
     """Pays the visit of each observation; a subclass says how much and how a visit changes what is remembered."""
 
     def __init__(self, weight: float, key: StateKey):
-        self.weight = checked_number("weight", weight, low=0.0)
+        self.weight = check_number("weight", weight, low=0.0)
         self.key = key
 
     def visit(self, state: str) -> float:
@@ -66,7 +66,7 @@ class CountBonus(_VisitBonus):
 
     def __init__(self, weight: float = 1.0, exponent: float = 0.5, episodic: bool = False, key: StateKey = str):
         super().__init__(weight, key)
-        self.exponent = checked_number("exponent", exponent, low=0.0)
+        self.exponent = check_number("exponent", exponent, low=0.0)
         self.episodic = episodic
         self._visits: dict[str, int] = {}
 
@@ -108,9 +108,9 @@ class RandomDistillation(_VisitBonus):
         self, weight: float = 1.0, deviation: float = 1.0, dimension: int = 64, seed: int = 0, key: StateKey = str
     ):
         super().__init__(weight, key)
-        self.deviation = checked_number("deviation", deviation, low=0.0)
-        self.dimension = checked_count("dimension", dimension, low=1)
-        self.seed = checked_count("seed", seed)
+        self.deviation = check_number("deviation", deviation, low=0.0)
+        self.dimension = check_count("dimension", dimension, low=1)
+        self.seed = check_count("seed", seed)
         # Of each state: the number of visits and the sum of the draws' deviations from their mean.
         self._visits: dict[str, list[Any]] = {}
 

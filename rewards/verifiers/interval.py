@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError
 from ..verdict import Verdict
 from .number import parse_number
@@ -34,7 +34,7 @@ def verify_interval(answer: str, reference: Sequence[float], *, threshold: float
         InputError: a reference of another form or with ends in the wrong order, or a threshold outside (0, 1].
     """
     gold = _checked(reference)
-    if not checked_number("the threshold of the interval verifier", threshold) > 0.0 or threshold > 1.0:
+    if not check_number("the threshold of the interval verifier", threshold) > 0.0 or threshold > 1.0:
         raise InputError(f"the threshold of the interval verifier must lie in (0, 1], not {threshold!r}.")
     if len(answer) > MAX_LENGTH:
         return rejected("The answer is far longer than an interval.")

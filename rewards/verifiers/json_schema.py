@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from ...checks import checked_number
+from ...checks import check_number
 from ...errors import InputError, MissingExtra
 from ..verdict import Verdict
 from .json_text import JsonError, canonical, checked_value, parse_json, same_json, unfenced
@@ -56,7 +56,7 @@ def verify_json(
         checked_value(reference, "the reference of the json verifier")
     elif schema is None:
         raise InputError("the json verifier with compare=False needs a schema, not None.")
-    checked_number("seconds of the json verifier", seconds, low=0.001)
+    check_number("seconds of the json verifier", seconds, low=0.001)
     validator = _validator(schema, seconds) if schema is not None else None
     text = unfenced(answer) if fenced else answer
     try:

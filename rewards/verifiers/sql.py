@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...checks import checked_count, checked_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..verdict import Verdict
 from .json_text import unfenced
@@ -97,8 +97,8 @@ def verify_sql(
         InputError: the reference is not of this form, its script or gold query fails, or it has no or too many rows; or
             a bound that is no bound.
     """
-    checked_number("seconds of the sql verifier", seconds, low=0.001)
-    checked_count("max_rows of the sql verifier", max_rows, low=1)
+    check_number("seconds of the sql verifier", seconds, low=0.001)
+    check_count("max_rows of the sql verifier", max_rows, low=1)
     database, gold = _checked(reference)
     try:
         expected = _gold(database, gold, seconds, max_rows)

@@ -8,8 +8,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_share
 from ..pools import as_arms
-from ..protocol import Common, Draw, Teacher, share
+from ..protocol import Common, Draw, Teacher
 from ..sampling import effective_number, pick
 
 METRIC_ARMS = 32  # with more arms, only summaries are logged
@@ -42,7 +43,7 @@ class ArmTeacher(Teacher):
         **common: Unpack[Common],
     ):
         self.arms = self.domain = as_arms(space, bins)
-        self.floor = share("floor", floor)
+        self.floor = check_share("floor", floor)
         super().__init__(self.arms.signature, settings={"floor": self.floor, **(settings or {})}, **common)
 
     @abstractmethod

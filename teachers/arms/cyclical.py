@@ -12,8 +12,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, finite, one_of, share
+from ..protocol import Common, Draw, Evidence
 from ..registration import register
 from ..sampling import in_turn
 from .arm_teacher import ArmTeacher
@@ -76,24 +77,24 @@ class Cyclical(ArmTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        start, end = share("start", start, low_open=True), share("end", end, low_open=True)
+        start, end = check_share("start", start, positive=True), check_share("end", end, positive=True)
         if start > end:
             raise InputError(f"start={start:g} must not be above end={end:g}.")
-        factor = share("factor", factor, low_open=True)
+        factor = check_share("factor", factor, positive=True)
         if factor == 1:
             raise InputError("factor=1 never changes the size; take a number below 1.")
-        one_of("strategy", strategy, ("cycle", "up", "down", "sharp"))
-        one_of("first", first, ("easy", "hard"))
+        check_choice("strategy", strategy, ("cycle", "up", "down", "sharp"))
+        check_choice("first", first, ("easy", "hard"))
         settings = {
             "start": start,
             "end": end,
             "factor": factor,
             "strategy": strategy,
-            "scores": None if scores is None else list(finite(scores, "scores")),
+            "scores": None if scores is None else list(check_numbers("scores", scores)),
             "first": first,
         }
         super().__init__(space, bins=bins, settings=settings, **common)
-        eager = 1 / (SOFTENING + self.arms.difficulty) if scores is None else np.array(finite(scores, "scores"))
+        eager = 1 / (SOFTENING + self.arms.difficulty) if scores is None else np.array(check_numbers("scores", scores))
         if eager.shape != (self.arms.n,) or (eager <= 0).any():
             raise InputError(f"scores must be one positive number for each of the {self.arms.n} arms.")
         self._scores = eager if first == "easy" else 1 / eager

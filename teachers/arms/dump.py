@@ -12,7 +12,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, one_of, positive, restored, whole_number
+from ...checks import check_choice, check_count, check_number
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import softmax
 from ..signals import EPSILON, Groups
@@ -55,11 +56,11 @@ class DUMP(ArmTeacher):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("window", window, low=1)
-        whole_number("group", group, low=2)
+        check_count("window", window, low=1)
+        check_count("group", group, low=2)
         self.window, self.group = int(window), int(group)
-        self.tau = positive("tau", tau)
-        self.counting = one_of("counts", counts, ("rollouts", "groups"))
+        self.tau = check_number("tau", tau, above=0)
+        self.counting = check_choice("counts", counts, ("rollouts", "groups"))
         settings = {"window": self.window, "tau": self.tau, "counts": counts, "group": self.group}
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
         self.counts = np.zeros(self.arms.n)

@@ -13,7 +13,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
+from ...checks import check_choice, check_count, check_number, check_share
+from ..protocol import Common, Evidence, restored
 from ..registration import Preset, register
 from ..sampling import softmax
 from .payoff import PaidArms, PayoffKind
@@ -99,10 +100,10 @@ class Exp3S(PaidArms):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("reservoir", reservoir, low=2)
-        self.eta = positive("eta", eta)
-        self.sharing = None if sharing == "harmonic" else share("sharing", sharing)
-        self.importance = one_of("importance", importance, ("mixed", "unmixed"))
+        check_count("reservoir", reservoir, low=2)
+        self.eta = check_number("eta", eta, above=0)
+        self.sharing = None if sharing == "harmonic" else check_share("sharing", sharing)
+        self.importance = check_choice("importance", importance, ("mixed", "unmixed"))
         self.rescale = bool(rescale)
         settings = {
             "eta": self.eta,

@@ -13,8 +13,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_share
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, share, whole_number
+from ..protocol import Common, Draw, Evidence
 from ..registration import register
 from ..signals import Groups
 from .arm_teacher import ArmTeacher
@@ -93,9 +94,9 @@ class FormatLadder(ArmTeacher):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("window", window, low=1)
-        whole_number("group", group, low=1)
-        self.threshold, self.guess = share("threshold", threshold), share("guess", guess)
+        check_count("window", window, low=1)
+        check_count("group", group, low=1)
+        self.threshold, self.guess = check_share("threshold", threshold), check_share("guess", guess)
         if self.threshold <= self.guess:
             raise InputError(
                 f"threshold={threshold:g} is not above guess={guess:g}: guessing would move questions up; raise it."
@@ -186,7 +187,7 @@ class FormatStages(ArmTeacher):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("tasks", tasks, low=1)
+        check_count("tasks", tasks, low=1)
         self.tasks = int(tasks)
         super().__init__(space, bins=bins, floor=floor, settings={"axis": axis, "tasks": self.tasks}, **common)
         self._level = ladder(self.arms.features, axis)[1]

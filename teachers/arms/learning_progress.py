@@ -11,8 +11,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_number, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, positive, restored, share
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import proportional
 from ..signals import success_counts
@@ -88,21 +89,21 @@ class BidirectionalLP(ArmTeacher):
         settings: Mapping[str, Any] | None = None,
         **common: Unpack[Common],
     ):
-        self.alpha, self.theta = share("alpha", alpha, low_open=True), share("theta", theta)
+        self.alpha, self.theta = check_share("alpha", alpha, positive=True), check_share("theta", theta)
         if not 0 < self.theta < 1:
             raise InputError(f"theta={theta:g} must lie strictly between 0 and 1.")
-        self.quantile = None if quantile is None else share("quantile", quantile)
-        self.steepness = positive("steepness", steepness)
+        self.quantile = None if quantile is None else check_share("quantile", quantile)
+        self.steepness = check_number("steepness", steepness, above=0)
         own = {
             "alpha": self.alpha,
             "theta": self.theta,
             "quantile": self.quantile,
             "steepness": self.steepness,
-            "baselines": None if baselines is None else [share("baselines", b) for b in baselines],
+            "baselines": None if baselines is None else [check_share("baselines", b) for b in baselines],
         }
         super().__init__(space, bins=bins, floor=floor, settings={**own, **(settings or {})}, **common)
         n = self.arms.n
-        given = np.zeros(n) if baselines is None else np.array(finite(baselines, "baselines"))
+        given = np.zeros(n) if baselines is None else np.array(check_numbers("baselines", baselines))
         if given.shape != (n,):
             raise InputError(f"{len(given)} baselines were given for {n} arms; give one for each.")
         self.baselines = given.clip(0.0, LARGEST_BASELINE)

@@ -11,8 +11,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from .payoff import Payoff, PayoffKind
 from .thompson import Thompson
@@ -148,13 +149,16 @@ class NeuralBandit(Thompson):
         **common: Unpack[Common],
     ):
         for name, value, low in (("hidden", hidden, 0), ("initial", initial, 0), ("refit", refit, 1)):
-            whole_number(name, value, low=low)
-        whole_number("steps", steps, low=1)
-        whole_number("memory", memory, low=1)
-        self.rule = one_of("rule", rule, ("ucb", "ts"))
-        self.covariance = one_of("covariance", covariance, ("diagonal", "full"))
-        self.regularisation, self.nu = positive("regularisation", regularisation), positive("nu", nu)
-        self.gamma, self.rate = share("gamma", gamma, low_open=True), positive("rate", rate)
+            check_count(name, value, low=low)
+        check_count("steps", steps, low=1)
+        check_count("memory", memory, low=1)
+        self.rule = check_choice("rule", rule, ("ucb", "ts"))
+        self.covariance = check_choice("covariance", covariance, ("diagonal", "full"))
+        self.regularisation, self.nu = (
+            check_number("regularisation", regularisation, above=0),
+            check_number("nu", nu, above=0),
+        )
+        self.gamma, self.rate = check_share("gamma", gamma, positive=True), check_number("rate", rate, above=0)
         self.refit, self.steps, self.warm, self.memory = int(refit), int(steps), bool(warm), int(memory)
         self._payoff = Payoff(payoff, group)
         settings = {

@@ -12,7 +12,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, restored, share
+from ...checks import check_share
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import softmax
 from .payoff import PaidArms, PayoffKind
@@ -51,7 +52,7 @@ class ODM(PaidArms):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        self.alpha = share("alpha", alpha)
+        self.alpha = check_share("alpha", alpha)
         paid = {"payoff": payoff, "group": group, "per_cost": per_cost}
         super().__init__(space, bins=bins, floor=floor, settings={"alpha": self.alpha}, **paid, **common)
         self.estimates = np.zeros(self.arms.n)

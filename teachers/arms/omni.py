@@ -12,8 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored, share
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from .learning_progress import BidirectionalLP
 
@@ -64,8 +65,8 @@ class OMNI(BidirectionalLP):
         floor: float = 0.1,
         **common: Unpack[Common],
     ):
-        self.mastery = share("mastery", mastery, low_open=True)
-        self.nearness, self.boredom = share("nearness", nearness), share("boredom", boredom)
+        self.mastery = check_share("mastery", mastery, positive=True)
+        self.nearness, self.boredom = check_share("nearness", nearness), check_share("boredom", boredom)
         self.interesting = interesting
         super().__init__(
             space,

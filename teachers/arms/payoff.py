@@ -13,7 +13,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, one_of, whole_number
+from ...checks import check_choice, check_count
+from ..protocol import Common, Draw, Evidence
 from ..sampling import pick
 from ..signals import Groups, mean_absolute_advantage
 from .arm_teacher import ArmTeacher
@@ -34,8 +35,8 @@ class Payoff:
     """
 
     def __init__(self, kind: PayoffKind, group: int):
-        whole_number("group", group, low=2)
-        self.kind = one_of("payoff", kind, PAYOFFS)
+        check_count("group", group, low=2)
+        self.kind = check_choice("payoff", kind, PAYOFFS)
         self._groups = Groups(int(group))
         self._last: dict[int, float] = {}
 

@@ -13,7 +13,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
+from ...checks import check_choice, check_count, check_number, check_share
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import softmax
 from ..signals import Groups, mean_absolute_advantage, mean_absolute_deviation
@@ -63,10 +64,14 @@ class SEC(ArmTeacher):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("group", group, low=2)
-        self.alpha, self.tau, self.group = share("alpha", alpha, low_open=True), positive("tau", tau), int(group)
-        self.objective = one_of("objective", objective, OBJECTIVES)
-        self.absent = one_of("absent", absent, ("hold", "decay"))
+        check_count("group", group, low=2)
+        self.alpha, self.tau, self.group = (
+            check_share("alpha", alpha, positive=True),
+            check_number("tau", tau, above=0),
+            int(group),
+        )
+        self.objective = check_choice("objective", objective, OBJECTIVES)
+        self.absent = check_choice("absent", absent, ("hold", "decay"))
         settings = {"alpha": self.alpha, "tau": self.tau, "objective": objective, "absent": absent, "group": self.group}
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
         self.q = np.zeros(self.arms.n)

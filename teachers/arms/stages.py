@@ -14,8 +14,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, one_of, positive, share, whole_number
+from ..protocol import Common, Draw, Evidence
 from ..registration import Preset, register
 from .arm_teacher import ArmTeacher
 
@@ -28,7 +29,7 @@ def stages_of(difficulty: np.ndarray, stages: int) -> np.ndarray:
     There are ``stages`` of them, or as many as there are different difficulties if these are fewer; each has about as
     many different difficulties as any other.
     """
-    whole_number("stages", stages, low=1)
+    check_count("stages", stages, low=1)
     values, rank = np.unique(difficulty.round(DECIMALS), return_inverse=True)
     return (rank.ravel() * min(int(stages), len(values)) // len(values)).astype(np.int64)
 
@@ -132,10 +133,10 @@ class Sequential(Staged):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("window", window, low=1)
+        check_count("window", window, low=1)
         if tasks is not None:
-            whole_number("tasks", tasks, low=1)
-        self.threshold, self.review = share("threshold", threshold), share("review", review)
+            check_count("tasks", tasks, low=1)
+        self.threshold, self.review = check_share("threshold", threshold), check_share("review", review)
         self.window, self.tasks = int(window), None if tasks is None else int(tasks)
         settings = {
             "threshold": self.threshold,
@@ -225,7 +226,7 @@ class Cumulative(Staged):
     ):
         lengths = [plan] if isinstance(plan, int | np.integer) else list(plan)
         for length in lengths:
-            whole_number("plan", length, low=1)
+            check_count("plan", length, low=1)
         given = [int(length) for length in lengths]
         settings = {"plan": given if len(given) != 1 else given[0]}
         super().__init__(space, stages=stages, bins=bins, floor=floor, settings=settings, **common)
@@ -286,9 +287,9 @@ class Annealed(Staged):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("horizon", horizon, low=1)
-        self.horizon, self.shape = int(horizon), one_of("shape", shape, ("cosine", "gaussian"))
-        self.beta, self.sigma = positive("beta", beta), positive("sigma", sigma)
+        check_count("horizon", horizon, low=1)
+        self.horizon, self.shape = int(horizon), check_choice("shape", shape, ("cosine", "gaussian"))
+        self.beta, self.sigma = check_number("beta", beta, above=0), check_number("sigma", sigma, above=0)
         settings = {"horizon": self.horizon, "shape": shape, "beta": self.beta, "sigma": self.sigma}
         super().__init__(space, stages=stages, bins=bins, floor=floor, settings=settings, **common)
 

@@ -12,7 +12,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, positive, restored, share, whole_number
+from ...checks import check_count, check_number, check_share
+from ..protocol import Common, Draw, Evidence, restored
 from ..registration import register
 from ..signals import PassRates
 from .arm_teacher import ArmTeacher
@@ -92,8 +93,8 @@ class BetaThompson(Thompson):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        self.target, decay = share("target", target), share("decay", decay, low_open=True)
-        a, b = (positive("prior", number) for number in prior)
+        self.target, decay = check_share("target", target), check_share("decay", decay, positive=True)
+        a, b = (check_number("prior", number, above=0) for number in prior)
         settings = {"target": self.target, "decay": decay, "prior": [a, b]}
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
         self.rates = PassRates(self.arms.n, (a, b), decay)
@@ -149,8 +150,8 @@ class GaussianThompson(Thompson):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("group", group, low=2)
-        self.gamma, self.scale = share("gamma", gamma, low_open=True), positive("scale", scale)
+        check_count("group", group, low=2)
+        self.gamma, self.scale = check_share("gamma", gamma, positive=True), check_number("scale", scale, above=0)
         settings = {"payoff": payoff, "gamma": self.gamma, "scale": self.scale, "group": int(group)}
         self._payoff = Payoff(payoff, group)
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)

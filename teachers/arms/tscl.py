@@ -13,7 +13,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, one_of, positive, restored, share, whole_number
+from ...checks import check_choice, check_count, check_number, check_share
+from ..protocol import Common, Draw, Evidence, restored
 from ..registration import register
 from ..sampling import epsilon_greedy, pick, softmax
 from .arm_teacher import ArmTeacher
@@ -65,8 +66,11 @@ class TSCL(ArmTeacher):
         settings: Mapping[str, Any] | None = None,
         **common: Unpack[Common],
     ):
-        self.policy = one_of("policy", policy, ("epsilon-greedy", "boltzmann"))
-        self.epsilon, self.temperature = share("epsilon", epsilon), positive("temperature", temperature)
+        self.policy = check_choice("policy", policy, ("epsilon-greedy", "boltzmann"))
+        self.epsilon, self.temperature = (
+            check_share("epsilon", epsilon),
+            check_number("temperature", temperature, above=0),
+        )
         self.absolute = bool(absolute)
         own = {
             "policy": policy,
@@ -125,7 +129,7 @@ class Online(TSCL):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        self.alpha = share("alpha", alpha, low_open=True)
+        self.alpha = check_share("alpha", alpha, positive=True)
         settings: dict[str, Any] = {"alpha": self.alpha}
         choice = {"policy": policy, "epsilon": epsilon, "temperature": temperature, "absolute": absolute}
         super().__init__(space, bins=bins, floor=floor, settings=settings, **choice, **common)
@@ -177,8 +181,8 @@ class Naive(TSCL):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("window", window, low=2)
-        self.window, self.alpha = int(window), share("alpha", alpha, low_open=True)
+        check_count("window", window, low=2)
+        self.window, self.alpha = int(window), check_share("alpha", alpha, positive=True)
         settings: dict[str, Any] = {"window": self.window, "alpha": self.alpha}
         choice = {"policy": policy, "epsilon": epsilon, "temperature": temperature, "absolute": absolute}
         super().__init__(space, bins=bins, floor=floor, settings=settings, **choice, **common)
@@ -252,7 +256,7 @@ class Window(TSCL):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("window", window, low=2)
+        check_count("window", window, low=2)
         self.window = int(window)
         settings: dict[str, Any] = {"window": self.window}
         choice = {"policy": policy, "epsilon": epsilon, "temperature": temperature, "absolute": absolute}

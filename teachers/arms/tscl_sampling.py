@@ -7,7 +7,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, restored, whole_number
+from ...checks import check_count
+from ..protocol import Common, Draw, Evidence, restored
 from ..registration import register
 from .arm_teacher import ArmTeacher
 from .tscl import OPTIMISM
@@ -43,7 +44,7 @@ class Sampling(ArmTeacher):
         floor: float = 0.0,
         **common: Unpack[Common],
     ):
-        whole_number("window", window, low=1)
+        check_count("window", window, low=1)
         self.window, self.absolute = int(window), bool(absolute)
         settings = {"window": self.window, "absolute": self.absolute}
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)

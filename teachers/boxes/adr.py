@@ -12,9 +12,10 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_share
 from ...errors import InputError
 from ..pools import task_key
-from ..protocol import Common, Draw, Evidence, Teacher, one_of, restored, share, whole_number
+from ..protocol import Common, Draw, Evidence, Teacher, restored
 from ..registration import register
 from ..signals import success_counts
 from ..spaces import as_cube
@@ -64,12 +65,16 @@ class ADR(Teacher):
         measure: Literal["success", "return"] = "success",
         **common: Unpack[Common],
     ):
-        whole_number("episodes", episodes, low=1)
-        one_of("measure", measure, ("success", "return"))
-        self.low_threshold, self.high_threshold = share("low", low), share("high", high)
+        check_count("episodes", episodes, low=1)
+        check_choice("measure", measure, ("success", "return"))
+        self.low_threshold, self.high_threshold = check_share("low", low), check_share("high", high)
         if self.low_threshold >= self.high_threshold:
             raise InputError(f"low={low:g} must be smaller than high={high:g}.")
-        self.boundary_share, self.episodes, self.measure = share("boundary_share", boundary_share), episodes, measure
+        self.boundary_share, self.episodes, self.measure = (
+            check_share("boundary_share", boundary_share),
+            episodes,
+            measure,
+        )
         self.cube = self.domain = as_cube(space)
         super().__init__(
             self.cube.signature,

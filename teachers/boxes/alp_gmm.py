@@ -12,7 +12,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, whole_number
+from ...checks import check_count
+from ..protocol import Common
 from ..registration import Preset, register
 from .gaussian_mixture import GaussianMixture
 from .mixture_teacher import MixtureTeacher
@@ -131,7 +132,7 @@ class ALPGMM(MixtureTeacher):
         **common: Unpack[Common],
     ):
         if history is not None:
-            whole_number("history", history, low=FEWEST_NEIGHBOURS + 1)
+            check_count("history", history, low=FEWEST_NEIGHBOURS + 1)
             history = int(history)
         super().__init__(
             space,

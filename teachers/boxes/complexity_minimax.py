@@ -13,8 +13,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_number, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, positive, restored, share
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import pick, softmax
 from .ladder import LadderTeacher
@@ -53,8 +54,11 @@ class ComplexityMinimax(LadderTeacher):
         alpha: float = 0.1,
         **common: Unpack[Common],
     ):
-        self.temperature, self.alpha = positive("temperature", temperature), share("alpha", alpha, low_open=True)
-        best = None if reference is None else list(finite(reference, "reference"))
+        self.temperature, self.alpha = (
+            check_number("temperature", temperature, above=0),
+            check_share("alpha", alpha, positive=True),
+        )
+        best = None if reference is None else list(check_numbers("reference", reference))
         settings = {"reference": best, "temperature": self.temperature, "alpha": self.alpha}
         super().__init__(space, axis=axis, levels=levels, settings=settings, **common)
         n = self.ladder.n

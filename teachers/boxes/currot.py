@@ -12,8 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, positive, restored, share, whole_number
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import proportional
 from .assignment import assign
@@ -61,10 +62,10 @@ class CurrOT(BoxTeacher):
         candidates: int = 100,
         **common: Unpack[Common],
     ):
-        whole_number("particles", particles, low=2)
-        whole_number("update_rate", update_rate, low=1)
-        whole_number("candidates", candidates, low=1)
-        self.performance, self.radius = share("performance", performance), positive("radius", radius)
+        check_count("particles", particles, low=2)
+        check_count("update_rate", update_rate, low=1)
+        check_count("candidates", candidates, low=1)
+        self.performance, self.radius = check_share("performance", performance), check_number("radius", radius, above=0)
         self.update_rate, self.candidates, self.count = int(update_rate), int(candidates), int(particles)
         points = None if target is None else np.array(target, dtype=np.float64)
         super().__init__(

@@ -17,8 +17,8 @@ from typing import Literal
 
 import numpy as np
 
+from ...checks import check_count
 from ...errors import InputError
-from ..protocol import whole_number
 
 CRITERIA = ("aic", "bic", "aicc")
 TOLERANCE = 1e-3  # change of the mean log-likelihood per point below which EM stops
@@ -112,7 +112,7 @@ def fit(points: np.ndarray, components: Sequence[int], rng: np.random.Generator)
         InputError: no components, or more components than points.
     """
     for k in components:
-        whole_number("components", k, low=1)
+        check_count("components", k, low=1)
     if not components or max(components) > len(points):
         raise InputError(
             f"components={list(components)} must be at least one number, each at most {len(points)} points."

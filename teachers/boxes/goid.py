@@ -12,8 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, share, whole_number
+from ..protocol import Common, Evidence
 from ..registration import register
 from ..signals import success_rate
 from .box_teacher import BoxTeacher
@@ -59,18 +60,21 @@ class GOID(BoxTeacher):
         candidates: int = 32,
         **common: Unpack[Common],
     ):
-        self.low, self.high = share("low", low), share("high", high)
+        self.low, self.high = check_share("low", low), check_share("high", high)
         if self.low > self.high:
             raise InputError(f"low={low:g} must not be larger than high={high:g}.")
-        self.replay_share, self.random_share = share("replay_share", replay_share), share("random_share", random_share)
+        self.replay_share, self.random_share = (
+            check_share("replay_share", replay_share),
+            check_share("random_share", random_share),
+        )
         if self.replay_share + self.random_share > 1:
             raise InputError(f"replay_share={replay_share:g} and random_share={random_share:g} sum to more than 1.")
-        self.noise = finite([noise], "noise")[0]
+        self.noise = check_number("noise", noise)
         if self.noise < 0:
             raise InputError(f"noise={noise:g} must not be negative.")
-        whole_number("neighbours", neighbours, low=1)
-        whole_number("memory", memory, low=1)
-        whole_number("candidates", candidates, low=1)
+        check_count("neighbours", neighbours, low=1)
+        check_count("memory", memory, low=1)
+        check_count("candidates", candidates, low=1)
         if memory < neighbours:
             raise InputError(f"memory={memory} must be at least neighbours={neighbours}.")
         self.neighbours, self.memory, self.candidates = int(neighbours), int(memory), int(candidates)

@@ -11,7 +11,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, one_of, share, whole_number
+from ...checks import check_choice, check_count, check_share
+from ..protocol import Common, Evidence
 from ..registration import register
 from ..signals import success_rate
 from .ladder import LadderTeacher
@@ -50,9 +51,9 @@ class Horizon(LadderTeacher):
         threshold: float = 0.8,
         **common: Unpack[Common],
     ):
-        one_of("promote", promote, ("steps", "accuracy"))
-        whole_number("tasks", tasks, low=1)
-        self.promote, self.tasks, self.threshold = promote, int(tasks), share("threshold", threshold)
+        check_choice("promote", promote, ("steps", "accuracy"))
+        check_count("tasks", tasks, low=1)
+        self.promote, self.tasks, self.threshold = promote, int(tasks), check_share("threshold", threshold)
         settings = {"promote": promote, "tasks": self.tasks, "threshold": self.threshold}
         super().__init__(space, axis=axis, levels=levels, start=start, settings=settings, **common)
         self._rates: list[float] = []  # success rates of the stage's outcomes, the last `tasks` of them

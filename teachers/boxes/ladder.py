@@ -13,8 +13,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_numbers
 from ...errors import InputError, unknown_name
-from ..protocol import Common, Draw, Teacher, finite, whole_number
+from ..protocol import Common, Draw, Teacher
 from ..spaces import Cube, as_cube
 
 DEFAULT_LEVELS = 10  # along axes whose values are not counted
@@ -35,7 +36,7 @@ def from_hardness(cube: Cube, hardness: np.ndarray) -> np.ndarray:
 
 def per_axis(name: str, value: Any, dimension: int) -> np.ndarray:
     """float64[d] from one number for all axes or one for each. Raises InputError for other lengths."""
-    numbers = finite(np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel().tolist(), name)
+    numbers = check_numbers(name, np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel().tolist())
     if len(numbers) not in (1, dimension):
         raise InputError(f"{name}={value!r} must be one number or one for each of the {dimension} axes.")
     return np.broadcast_to(np.array(numbers), dimension).copy()
@@ -61,7 +62,7 @@ class Ladder:
         self._axes = np.arange(cube.dimension) if axis is None else np.array([cube.names.index(axis)])
         sizes = [size for i in self._axes if (size := cube.sizes[i]) is not None]
         if levels is not None:
-            whole_number("levels", levels, low=1)
+            check_count("levels", levels, low=1)
         self.n = int(levels) if levels is not None else min(max(sizes, default=DEFAULT_LEVELS), MOST_LEVELS)
 
     def points(self, levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -110,7 +111,7 @@ class LadderTeacher(Teacher):
     ):
         self.cube = self.domain = as_cube(space)
         self.ladder = Ladder(self.cube, axis, levels)
-        whole_number("start", start, low=0)
+        check_count("start", start, low=0)
         if start >= self.ladder.n:
             raise InputError(f"start={start} must be one of the {self.ladder.n} levels, 0 to {self.ladder.n - 1}.")
         own = {"axis": axis, "levels": self.ladder.n, "start": int(start)}

@@ -13,8 +13,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, share, whole_number
+from ..protocol import Common, Evidence
 from ..sampling import effective_number, proportional
 from .box_teacher import BoxTeacher
 from .gaussian_mixture import CRITERIA, GaussianMixture, fit
@@ -52,9 +53,9 @@ class MixtureTeacher(BoxTeacher):
         settings: Mapping[str, Any],
         **common: Unpack[Common],
     ):
-        whole_number("fit_rate", fit_rate, low=2)
+        check_count("fit_rate", fit_rate, low=2)
         for k in components:
-            whole_number("components", k, low=1)
+            check_count("components", k, low=1)
         if not len(components) or max(components) > fit_rate:
             raise InputError(
                 f"components={list(components)} must be one or more numbers of at most fit_rate={fit_rate}."
@@ -62,7 +63,7 @@ class MixtureTeacher(BoxTeacher):
         if criterion not in CRITERIA:
             raise InputError(f"criterion={criterion!r} must be one of {', '.join(map(repr, CRITERIA))}.")
         self.fit_rate = int(fit_rate)
-        self.random_share = share("random_share", random_share)
+        self.random_share = check_share("random_share", random_share)
         self.components = tuple(int(k) for k in components)
         self.criterion: Literal["aic", "bic", "aicc"] = criterion
         own = {

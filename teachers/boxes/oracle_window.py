@@ -9,8 +9,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored, share, whole_number
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, directions, per_axis
@@ -45,8 +46,8 @@ class OracleWindow(BoxTeacher):
         threshold: float = 0.76,
         **common: Unpack[Common],
     ):
-        whole_number("tasks", tasks, low=1)
-        self.tasks, self.threshold = int(tasks), share("threshold", threshold)
+        check_count("tasks", tasks, low=1)
+        self.tasks, self.threshold = int(tasks), check_share("threshold", threshold)
         widths, steps = (np.atleast_1d(np.asarray(v, dtype=np.float64)).tolist() for v in (width, step))
         settings = {"width": widths, "step": steps, "tasks": self.tasks, "threshold": self.threshold}
         super().__init__(space, settings=settings, **common)

@@ -13,8 +13,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, share, whole_number
+from ..protocol import Common, Evidence
 from ..registration import Preset, register
 from ..sampling import pick, proportional
 from .box_teacher import BoxTeacher
@@ -72,16 +73,19 @@ class RIAC(BoxTeacher):
         max_regions: int = 1024,
         **common: Unpack[Common],
     ):
-        whole_number("region_size", region_size, low=4)
-        whole_number("attempts", attempts, low=1)
-        whole_number("max_regions", max_regions, low=1)
+        check_count("region_size", region_size, low=4)
+        check_count("attempts", attempts, low=1)
+        check_count("max_regions", max_regions, low=1)
         if score not in SCORES:
             raise InputError(f"score={score!r} must be one of {', '.join(map(repr, SCORES))}.")
         self.region_size, self.attempts, self.max_regions = int(region_size), int(attempts), int(max_regions)
         self.score = score
-        self.min_share, self.min_side = share("min_share", min_share), share("min_side", min_side)
-        self.discard = share("discard", discard, low_open=True)
-        self.random_share, self.mutate_share = share("random_share", random_share), share("mutate_share", mutate_share)
+        self.min_share, self.min_side = check_share("min_share", min_share), check_share("min_side", min_side)
+        self.discard = check_share("discard", discard, positive=True)
+        self.random_share, self.mutate_share = (
+            check_share("random_share", random_share),
+            check_share("mutate_share", mutate_share),
+        )
         if self.random_share + self.mutate_share > 1:
             raise InputError(f"random_share={random_share:g} and mutate_share={mutate_share:g} must sum to at most 1.")
         sigmas = [float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64))]
@@ -102,7 +106,7 @@ class RIAC(BoxTeacher):
             **common,
         )
         d = self.cube.dimension
-        if len(sigmas) not in (1, d) or min(finite(sigmas, "sigma")) <= 0:
+        if len(sigmas) not in (1, d) or min(check_numbers("sigma", sigmas)) <= 0:
             raise InputError(f"sigma={sigma!r} must be positive, one number or one for each of the {d} axes.")
         self.sigma = np.broadcast_to(np.array(sigmas), d)
         self._fewest = max(1, math.ceil(self.region_size * self.min_share - 1e-9))

@@ -11,7 +11,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, share, whole_number
+from ...checks import check_count, check_share
+from ..protocol import Common, Evidence
 from ..registration import register
 from ..signals import success_counts
 from .ladder import LadderTeacher
@@ -48,9 +49,9 @@ class RLVE(LadderTeacher):
         tasks: int = 8,
         **common: Unpack[Common],
     ):
-        whole_number("window", window, low=1)
-        whole_number("tasks", tasks, low=1)
-        self.window, self.threshold, self.tasks = int(window), share("threshold", threshold), int(tasks)
+        check_count("window", window, low=1)
+        check_count("tasks", tasks, low=1)
+        self.window, self.threshold, self.tasks = int(window), check_share("threshold", threshold), int(tasks)
         settings = {"window": self.window, "threshold": self.threshold, "tasks": self.tasks}
         super().__init__(space, axis=axis, levels=levels, start=start, settings=settings, **common)
         self._seen, self._successes, self._episodes = 0, 0.0, 0

@@ -12,8 +12,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_number, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, one_of, positive, restored, share, whole_number
+from ..protocol import Common, Evidence, restored
 from ..registration import Preset, register
 from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, from_hardness, per_axis
@@ -75,13 +76,13 @@ class SPDL(BoxTeacher):
         value_estimator: Callable[[list[Any]], Sequence[float]] | None = None,
         **common: Unpack[Common],
     ):
-        one_of("mode", mode, ("alpha", "delta"))
-        whole_number("offset", offset, low=0)
-        whole_number("update_rate", update_rate, low=1)
-        whole_number("memory", memory, low=2)
-        self.mode, self.offset, self.delta = mode, int(offset), share("delta", delta)
-        self.zeta, self.max_kl = positive("zeta", zeta), positive("max_kl", max_kl)
-        self.least_std = positive("least_std", least_std)
+        check_choice("mode", mode, ("alpha", "delta"))
+        check_count("offset", offset, low=0)
+        check_count("update_rate", update_rate, low=1)
+        check_count("memory", memory, low=2)
+        self.mode, self.offset, self.delta = mode, int(offset), check_share("delta", delta)
+        self.zeta, self.max_kl = check_number("zeta", zeta, above=0), check_number("max_kl", max_kl, above=0)
+        self.least_std = check_number("least_std", least_std, above=0)
         self.update_rate = int(update_rate)
         self.memory, self.value_estimator = int(memory), value_estimator
         given = {"initial": initial, "target": target}
@@ -150,7 +151,9 @@ class SPDL(BoxTeacher):
         tasks, values = rows[:, :-1], rows[:, -1]
         if self.value_estimator is not None:
             low, high = self.return_range
-            raw = finite(self.value_estimator([self.cube.decode(u) for u in tasks]), "a value of value_estimator")
+            raw = check_numbers(
+                "a value of value_estimator", self.value_estimator([self.cube.decode(u) for u in tasks])
+            )
             if len(raw) != len(tasks):
                 raise InputError(f"value_estimator gave {len(raw)} values for {len(tasks)} tasks; give one each.")
             values = np.clip((np.array(raw) - low) / (high - low), 0.0, 1.0)

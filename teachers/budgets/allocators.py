@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import check_count
 from ...errors import InputError
 from ...registry import Registry
-from ..protocol import whole_number
 
 Allocator = Callable[..., np.ndarray]
 
@@ -43,7 +43,7 @@ def checked(p_hat: Any, budget: int, low: int, high: int) -> np.ndarray:
     if rates.ndim != 1 or not ((rates >= 0) & (rates <= 1)).all():
         raise InputError(f"p_hat={p_hat!r} must be a flat sequence of success rates in [0, 1].")
     for name, value in (("budget", budget), ("low", low), ("high", high)):
-        whole_number(name, value, low=0)
+        check_count(name, value, low=0)
     k = len(rates)
     if not low <= high:
         raise InputError(f"low={low} is above high={high}; give the lower bound first.")

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import check_count, check_share
 from ...errors import InputError
 from ..combinators import Combined
 from ..pools import task_key
-from ..protocol import Draw, Evidence, Proposal, Teacher, share, whole_number
+from ..protocol import Draw, Evidence, Proposal, Teacher
 from ..signals import success_counts
 from .allocators import ALLOCATORS, Allocator
 
@@ -59,8 +60,8 @@ class Budgeted(Combined):
         **params: Any,
     ):
         for name, value, least in (("low", low, 0), ("rollouts", rollouts, 1), ("memory", memory, 1)):
-            whole_number(name, value, low=least)
-        whole_number("high", high, low=1)
+            check_count(name, value, low=least)
+        check_count("high", high, low=1)
         if not low <= rollouts <= high:
             raise InputError(f"rollouts={rollouts} must lie between low={low} and high={high}.")
         if len(prior) != 2 or not all(0 <= value < float("inf") for value in prior):
@@ -69,7 +70,11 @@ class Budgeted(Combined):
         if isinstance(allocator, str):
             ALLOCATORS.check_options(allocator, params)
         self.rollouts, self.low, self.high, self.params = int(rollouts), int(low), int(high), params
-        self.prior, self.decay, self.memory = (float(prior[0]), float(prior[1])), share("decay", decay), int(memory)
+        self.prior, self.decay, self.memory = (
+            (float(prior[0]), float(prior[1])),
+            check_share("decay", decay),
+            int(memory),
+        )
         settings = {
             "allocator": allocator if isinstance(allocator, str) else getattr(allocator, "__qualname__", "allocator"),
             "rollouts": self.rollouts,

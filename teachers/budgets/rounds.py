@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...checks import check_choice, check_count
 from ...errors import InputError
-from ..protocol import one_of, whole_number
 
 EXITS = ("positive", "balanced", "mixed")
 COUNTS = ("successes", "draws", "rounds", "filled")  # what is saved
@@ -61,9 +61,9 @@ class Rounds:
         fill: int = 0,
     ):
         for name, value, low in (("prompts", prompts, 0), ("size", size, 1), ("rounds", rounds, 1), ("fill", fill, 0)):
-            whole_number(name, value, low=low)
-        whole_number("keep", keep, low=2)
-        one_of("exit", exit, EXITS)
+            check_count(name, value, low=low)
+        check_count("keep", keep, low=2)
+        check_choice("exit", exit, EXITS)
         if keep % 2:
             raise InputError(f"keep={keep} must be even, half of it successes and half failures.")
         self.needed = {"positive": (1, 0), "balanced": (keep // 2, keep // 2), "mixed": (1, 1)}[exit]

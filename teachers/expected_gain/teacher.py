@@ -16,9 +16,10 @@ from typing import Any, Unpack
 import gymnasium as gym
 import numpy as np
 
+from ...checks import check_count, check_number, check_numbers, check_share
 from ...errors import InputError
 from ..pools import Arms, as_arms
-from ..protocol import Common, Draw, Evidence, Teacher, finite, share, whole_number
+from ..protocol import Common, Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import effective_number, pick
 from ..spaces import as_cube
@@ -216,12 +217,12 @@ class Palaestra(Teacher):
         scales: Sequence[float] = (8, 32, 128, 512),
         **common: Unpack[Common],
     ):
-        self.floor = share("floor", floor)
-        whole_number("window", window, low=2 * LEAST)
-        whole_number("refit", refit, low=1)
-        if finite([margin], "margin")[0] < 0:
+        self.floor = check_share("floor", floor)
+        check_count("window", window, low=2 * LEAST)
+        check_count("refit", refit, low=1)
+        if check_number("margin", margin) < 0:
             raise InputError(f"margin={margin:g} must not be negative.")
-        ascending = finite(scales, "scales")
+        ascending = check_numbers("scales", scales)
         if not ascending or ascending[0] < 1 or any(b <= a for a, b in itertools.pairwise(ascending)):
             raise InputError(f"scales={list(scales)} must be one or more ascending numbers of at least 1.")
         self.window, self.refit, self.margin, self.scales = int(window), int(refit), float(margin), ascending

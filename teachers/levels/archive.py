@@ -12,8 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_numbers
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, Teacher, finite, whole_number
+from ..protocol import Common, Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import pick
 from .space import as_levels
@@ -61,8 +62,8 @@ class GoExplore(Teacher):
         **common: Unpack[Common],
     ):
         for name, value in {"bins": bins, "edits": edits, "capacity": capacity}.items():
-            whole_number(name, value, low=1)
-        if min(finite([power, chosen, seen], "power, chosen or seen")) < 0 or chosen + seen == 0:
+            check_count(name, value, low=1)
+        if min(check_numbers("power, chosen or seen", [power, chosen, seen])) < 0 or chosen + seen == 0:
             raise InputError(f"power={power:g}, chosen={chosen:g} and seen={seen:g} must not be negative or all 0.")
         self.levels = as_levels(space)
         if not self.levels.editable:

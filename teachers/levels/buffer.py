@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..protocol import one_of, positive, share, whole_number
+from ...checks import check_choice, check_count, check_number, check_share
 from ..sampling import pick, proportional
 
 TRANSFORMS = ("rank", "proportional", "power", "softmax", "max", "eps-greedy", "match", "match-rank", "constant")
@@ -154,15 +154,15 @@ class LevelBuffer:
         priority: str = "weight",
         epsilon: float = 0.05,
     ):
-        whole_number("capacity", capacity, low=1)
+        check_count("capacity", capacity, low=1)
         choices = {"transform": TRANSFORMS, "tempering": TEMPERINGS, "priority": PRIORITIES}
         for name, value in {"transform": transform, "tempering": tempering, "priority": priority}.items():
-            one_of(name, value, choices[name])
+            check_choice(name, value, choices[name])
         self.capacity, self.priority = int(capacity), priority
-        self.staleness = share("staleness", staleness)
+        self.staleness = check_share("staleness", staleness)
         floor = 0.0 if self.staleness > 0 else POWER_FLOOR
-        self._transform, self._temperature = transform, positive("temperature", temperature)
-        self._options = {"tempering": tempering, "epsilon": share("epsilon", epsilon), "floor": floor}
+        self._transform, self._temperature = transform, check_number("temperature", temperature, above=0)
+        self._options = {"tempering": tempering, "epsilon": check_share("epsilon", epsilon), "floor": floor}
         self.clear()
 
     def __len__(self) -> int:

@@ -12,8 +12,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, Teacher, finite, one_of, share, whole_number
+from ..protocol import Common, Draw, Evidence, Teacher
 from ..sampling import effective_number
 from ..signals import success_counts
 from .buffer import Entry, History, LevelBuffer
@@ -89,30 +90,30 @@ class LevelTeacher(Teacher):
         rollouts: int | None = None,
         **common: Unpack[Common],
     ):
-        one_of("replay_rule", replay_rule, ("fixed", "proportionate"))
+        check_choice("replay_rule", replay_rule, ("fixed", "proportionate"))
         for name, value, low in (("edits", edits, 0), ("edit_batch", edit_batch, 1), ("parents", parents, 1)):
-            whole_number(name, value, low=low)
+            check_count(name, value, low=low)
         for count in () if resample is None else resample:
-            whole_number("resample", count, low=1)
+            check_count("resample", count, low=1)
         if resample is not None and len(resample) != 2:
             raise InputError(f"resample={resample!r} must be two numbers: evaluations, and outcomes of training.")
         if rollouts is not None:
-            whole_number("rollouts", rollouts, low=1)
-        finite([score_weight, co_learnability], "score_weight or co_learnability")
+            check_count("rollouts", rollouts, low=1)
+        check_numbers("score_weight or co_learnability", [score_weight, co_learnability])
         self.levels = as_levels(space)
         if edits and not self.levels.editable:
             raise InputError(f"edits={edits} asks for edits; give these Levels mutate=, or leave edits at 0.")
         self.score, self.needs = score, LEVEL_SCORES[score].needs
         self.replay_rule, self.train_on_new = replay_rule, bool(train_on_new)
-        self.replay_prob, self.min_fill = share("replay_prob", replay_prob), share("min_fill", min_fill)
-        self.smoothing = share("smoothing", smoothing, low_open=True)
+        self.replay_prob, self.min_fill = check_share("replay_prob", replay_prob), check_share("min_fill", min_fill)
+        self.smoothing = check_share("smoothing", smoothing, positive=True)
         self.edits, self.edit_batch, self.parents = int(edits), int(edit_batch), int(parents)
         self.score_weight, self.co_learnability = float(score_weight), float(co_learnability)
         self.resample = None if resample is None else [int(count) for count in resample]
         self.rollouts = rollouts
         shape = {"transform": transform, "temperature": float(temperature), "tempering": tempering}
         shape |= {"staleness": float(staleness), "priority": priority}
-        whole_number("capacity", capacity, low=1)
+        check_count("capacity", capacity, low=1)
         self.buffer = LevelBuffer(min(int(capacity), self.levels.size or int(capacity)), **shape)
         own = ("score", "replay_rule", "replay_prob", "min_fill", "train_on_new", "smoothing", "edits", "edit_batch")
         own += ("parents", "score_weight", "co_learnability", "resample", "rollouts")

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import check_count
 from ...errors import InputError
 from ..pools import Arms, instance, task_key
-from ..protocol import whole_number
 from ..spaces import Cube, as_cube
 
 STEP = 0.1  # standard deviation of an edit on a continuous axis, in units of its range; no paper gives one for all axes
@@ -88,7 +88,7 @@ class Levels(LevelSpace):
         size: int | None = None,
     ):
         if size is not None:
-            whole_number("size", size, low=1)
+            check_count("size", size, low=1)
         self.signature = {"levels": str(name), "size": size}
         self.size = size
         self.editable = mutate is not None

@@ -12,8 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, positive, share, whole_number
+from ..protocol import Common, Evidence
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_counts
@@ -60,10 +61,14 @@ class AdaRFT(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("batch", batch, low=1)
-        whole_number("reach", reach, low=1)
-        self.eta, self.alpha, self.beta = positive("eta", eta), positive("alpha", alpha), share("beta", beta)
-        self.target = finite([start], "start")[0]
+        check_count("batch", batch, low=1)
+        check_count("reach", reach, low=1)
+        self.eta, self.alpha, self.beta = (
+            check_number("eta", eta, above=0),
+            check_number("alpha", alpha, above=0),
+            check_share("beta", beta),
+        )
+        self.target = check_number("start", start)
         if not 0 <= self.target <= 100:
             raise InputError(f"start={start:g} must lie in [0, 100].")
         self.batch, self.reach, self.repeat = int(batch), int(reach), bool(repeat)

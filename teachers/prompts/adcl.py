@@ -12,8 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored, whole_number
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
@@ -87,7 +88,7 @@ class ADCL(ScreeningTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("chunks", chunks, low=1)
+        check_count("chunks", chunks, low=1)
         self.probe = bool(probe)
         settings = {"chunks": int(chunks), "probe": self.probe}
         super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)

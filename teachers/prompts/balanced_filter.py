@@ -11,8 +11,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, restored, share, whole_number
+from ..protocol import Common, Evidence, restored
 from ..registration import Preset, register
 from .prompt_teacher import PromptTeacher
 from .screening import Tallies, Turns
@@ -71,15 +72,19 @@ class BalancedFilter(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        self.low, self.high, self.review = share("low", low), share("high", high), share("review", review)
+        self.low, self.high, self.review = (
+            check_share("low", low),
+            check_share("high", high),
+            check_share("review", review),
+        )
         if self.low >= self.high:
             raise InputError(f"low={self.low:g} must be below high={self.high:g}.")
-        self.pause = finite([pause], "pause")[0]
+        self.pause = check_number("pause", pause)
         if self.pause < 0:
             raise InputError(f"pause={self.pause:g} must be at least 0.")
         if sure is not None:
-            whole_number("sure", sure, low=1)
-        whole_number("group", group, low=2)
+            check_count("sure", sure, low=1)
+        check_count("group", group, low=2)
         self.sure = sure
         settings = {"low": self.low, "high": self.high, "pause": self.pause, "sure": sure, "review": self.review}
         super().__init__(space, bins=bins, settings={**settings, "group": int(group)}, **common)

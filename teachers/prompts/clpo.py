@@ -14,8 +14,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_share
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, one_of, share, whole_number
+from ..protocol import Common, Draw, Evidence
 from ..registration import register
 from ..signals import success_rate
 from .latest import Latest
@@ -65,12 +66,16 @@ class CLPO(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        one_of("mode", mode, MODES)
-        self.hard, self.medium, self.hard_kl = share("hard", hard), share("medium", medium), share("hard_kl", hard_kl)
+        check_choice("mode", mode, MODES)
+        self.hard, self.medium, self.hard_kl = (
+            check_share("hard", hard),
+            check_share("medium", medium),
+            check_share("hard_kl", hard_kl),
+        )
         if not self.hard < self.medium:
             raise InputError(f"hard={hard:g} must lie below medium={medium:g}.")
-        whole_number("group", group, low=2)
-        whole_number("queue", queue, low=1)
+        check_count("group", group, low=2)
+        check_count("queue", queue, low=1)
         self.mode, self.queue = mode, int(queue)
         super().__init__(
             space,

@@ -13,9 +13,10 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_number, check_numbers
 from ...errors import InputError
 from ..budgets.allocators import cures as neyman
-from ..protocol import Common, Draw, Evidence, finite, one_of, positive, restored, whole_number
+from ..protocol import Common, Draw, Evidence, restored
 from ..registration import register
 from ..sampling import effective_number, in_turn, softmax
 from ..signals import PassRates
@@ -64,14 +65,14 @@ class CurES(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        one_of("temperature", temperature, ("fixed", "released"))
-        if len(prior) != 2 or min(finite(prior, "prior")) <= 0:
+        check_choice("temperature", temperature, ("fixed", "released"))
+        if len(prior) != 2 or min(check_numbers("prior", prior)) <= 0:
             raise InputError(f"prior={prior!r} must be two positive numbers, alpha and beta.")
-        whole_number("subsets", subsets, low=1)
-        whole_number("batches", batches, low=1)
+        check_count("subsets", subsets, low=1)
+        check_count("batches", batches, low=1)
         if rollouts is not None:
-            whole_number("rollouts", rollouts, low=2)
-        self.tau, self.temperature, self.rollouts = positive("tau", tau), temperature, rollouts
+            check_count("rollouts", rollouts, low=2)
+        self.tau, self.temperature, self.rollouts = check_number("tau", tau, above=0), temperature, rollouts
         self.subsets, self.batches = int(subsets), int(batches)
         super().__init__(
             space,

@@ -10,8 +10,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_numbers
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, restored
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import in_turn
 from ..signals import Groups
@@ -50,7 +51,7 @@ class DifficultyPool(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        ordered = sorted((finite(pool, f"pool {name!r}"), name) for name, pool in pools.items())
+        ordered = sorted((check_numbers(f"pool {name!r}", pool), name) for name, pool in pools.items())
         if not ordered or any(len(pool) != 2 for pool, _ in ordered):
             raise InputError(f"pools={dict(pools)!r} must give name: (threshold, weight) for at least one pool.")
         thresholds, weights = np.array([pool for pool, _ in ordered]).T

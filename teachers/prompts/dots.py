@@ -11,7 +11,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, positive, restored, share, whole_number
+from ...checks import check_count, check_number, check_share
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import in_turn
 from ..signals import success_rate
@@ -101,9 +102,13 @@ class DOTS(ScreeningTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("reference", reference, low=1)
-        whole_number("period", period, low=1)
-        self.target, self.tau, self.width = share("target", target), positive("tau", tau), positive("width", width)
+        check_count("reference", reference, low=1)
+        check_count("period", period, low=1)
+        self.target, self.tau, self.width = (
+            check_share("target", target),
+            check_number("tau", tau, above=0),
+            check_number("width", width, above=0),
+        )
         self.period = int(period)
         settings = {"target": self.target, "tau": self.tau, "reference": int(reference)}
         settings |= {"period": self.period, "width": self.width}

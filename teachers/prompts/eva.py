@@ -12,7 +12,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, Teacher, one_of, share, whole_number
+from ...checks import check_choice, check_count, check_share
+from ..protocol import Common, Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import pick
 from .generation import Generate, Seed, Source, Writer
@@ -60,11 +61,11 @@ class Eva(Teacher):
         capacity: int = 1024,
         **common: Unpack[Common],
     ):
-        one_of("baseline", baseline, ("min", "mean"))
-        whole_number("group", group, low=2)
-        whole_number("capacity", capacity, low=1)
+        check_choice("baseline", baseline, ("min", "mean"))
+        check_count("group", group, low=2)
+        check_count("capacity", capacity, low=1)
         self.baseline, self.group, self.capacity = baseline, int(group), int(capacity)
-        self.fresh, self.evolve = share("fresh", fresh, low_open=True), share("evolve", evolve)
+        self.fresh, self.evolve = check_share("fresh", fresh, positive=True), check_share("evolve", evolve)
         self.source = Source(space, generator, step)
         self.domain = self.source.domain
         settings = {

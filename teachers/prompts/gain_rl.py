@@ -12,8 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, positive, restored, share, whole_number
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import in_turn, lowest
 from ..signals import success_counts
@@ -61,17 +62,17 @@ class GainRL(PromptTeacher):
         **common: Unpack[Common],
     ):
         if batch is not None:
-            whole_number("batch", batch, low=1)
-        self.alpha, self.beta = positive("alpha", alpha), share("beta", beta)
+            check_count("batch", batch, low=1)
+        self.alpha, self.beta = check_number("alpha", alpha, above=0), check_share("beta", beta)
         given = {"sigma": sigma, "step": step}
-        given = {name: None if value is None else positive(name, value) for name, value in given.items()}
+        given = {name: None if value is None else check_number(name, value, above=0) for name, value in given.items()}
         settings = {**given, "alpha": self.alpha, "beta": self.beta, "batch": batch, "signal": signal is not None}
         super().__init__(space, bins=bins, settings=settings, **common)
         n = self.pool.n
         scaled = n * PAPER_RANKS / PAPER_POOL
         self.sigma, self.step = given["sigma"] or scaled, given["step"] or scaled
         self.batch = int(batch or max(round(self.step), 1))
-        ease = -self.pool.difficulty if signal is None else np.array(finite(signal, "signal"))
+        ease = -self.pool.difficulty if signal is None else np.array(check_numbers("signal", signal))
         if ease.shape != (n,):
             raise InputError(f"signal has {len(ease)} values for {n} prompts; give one for each.")
         self.order = lowest(-ease, n, self._rng)

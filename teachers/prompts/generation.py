@@ -13,9 +13,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ...checks import check_number
 from ...errors import InputError
 from ..pools import Arms, task_key
-from ..protocol import positive
 from ..spaces import as_cube
 
 Seed = list[float] | int | dict[str, Any]
@@ -72,7 +72,7 @@ class Source:
         self.arms = space if isinstance(space, Arms) else None
         self.domain = self.arms or as_cube(space)
         self.signature = self.domain.signature
-        self.generator, self.step = as_generator(generator), positive("step", step)
+        self.generator, self.step = as_generator(generator), check_number("step", step, above=0)
         self.rejected = 0
         self._sizes = None if self.arms else [size or 0 for size in as_cube(space).sizes]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from ..protocol import Common, share
+from ...checks import check_share
+from ..protocol import Common
 from ..registration import register
 from .screening import StreamTeacher
 
@@ -46,7 +47,7 @@ class GreedyFail(StreamTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        self.solved = share("solved", solved, low_open=True)
+        self.solved = check_share("solved", solved, positive=True)
         super().__init__(space, screen=1, n=n, bins=bins, settings={"solved": self.solved}, **common)
 
     def _rated(self, task: int, rate: float, ids: list[int]) -> None:

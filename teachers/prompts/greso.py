@@ -11,7 +11,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, positive, restored, share, whole_number
+from ...checks import check_count, check_number, check_share
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import lowest
 from ..signals import Groups, is_flat
@@ -59,13 +60,13 @@ class GRESO(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("batch", batch, low=1)
-        whole_number("group", group, low=2)
-        self.p = np.array([share("p_hard", p_hard), share("p_easy", p_easy)])
-        low, high = (share("bounds", bound, low_open=True) for bound in bounds)
-        self.bounds, self.step = (min(low, high), max(low, high)), positive("step", step)
-        self.floor, self.batch = share("floor", floor), int(batch)
-        self.targets = share("target", target) * np.array([2 / 3, 1 / 3])
+        check_count("batch", batch, low=1)
+        check_count("group", group, low=2)
+        self.p = np.array([check_share("p_hard", p_hard), check_share("p_easy", p_easy)])
+        low, high = (check_share("bounds", bound, positive=True) for bound in bounds)
+        self.bounds, self.step = (min(low, high), max(low, high)), check_number("step", step, above=0)
+        self.floor, self.batch = check_share("floor", floor), int(batch)
+        self.targets = check_share("target", target) * np.array([2 / 3, 1 / 3])
         settings = {"p": self.p.tolist(), "target": target, "step": self.step, "bounds": list(self.bounds)}
         settings |= {"floor": self.floor, "batch": self.batch, "group": int(group)}
         super().__init__(space, bins=bins, settings=settings, **common)

@@ -12,7 +12,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, one_of, restored, share
+from ...checks import check_choice, check_share
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import lowest
 from ..signals import Groups, is_flat
@@ -53,7 +54,7 @@ class Hardest(ScreeningTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        self.part, self.fraction = one_of("part", part, PARTS), share("fraction", fraction, low_open=True)
+        self.part, self.fraction = check_choice("part", part, PARTS), check_share("fraction", fraction, positive=True)
         settings = {"part": part, "fraction": self.fraction}
         super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
         self.rates = np.zeros(self.pool.n)

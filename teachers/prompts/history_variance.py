@@ -11,7 +11,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, restored, whole_number
+from ...checks import check_count
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
@@ -47,8 +48,8 @@ class HistoryVariance(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("top", top, low=1)
-        whole_number("pilot", pilot, low=2)
+        check_count("top", top, low=1)
+        check_count("pilot", pilot, low=2)
         self.top, self.pilot = int(top), int(pilot)
         super().__init__(space, bins=bins, settings={"top": self.top, "pilot": self.pilot}, **common)
         self._pilot = Pilot(self.pool.n, self.pilot)

@@ -16,8 +16,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number, check_numbers
 from ...errors import InputError
-from ..protocol import Common, Evidence, finite, whole_number
+from ..protocol import Common, Evidence
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_counts
@@ -63,15 +64,15 @@ class PUDF(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        self.target = finite([target], "target")[0]
+        self.target = check_number("target", target)
         if not 0 < self.target < 1:
             raise InputError(f"target={target:g} must lie strictly between 0 and 1.")
-        if band is not None and (len(band) != 2 or not finite(band, "band")[0] <= band[1]):
+        if band is not None and (len(band) != 2 or not check_numbers("band", band)[0] <= band[1]):
             raise InputError(f"band={band!r} must be two numbers, the lower one first.")
-        whole_number("least", least, low=1)
-        whole_number("window", window, low=1)
+        check_count("least", least, low=1)
+        check_count("window", window, low=1)
         fitted = None if crowd is None else fit_difficulties(crowd)
-        self.band = None if band is None else finite(band, "band")
+        self.band = None if band is None else check_numbers("band", band)
         self.least, self.window = int(least), int(window)
         super().__init__(
             space,

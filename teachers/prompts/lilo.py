@@ -11,7 +11,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, whole_number
+from ...checks import check_count
+from ..protocol import Common
 from ..registration import register
 from ..sampling import lowest
 from .screening import StreamTeacher
@@ -60,8 +61,8 @@ class LILO(StreamTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("batch", batch, low=1)
-        whole_number("factor", factor, low=1)
+        check_count("batch", batch, low=1)
+        check_count("factor", factor, low=1)
         settings = {"batch": int(batch), "factor": int(factor)}
         super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
         self._pool_size = min(int(factor) * int(batch), self.pool.n)

@@ -11,8 +11,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, one_of, positive, restored, share, whole_number
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import lowest
 from ..signals import PassRates, success_counts
@@ -87,17 +88,17 @@ class MoPPS(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        one_of("posterior", posterior, ("beta", "kalman"))
+        check_choice("posterior", posterior, ("beta", "kalman"))
         if candidates is not None:
-            whole_number("candidates", candidates, low=1)
+            check_count("candidates", candidates, low=1)
         if band is not None:
-            band = (share("band", band[0]), share("band", band[1]))
+            band = (check_share("band", band[0]), check_share("band", band[1]))
             if band[0] > band[1]:
                 raise InputError(f"band={band} must give the lower bound first.")
-        self.target, self.decay = share("target", target), share("decay", decay, low_open=True)
+        self.target, self.decay = check_share("target", target), check_share("decay", decay, positive=True)
         self.band, self.candidates = band, candidates
         settings = {"target": self.target, "decay": self.decay, "band": band and list(band), "candidates": candidates}
-        settings |= {"posterior": posterior, "drift": positive("drift", drift)}
+        settings |= {"posterior": posterior, "drift": check_number("drift", drift, above=0)}
         super().__init__(space, bins=bins, settings=settings, **common)
         n = self.pool.n
         self.posterior = PassRates(n, decay=self.decay) if posterior == "beta" else KalmanRates(n, float(drift))

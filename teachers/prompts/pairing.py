@@ -13,8 +13,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, positive, share, whole_number
+from ..protocol import Common, Draw, Evidence
 from ..registration import register
 from .latest import Latest
 from .prompt_teacher import PromptTeacher
@@ -59,11 +60,14 @@ class Pairing(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("group", group, low=3)
-        whole_number("odd", odd, low=1)
+        check_count("group", group, low=3)
+        check_count("odd", odd, low=1)
         if not 2 * odd < group:
             raise InputError(f"odd={odd} must be less than half of group={group}.")
-        self.failure_weight, self.probe = positive("failure_weight", failure_weight), share("probe", probe)
+        self.failure_weight, self.probe = (
+            check_number("failure_weight", failure_weight, above=0),
+            check_share("probe", probe),
+        )
         self.group, self.odd = int(group), int(odd)
         super().__init__(
             space,

@@ -11,8 +11,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, positive, restored, share, whole_number
+from ..protocol import Common, Evidence, restored
 from ..registration import register
 from ..sampling import lowest
 from ..signals import is_flat, success_rate
@@ -93,9 +94,14 @@ class PCL(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("factor", factor, low=1)
-        self.tau, self.factor, self.value = share("tau", tau), int(factor), value
-        settings = {"tau": self.tau, "factor": self.factor, "rate": positive("rate", rate), "value": value is not None}
+        check_count("factor", factor, low=1)
+        self.tau, self.factor, self.value = check_share("tau", tau), int(factor), value
+        settings = {
+            "tau": self.tau,
+            "factor": self.factor,
+            "rate": check_number("rate", rate, above=0),
+            "value": value is not None,
+        }
         super().__init__(space, bins=bins, settings=settings, **common)
         self._model = None if value else ValueModel(self.pool.features, float(rate))
         self._error, self._effective = 0.0, 0.0  # of the last batch

@@ -14,8 +14,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, Outcome, finite, one_of, positive, restored, share, whole_number
+from ..protocol import Common, Evidence, Outcome, restored
 from ..registration import Preset, register
 from ..sampling import in_turn
 from ..signals import Groups
@@ -58,12 +59,12 @@ class PuzzleCraft(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        one_of("mode", mode, ("sample", "weight"))
-        self.scale, self.gamma = positive("scale", scale), finite([gamma], "gamma")[0]
+        check_choice("mode", mode, ("sample", "weight"))
+        self.scale, self.gamma = check_number("scale", scale, above=0), check_number("gamma", gamma)
         if self.gamma < 0:
             raise InputError(f"gamma={gamma:g} must be at least 0.")
-        whole_number("group", group, low=2)
-        self.mode, self.floor = mode, share("floor", floor)
+        check_count("group", group, low=2)
+        self.mode, self.floor = mode, check_share("floor", floor)
         settings = {"mode": mode, "scale": self.scale, "gamma": self.gamma, "floor": self.floor, "group": int(group)}
         super().__init__(space, bins=bins, settings=settings, **common)
         self.weights = np.ones(self.pool.n)
@@ -143,7 +144,7 @@ def answer_entropy(answers: Sequence[Hashable], options: int) -> float:
         options: K, how many answers the question allows, at least 2 and no fewer than were given.
     """
     counts = np.array(list(Counter(answers).values()), dtype=np.float64)
-    whole_number("options", options, low=2)
+    check_count("options", options, low=2)
     if not len(counts) or len(counts) > options:
         raise InputError(f"{len(counts)} different answers to a question of {options} options; give 1 to {options}.")
     shares = counts / counts.sum()

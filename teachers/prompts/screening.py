@@ -13,7 +13,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Draw, Evidence, restored, whole_number
+from ...checks import check_count
+from ..protocol import Common, Draw, Evidence, restored
 from ..sampling import lowest
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
@@ -132,8 +133,8 @@ class ScreeningTeacher(PromptTeacher):
         settings: Mapping[str, Any] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("screen", screen, low=1)
-        whole_number("n", n, low=1)
+        check_count("screen", screen, low=1)
+        check_count("n", n, low=1)
         self.screen, self.n = int(screen), int(n)
         settings = {"screen": self.screen, "n": self.n, **(settings or {})}
         super().__init__(space, bins=bins, settings=settings, **common)

@@ -13,9 +13,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number
 from ...errors import InputError
 from ..pools import DEFAULT_CELLS, Arms, Grid, as_pool
-from ..protocol import Common, Draw, Evidence, finite, whole_number
+from ..protocol import Common, Draw, Evidence
 from ..registration import register
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
@@ -57,10 +58,10 @@ class SEELE(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        self.target = finite([target], "target")[0]
+        self.target = check_number("target", target)
         if not 0 < self.target < 1:
             raise InputError(f"target={target:g} must lie strictly between 0 and 1.")
-        whole_number("memory", memory, low=1)
+        check_count("memory", memory, low=1)
         self.memory = int(memory)
         pool: Arms = as_pool(space, bins)
         self.axis: int | None = None

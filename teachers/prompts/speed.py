@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
+from ...checks import check_share
 from ...errors import InputError
-from ..protocol import Common, share
+from ..protocol import Common
 from ..registration import register
 from .screening import StreamTeacher
 
@@ -43,7 +44,7 @@ class SPEED(StreamTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        self.low, self.high = share("low", low), share("high", high)
+        self.low, self.high = check_share("low", low), check_share("high", high)
         if self.low >= self.high:
             raise InputError(f"low={self.low:g} must be below high={self.high:g}.")
         settings = {"low": self.low, "high": self.high}

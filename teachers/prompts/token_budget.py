@@ -11,7 +11,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..protocol import Common, Evidence, one_of, share, whole_number
+from ...checks import check_choice, check_count, check_share
+from ..protocol import Common, Evidence
 from ..registration import register
 from .prompt_teacher import PromptTeacher
 
@@ -45,10 +46,10 @@ class TokenBudget(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        whole_number("start", start, low=1)
-        whole_number("every", every, low=1)
-        one_of("decay", decay, ("exponential", "linear"))
-        factor = share("factor", factor, low_open=True)
+        check_count("start", start, low=1)
+        check_count("every", every, low=1)
+        check_choice("decay", decay, ("exponential", "linear"))
+        factor = check_share("factor", factor, positive=True)
         self.start, self.factor, self.every, self.decay = int(start), factor, int(every), decay
         settings = {"start": self.start, "factor": self.factor, "every": self.every, "decay": decay}
         super().__init__(space, bins=bins, settings=settings, **common)

@@ -12,8 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ...checks import check_count, check_number, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, Teacher, finite, positive, share, whole_number
+from ..protocol import Common, Draw, Evidence, Teacher
 from ..registration import register
 from ..signals import success_counts
 from .generation import Generate, Seed, Source, Writer
@@ -69,13 +70,17 @@ class WebRL(Teacher):
         bandwidth: float = 0.1,
         **common: Unpack[Common],
     ):
-        if len(band) != 2 or not finite(band, "band")[0] <= band[1]:
+        if len(band) != 2 or not check_numbers("band", band)[0] <= band[1]:
             raise InputError(f"band={band!r} must be two numbers, the lower one first.")
         for name, value in (("failures", failures), ("tries", tries), ("memory", memory)):
-            whole_number(name, value, low=1)
-        self.band, self.tries, self.bandwidth = finite(band, "band"), int(tries), positive("bandwidth", bandwidth)
-        self.fresh = share("fresh", fresh)
-        self.failed_below = share("failed_below", failed_below, low_open=True)
+            check_count(name, value, low=1)
+        self.band, self.tries, self.bandwidth = (
+            check_numbers("band", band),
+            int(tries),
+            check_number("bandwidth", bandwidth, above=0),
+        )
+        self.fresh = check_share("fresh", fresh)
+        self.failed_below = check_share("failed_below", failed_below, positive=True)
         self.critic, self.source = critic, Source(space, generator, step)
         self.domain = self.source.domain
         settings = {
@@ -99,7 +104,9 @@ class WebRL(Teacher):
         """float64[m, heads]: the critic's values of the seeds' tasks."""
         if self.critic is not None:
             tasks = [self.source.task(seed, self._rng) for seed in seeds]
-            return np.array([np.atleast_1d(finite(np.ravel(self.critic(task)).tolist(), "a value")) for task in tasks])
+            return np.array(
+                [np.atleast_1d(check_numbers("a value", np.ravel(self.critic(task)).tolist())) for task in tasks]
+            )
         if not self._seen:
             return np.full((len(seeds), 1), 0.5)
         known, successes, episodes = zip(*self._seen, strict=True)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import gymnasium as gym
 import numpy as np
 
+from ...checks import check_count, check_number, check_numbers
 from ...errors import InputError
-from ..protocol import finite, positive, whole_number
 
 SLOPE = 1.5  # of success in skill
 
@@ -51,13 +51,13 @@ class CategoryStudent:
         rate: float = 0.004,
         seed: int = 0,
     ):
-        whole_number("arms", arms, low=1)
-        whole_number("seed", seed, low=0)
-        finite([easiest, hardest], "difficulty")
+        check_count("arms", arms, low=1)
+        check_count("seed", seed, low=0)
+        check_numbers("difficulty", [easiest, hardest])
         for name, chosen in (("infeasible", infeasible), ("coins", coins)):
             if not all(isinstance(arm, int) and 0 <= arm < arms for arm in chosen):
                 raise InputError(f"{name}={chosen!r} must be whole numbers from 0 to {arms - 1}.")
-        self.arms, self.rate = arms, positive("rate", rate)
+        self.arms, self.rate = arms, check_number("rate", rate, above=0)
         self.space = gym.spaces.Discrete(arms)
         self.transfer = _matrix(transfer, arms)
         self.theta = np.zeros(arms)
@@ -93,7 +93,7 @@ class CategoryStudent:
 
 def _matrix(transfer: float | Sequence[Sequence[float]] | np.ndarray, arms: int) -> np.ndarray:
     if isinstance(transfer, int | float):
-        if finite([transfer], "transfer")[0] < 0:
+        if check_number("transfer", transfer) < 0:
             raise InputError(f"transfer={transfer:g} must not be negative.")
         distance = np.abs(np.subtract.outer(np.arange(arms), np.arange(arms)))
         return np.exp(-distance / transfer) if transfer > 0 else np.eye(arms)

@@ -11,8 +11,8 @@ from typing import Literal
 import gymnasium as gym
 import numpy as np
 
+from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import finite, share, whole_number
 
 NOISES = ("none", "gaussian", "bernoulli")
 UNLOCK = 75  # visits after which a cube lets its successors be learned, and beyond which it counts as mastered
@@ -71,17 +71,17 @@ class HypercubeStudent:
         forget_at: int | None = None,
         seed: int = 0,
     ):
-        whole_number("dimensions", dimensions, low=1)
-        whole_number("cubes", cubes, low=1)
-        whole_number("irrelevant", irrelevant, low=0)
-        whole_number("seed", seed, low=0)
+        check_count("dimensions", dimensions, low=1)
+        check_count("cubes", cubes, low=1)
+        check_count("irrelevant", irrelevant, low=0)
+        check_count("seed", seed, low=0)
         if forget_at is not None:
-            whole_number("forget_at", forget_at, low=0)
+            check_count("forget_at", forget_at, low=0)
         if noise not in NOISES:
             raise InputError(f"noise={noise!r} must be one of {', '.join(map(repr, NOISES))}.")
         if unlearnable_return not in ("zero", "coin"):
             raise InputError(f"unlearnable_return={unlearnable_return!r} must be 'zero' or 'coin'.")
-        if finite([scale], "scale")[0] < 0:
+        if check_number("scale", scale) < 0:
             raise InputError(f"scale={scale:g} must not be negative.")
         start = (0,) * dimensions if start is None else tuple(start)
         if len(start) != dimensions or not all(isinstance(i, int) and 0 <= i < cubes for i in start):
@@ -173,7 +173,7 @@ class HypercubeStudent:
     def _unlearnable(self, regions: float | Boxes) -> list[bool]:
         dead = np.zeros(self.cubes**self.dimensions, dtype=bool)
         if isinstance(regions, int | float):
-            count = round(share("unlearnable", regions) * len(dead))
+            count = round(check_share("unlearnable", regions) * len(dead))
             others = np.delete(np.arange(len(dead)), self._start)
             dead[self._rng.permutation(others)[:count]] = True
         else:

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
 from ..pools import FiniteTasks
-from ..protocol import finite, one_of, share, whole_number
 
 EPSILON = 1e-6  # added to the standard deviation of a group
 
@@ -59,15 +59,15 @@ class ItemStudent:
         blur: float = 0.5,
         seed: int = 0,
     ):
-        whole_number("items", items, low=1)
-        whole_number("abilities", abilities, low=1)
-        whole_number("seed", seed, low=0)
-        finite([mean], "mean")
+        check_count("items", items, low=1)
+        check_count("abilities", abilities, low=1)
+        check_count("seed", seed, low=0)
+        check_number("mean", mean)
         for name, value in (("spread", spread), ("rate", rate), ("item_rate", item_rate), ("blur", blur)):
-            if finite([value], name)[0] < 0:
+            if check_number(name, value) < 0:
                 raise InputError(f"{name}={value:g} must not be negative.")
-        one_of("advantage", advantage, ("group", "plain"))
-        if share("dead", dead) + share("coins", coins) >= 1:
+        check_choice("advantage", advantage, ("group", "plain"))
+        if check_share("dead", dead) + check_share("coins", coins) >= 1:
             raise InputError(f"dead={dead:g} and coins={coins:g} must leave items that can be learned.")
         self.advantage, self.rate, self.item_rate = advantage, float(rate), float(item_rate)
         self._rng = np.random.default_rng(seed)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
+from ...checks import check_choice, check_count, check_share
 from ...errors import InputError
-from ..protocol import one_of, share, whole_number
 
 
 class TabularStudent:
@@ -47,11 +47,11 @@ class TabularStudent:
     ):
         if not isinstance(env.action_space, gym.spaces.Discrete):
             raise InputError(f"a tabular student needs Discrete actions, not {env.action_space}.")
-        one_of("algorithm", algorithm, ("q", "sarsa"))
-        whole_number("seed", seed, low=0)
+        check_choice("algorithm", algorithm, ("q", "sarsa"))
+        check_count("seed", seed, low=0)
         self.env, self.algorithm, self.initial = env, algorithm, float(initial)
-        self.rate = share("rate", rate, low_open=True)
-        self.discount, self.explore = share("discount", discount), share("explore", explore)
+        self.rate = check_share("rate", rate, positive=True)
+        self.discount, self.explore = check_share("discount", discount), check_share("explore", explore)
         self.actions, self.first = int(env.action_space.n), int(env.action_space.start)
         self.table: dict[Hashable, np.ndarray] = {}
         self._rng = np.random.default_rng(seed)

@@ -177,5 +177,5 @@ def test_parts_over_different_spaces_or_ranges_are_refused():
         Mix(sec(), 0.1, uniform=make("random", SPACE, return_range=(0, 2)))
     with pytest.raises(InputError, match="condition"):
         Sequential([(sec(), None), (sec(), None)])
-    with pytest.raises(InputError, match=r"floor=1\.5"):
+    with pytest.raises(InputError, match=r"floor must be a number in \[0, 1\], not 1\.5"):
         Mix(sec(), 1.5)

@@ -344,7 +344,7 @@ def test_a_damaged_state_is_refused_and_leaves_the_teacher_as_it_was(name, space
 def test_propose_refuses_what_is_no_count(name):
     teacher = build(name, SPACES["discrete"])
     for k in (-1, 1.5, True, "3"):
-        with pytest.raises(InputError, match="k="):
+        with pytest.raises(InputError, match="k must be a whole number"):
             teacher.propose(k)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ....checks import checked_number
+from ....checks import check_number
 from ....errors import InputError
 from ..recipes.stages import GUARDS
 
@@ -25,22 +25,22 @@ def _read(statistics: Mapping[str, float], name: str) -> float:
 @GUARDS.register("max_kl")
 def max_kl(statistics: Mapping[str, float], limit: float = 0.1) -> bool:
     """Reads "approx_kl": at most ``limit`` nats between the sampler and the policy."""
-    return _read(statistics, "approx_kl") <= checked_number("limit", limit, 0)
+    return _read(statistics, "approx_kl") <= check_number("limit", limit, 0)
 
 
 @GUARDS.register("min_ess")
 def min_ess(statistics: Mapping[str, float], share: float = 0.3) -> bool:
     """Reads "ess": the episodes' ratios leave at least ``share`` of their number as effective samples."""
-    return _read(statistics, "ess") >= checked_number("share", share, 0, 1)
+    return _read(statistics, "ess") >= check_number("share", share, 0, 1)
 
 
 @GUARDS.register("max_clip_fraction")
 def max_clip_fraction(statistics: Mapping[str, float], limit: float = 0.3) -> bool:
     """Reads "clip_fraction": at most ``limit`` of the tokens are clipped."""
-    return _read(statistics, "clip_fraction") <= checked_number("limit", limit, 0, 1)
+    return _read(statistics, "clip_fraction") <= check_number("limit", limit, 0, 1)
 
 
 @GUARDS.register("at_most")
 def at_most(statistics: Mapping[str, float], statistic: str = "approx_kl", limit: float = 0.1) -> bool:
     """Reads any one statistic: at most ``limit``."""
-    return _read(statistics, statistic) <= checked_number("limit", limit)
+    return _read(statistics, statistic) <= check_number("limit", limit)

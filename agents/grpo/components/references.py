@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....checks import checked_count, checked_number
+from ....checks import check_count, check_number
 from ..recipes.stages import REFERENCES
 
 
@@ -47,7 +47,7 @@ class MovingAverage(Rule):
     """
 
     def __init__(self, alpha: float = 0.99):
-        self.alpha = checked_number("alpha", alpha, 0.0, 1.0)
+        self.alpha = check_number("alpha", alpha, 0.0, 1.0)
 
     def after_step(self, step: int, metrics: Mapping[str, float]) -> float | None:
         return None if self.alpha == 1 else 1 - self.alpha
@@ -71,7 +71,7 @@ class Periodic(Rule):
     """
 
     def __init__(self, every: int = 200, clear: bool = False):
-        self.every = checked_count("every", every, 1, "optimiser batches")
+        self.every = check_count("every", every, 1, "optimiser batches")
         self.clears_optimizer = clear
 
     def after_step(self, step: int, metrics: Mapping[str, float]) -> float | None:
@@ -85,7 +85,7 @@ class AtStep(Rule):
     """
 
     def __init__(self, step: int = 50, clear: bool = False):
-        self.step = checked_count("step", step, 1, "optimiser batches")
+        self.step = check_count("step", step, 1, "optimiser batches")
         self.clears_optimizer = clear
 
     def after_step(self, step: int, metrics: Mapping[str, float]) -> float | None:
@@ -105,8 +105,8 @@ class OnStall(Rule):
     clears_optimizer = True
 
     def __init__(self, patience: int = 3, min_gain: float = 0.0):
-        self.patience = checked_count("patience", patience, 1, "measurements")
-        self.min_gain = checked_number("min_gain", min_gain, 0.0)
+        self.patience = check_count("patience", patience, 1, "measurements")
+        self.min_gain = check_number("min_gain", min_gain, 0.0)
         self._best: float | None = None
         self._since = 0
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....errors import InputError, unknown_name
-from ....registry import Registry
 from ....schedules import schedule
 from ..batch.scored import needs_of
-from ..recipes import SCHEDULE, Component
-from ..recipes.stages import parameters_of
+from ..recipes import SCHEDULE, Component, Credit, Recipe, Stream
+from ..recipes.stages import STAGES, Stage
 
 
 @dataclass
@@ -86,14 +85,14 @@ class Bound:
             self.target.load_state_dict(state)
 
 
-def bind(registry: Registry[Any], component: Component, clock: Clock) -> Bound:
-    """Resolve a component.
+def bind(stage: Stage, component: Component, clock: Clock) -> Bound:
+    """Resolve a component of a stage.
 
     Raises:
         InputError: unknown component or parameter, one that is required and missing, or a wrong value.
     """
-    target = registry[component.name]
-    _check(registry, component)
+    target = stage[component.name]
+    _check(stage, component)
     needs = needs_of(target)
     fixed: dict[str, Any] = {}
     scheduled: dict[str, Callable[[Clock], float]] = {}
@@ -101,7 +100,7 @@ def bind(registry: Registry[Any], component: Component, clock: Clock) -> Bound:
         if _is_schedule(value):
             scheduled[name] = number(value)
         elif isinstance(value, Component):
-            inner = bind(registry, value, clock)
+            inner = bind(stage, value, clock)
             needs |= inner.needs
             fixed[name] = inner
         else:
@@ -111,28 +110,48 @@ def bind(registry: Registry[Any], component: Component, clock: Clock) -> Bound:
     instance = target(**fixed, **{name: value(clock) for name, value in scheduled.items()})
     for name in scheduled:
         if not hasattr(instance, name):
-            raise InputError(f"{name!r} of the {registry.kind} {component.name!r} cannot follow a schedule.")
+            raise InputError(f"{name!r} of the {stage.kind} {component.name!r} cannot follow a schedule.")
     needs |= needs_of(instance)
     return Bound(component, instance, clock, needs, scheduled=scheduled, stateful=True)
+
+
+def bind_stages(part: str, row: Recipe | Credit | Stream, clock: Clock) -> dict[str, list[Bound]]:
+    """Resolve the components of all stages that belong to one part of an objective (`Stage.part`).
+
+    Args:
+        row: what names them; a stage that it has no field for is empty.
+
+    Returns:
+        Stage name -> its components; exactly one for a stage that has no more.
+
+    Raises:
+        InputError: see `bind`.
+    """
+    found = {}
+    for stage in STAGES.values():
+        if stage.part == part:
+            named: Any = getattr(row, stage.name, () if stage.many else Component("none"))
+            found[stage.name] = [bind(stage, each, clock) for each in (named if stage.many else (named,))]
+    return found
 
 
 def _is_schedule(value: Any) -> bool:
     return isinstance(value, Component) and value.name.startswith(SCHEDULE)
 
 
-def _check(registry: Registry[Any], component: Component) -> None:
+def _check(stage: Stage, component: Component) -> None:
     """Names and types of the parameters; ranges are the component's own business."""
-    parameters = parameters_of(registry, component.name)
+    parameters = stage.parameters(component.name)
     known = {name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD}
     if len(known) == len(parameters) and (unknown := sorted(set(component.params) - known)):
-        option = f"option of the {registry.kind} {component.name!r}:"
+        option = f"option of the {stage.kind} {component.name!r}:"
         if not known:
-            raise InputError(f"the {registry.kind} {component.name!r} has no options, but was given {unknown[0]!r}.")
+            raise InputError(f"the {stage.kind} {component.name!r} has no options, but was given {unknown[0]!r}.")
         raise unknown_name(option, unknown[0], known)
     missing = [name for name in known - set(component.params) if parameters[name].default is inspect.Parameter.empty]
     if missing:
         raise InputError(
-            f"the {registry.kind} {component.name!r} needs a value for {', '.join(sorted(missing))}: write "
+            f"the {stage.kind} {component.name!r} needs a value for {', '.join(sorted(missing))}: write "
             f"{component.name}({sorted(missing)[0]}=...)."
         )
     for name in sorted(known & set(component.params)):
@@ -142,7 +161,7 @@ def _check(registry: Registry[Any], component: Component) -> None:
             if isinstance(value, Component) and not value.params and "text" in wanted:
                 hint = f"; write {name}='{value.name}'"
             raise InputError(
-                f"{name} of the {registry.kind} {component.name!r} must be {wanted}, not {_received(value)}{hint}."
+                f"{name} of the {stage.kind} {component.name!r} must be {wanted}, not {_received(value)}{hint}."
             )
 
 

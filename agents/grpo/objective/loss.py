@@ -9,29 +9,28 @@ cannot depend on how the batch was cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..batch.batch import Batch
 from ..batch.forward import Forward, Outputs
 from ..batch.scored import Scored
 from ..batch.tally import Tally
 from ..batch.trajectory import Origin
-from ..recipes import Component, stages
-from .binding import Clock, bind
-
-if TYPE_CHECKING:
-    from .parts import Weighted
+from ..recipes import Recipe, Stream
+from .binding import Clock, bind_stages
 
 
 class LossTerms:
     """Corrector, surrogate and regularisers of a recipe or stream."""
 
-    def __init__(self, corrector: Component, surrogate: Component, regularisers: Sequence[Component], clock: Clock):
-        self.corrector = bind(stages.CORRECTORS, corrector, clock)
-        self.surrogate = bind(stages.SURROGATES, surrogate, clock)
-        self.regularisers = [bind(stages.REGULARISERS, part, clock) for part in regularisers]
+    def __init__(self, row: Recipe | Stream, clock: Clock):
+        stages = bind_stages("loss", row, clock)
+        (self.corrector,), (self.surrogate,) = stages["corrector"], stages["surrogate"]
+        self.regularisers = stages["regularisers"]
         self.parts = [self.corrector, self.surrogate, *self.regularisers]
         self.needs: frozenset[str] = frozenset().union(*(part.needs for part in self.parts))
 
@@ -53,7 +52,29 @@ class LossTerms:
         return (scored.weight * torch.where(scored.trained, value, 0.0)).sum()
 
 
-def scored_tokens(weighted: Weighted, place: Tensor, episode: Tensor, episodes: Tensor, outputs: Outputs) -> Scored:
+@dataclass(frozen=True, eq=False)
+class WeightedBatch:
+    """A batch ready for training.
+
+    Attributes:
+        advantage: [N].
+        weight: [N], zero where a token is not trained; coefficients of streams are in it.
+        episodes: episodes that need a forward pass.
+        loss: what is minimised over these tokens.
+        live_anchor: ratios start from the present policy, which has not been measured because it is the one trained.
+    """
+
+    batch: Batch
+    advantage: Tensor
+    weight: Tensor
+    episodes: list[int]
+    loss: LossTerms
+    live_anchor: bool = False
+
+
+def scored_tokens(
+    weighted: WeightedBatch, place: Tensor, episode: Tensor, episodes: Tensor, outputs: Outputs
+) -> Scored:
     """What the loss sees of the tokens at ``place`` [A] of a batch.
 
     Args:
@@ -91,7 +112,7 @@ def scored_tokens(weighted: Weighted, place: Tensor, episode: Tensor, episodes: 
 
 def accumulate_gradients(
     model: Any,
-    weighted: Weighted,
+    weighted: WeightedBatch,
     forward: Forward,
     *,
     reference: Any = None,
@@ -126,7 +147,7 @@ def accumulate_gradients(
     return tally
 
 
-def _coupled(model: Any, weighted: Weighted, forward: Forward, reference: Any, wanted: list[int]) -> Tally:
+def _coupled(model: Any, weighted: WeightedBatch, forward: Forward, reference: Any, wanted: list[int]) -> Tally:
     batch, needs = weighted.batch, weighted.loss.needs
     measured = forward.measure(model, batch, reference=reference)
     place = batch.action.nonzero()[:, 0]

@@ -13,10 +13,11 @@ from ....errors import InputError, unknown_name
 from ....rewards.reward import StepReward
 from ..batch.batch import Batch
 from ..batch.trajectory import Group, Trajectory
-from ..recipes import Recipe, stages
-from .binding import Bound, Clock, bind, number
-from .loss import LossTerms
-from .parts import CreditTerm, Selection, StreamTerms, Weighted, trained_episodes
+from ..recipes import Recipe
+from ..recipes.stages import STAGES
+from .binding import Bound, Clock, bind_stages, number
+from .loss import LossTerms, WeightedBatch
+from .parts import CreditTerm, Selection, StreamTerms, trained_episodes
 
 _MEASURED = frozenset({"logp_old", "entropy", "logp_ref", "hidden", "head"})
 """What any run can measure for its components."""
@@ -40,39 +41,29 @@ class Objective:
     """
 
     def __init__(self, recipe: Recipe, *, teacher_model: bool = False, extras: Collection[str] = ()):
-        stages.discover()
         self.recipe = recipe
         self.clock = clock = Clock()
         self.rewards = [rewards.build(part.data()) for part in recipe.shaping]
-        self.rollout = bind(stages.ROLLOUTS, recipe.rollout, clock)
-        self.filters = [bind(stages.FILTERS, part, clock) for part in recipe.filters]
-        self.replay = bind(stages.REPLAYS, recipe.replay, clock)
+        self.own = bind_stages("objective", recipe, clock)
+        (self.rollout,), (self.replay,), (self.reference,) = (self.own[x] for x in ("rollout", "replay", "reference"))
+        self.filters, self.adjustments = self.own["filters"], self.own["adjustments"]
+        self.auxiliaries, self.guards = self.own["auxiliaries"], self.own["guards"]
         self.credit = [CreditTerm(term, clock) for term in recipe.credit]
-        self.adjustments = [bind(stages.ADJUSTMENTS, part, clock) for part in recipe.adjustments]
         self.selection = Selection(recipe, clock)
-        self.loss = LossTerms(recipe.corrector, recipe.surrogate, recipe.regularisers, clock)
+        self.loss = LossTerms(recipe, clock)
         self.streams = [StreamTerms(stream, clock) for stream in recipe.streams]
-        self.auxiliaries = [bind(stages.AUXILIARIES, part, clock) for part in recipe.auxiliaries]
-        self.reference = bind(stages.REFERENCES, recipe.reference, clock)
-        self.guards = [bind(stages.GUARDS, part, clock) for part in recipe.guards]
         self.share = number(recipe.rollout_share)
         self._check(teacher_model, _REWARDS_GET | set(extras))
 
     @property
     def parts(self) -> dict[str, Bound]:
         """Every component under a name that is the same in every process."""
-        listed: dict[str, list[Bound]] = {
-            "rollout": [self.rollout],
-            "filters": self.filters,
-            "replay": [self.replay],
-            "credit": [part for term in self.credit for part in (term.returns, term.baseline, term.scale)],
-            "adjustments": self.adjustments,
+        listed = {
+            **self.own,
+            "credit": [part for term in self.credit for part in term.parts],
             "selection": self.selection.parts,
             "loss": self.loss.parts,
             "streams": [part for stream in self.streams for part in stream.parts],
-            "auxiliaries": self.auxiliaries,
-            "reference": [self.reference],
-            "guards": self.guards,
         }
         return {f"{stage}/{i}": part for stage, parts in listed.items() for i, part in enumerate(parts)}
 
@@ -155,7 +146,7 @@ class Objective:
 
     # Batches ---------------------------------------------------------------------------------------------------------
 
-    def weigh(self, batch: Batch, *, live_anchor: bool | None = None) -> Weighted:
+    def weigh(self, batch: Batch, *, live_anchor: bool | None = None) -> WeightedBatch:
         """Advantages and the weight of every token, over the whole optimiser batch.
 
         Args:
@@ -173,7 +164,7 @@ class Objective:
             live_anchor = batch.logp_old is None
         anchored = replace(batch, logp_old=batch.logp_mu) if self.recipe.anchor == "sampler" else batch
         live_anchor = live_anchor and self.recipe.anchor == "policy"
-        return Weighted(
+        return WeightedBatch(
             anchored, advantage, weight, trained_episodes(advantage, weight, self.loss, batch), self.loss, live_anchor
         )
 
@@ -216,7 +207,7 @@ def _remedy(need: str) -> str:
     if need == "logp_teacher":
         return "name a model to distil from with --teacher-model"
     for stage in ("auxiliaries", "rollout"):
-        registry = stages.STAGES[stage]
+        registry = STAGES[stage]
         able = [name for name, target in registry.items() if need in getattr(target, "provides", ())]
         if able:
             return f"take --{stage} {' or '.join(able)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -10,29 +10,9 @@ from torch import Tensor
 from ....errors import unknown_name
 from ..batch.batch import Batch
 from ..batch.trajectory import Origin
-from ..recipes import Component, Credit, Recipe, Stream, stages
-from .binding import Bound, Clock, bind, number
-from .loss import LossTerms
-
-
-@dataclass(frozen=True, eq=False)
-class Weighted:
-    """A batch ready for training.
-
-    Attributes:
-        advantage: [N].
-        weight: [N], zero where a token is not trained; coefficients of streams are in it.
-        episodes: episodes that need a forward pass.
-        loss: what is minimised over these tokens.
-        live_anchor: ratios start from the present policy, which has not been measured because it is the one trained.
-    """
-
-    batch: Batch
-    advantage: Tensor
-    weight: Tensor
-    episodes: list[int]
-    loss: LossTerms
-    live_anchor: bool = False
+from ..recipes import Credit, Recipe, Stream
+from .binding import Bound, Clock, bind_stages, number
+from .loss import LossTerms, WeightedBatch
 
 
 class Selection:
@@ -43,9 +23,8 @@ class Selection:
             if name.upper() not in Origin.__members__ or name == "environment":
                 raise unknown_name("origin of trained tokens", name, ("policy", "hint", "teacher", "copy"))
         self.origins = [Origin[name.upper()] for name in part.origins]
-        self.masks = [bind(stages.MASKS, mask, clock) for mask in part.masks]
-        self.weights = [bind(stages.WEIGHTS, weight, clock) for weight in part.weights]
-        self.reduction = bind(stages.REDUCTIONS, part.reduction, clock)
+        stages = bind_stages("selection", part, clock)
+        self.masks, self.weights, (self.reduction,) = (stages[name] for name in ("masks", "weights", "reduction"))
 
     @property
     def parts(self) -> list[Bound]:
@@ -77,9 +56,10 @@ class CreditTerm:
     def __init__(self, term: Credit, clock: Clock):
         self.clock = clock
         self.coefficient = number(term.coefficient)
-        self.returns = bind(stages.RETURNS, term.returns, clock)
-        self.baseline = bind(stages.BASELINES, term.baseline, clock)
-        self.scale = bind(stages.SCALES, term.scale, clock)
+        stages = bind_stages("credit", term, clock)
+        self.parts = [self.returns, self.baseline, self.scale] = [
+            part for name in ("returns", "baseline", "scale") for part in stages[name]
+        ]
 
     def advantage(self, batch: Batch) -> Tensor:
         """Advantage of every token, [N]."""
@@ -93,8 +73,8 @@ class StreamTerms:
 
     def __init__(self, stream: Stream, clock: Clock):
         self.clock = clock
-        self.source = bind(stages.SOURCES, stream.source, clock)
-        self.loss = LossTerms(Component("none"), stream.surrogate, stream.regularisers, clock)
+        (self.source,) = bind_stages("streams", stream, clock)["source"]
+        self.loss = LossTerms(stream, clock)
         self.selection = Selection(stream, clock)
         self.coefficient = number(stream.coefficient)
 
@@ -107,10 +87,12 @@ class StreamTerms:
         """What must be measured before the stream's batch is weighed."""
         return frozenset().union(*(part.needs for part in self.selection.parts))
 
-    def weigh(self, batch: Batch) -> Weighted:
+    def weigh(self, batch: Batch) -> WeightedBatch:
         """The stream's batch ready for training; the advantage is the trajectory's own where it has one, else 1."""
         own = [1.0 if t.advantage is None else t.advantage for t in batch.trajectories]
         advantage = batch.per_token(torch.tensor(own))
         weight = self.coefficient(self.clock) * self.selection.weight(batch, advantage)
         anchored = replace(batch, logp_old=batch.logp_mu)
-        return Weighted(anchored, advantage, weight, trained_episodes(advantage, weight, self.loss, batch), self.loss)
+        return WeightedBatch(
+            anchored, advantage, weight, trained_episodes(advantage, weight, self.loss, batch), self.loss
+        )

@@ -17,9 +17,8 @@ from ..batch.forward import Outputs
 from ..batch.tally import Tally
 from ..batch.trajectory import Group, Node, Origin, Trajectory, Turn
 from ..recipes import Recipe
-from .loss import report, scored_tokens
+from .loss import WeightedBatch, report, scored_tokens
 from .objective import Objective
-from .parts import Weighted
 
 
 def try_out(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = False) -> None:
@@ -50,13 +49,13 @@ def try_out(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = F
         )
 
 
-def _weighted(objective: Objective, groups: list[Group]) -> list[Weighted]:
+def _weighted(objective: Objective, groups: list[Group]) -> list[WeightedBatch]:
     """The rollouts and each stream, as an update weighs them."""
     batch = _measured(collate(groups), objective)
     return [objective.weigh(batch), *(stream.weigh(batch) for stream in objective.streams)]
 
 
-def _score(recipe: Recipe, weighted: Weighted, tally: Tally, prefix: str) -> None:
+def _score(recipe: Recipe, weighted: WeightedBatch, tally: Tally, prefix: str) -> None:
     """The loss as an update evaluates it, with everything that is asked of its numbers."""
     batch = weighted.batch
     place = batch.action.nonzero()[:, 0]

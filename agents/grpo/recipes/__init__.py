@@ -5,9 +5,6 @@ A new row goes into the file of its family; all files of this package are read.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
 from .recipe import (
     OVERRIDES,
     RECIPES,
@@ -15,6 +12,7 @@ from .recipe import (
     Component,
     Credit,
     Recipe,
+    Stages,
     Stream,
     c,
     register_recipe,
@@ -28,11 +26,9 @@ __all__ = [
     "Component",
     "Credit",
     "Recipe",
+    "Stages",
     "Stream",
     "c",
     "register_recipe",
     "schedule",
 ]
-
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f".{_module.name}", __package__)

@@ -16,6 +16,7 @@ from typing import Any
 
 from ....errors import InputError, unknown_name
 from ....registry import Registry
+from .stages import STAGES
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,9 @@ class Recipe:
         """
         changed: dict[str, Any] = {}
         for stage, text in overrides.items():
-            if stage in _CREDIT:
+            if stage not in OVERRIDES:
+                raise unknown_name("stage of a recipe", stage, OVERRIDES)
+            if stage in STAGES and STAGES[stage].part == "credit":
                 if len(self.credit) != 1:
                     raise InputError(
                         f"{stage}={text!r} cannot replace a part of the credit of recipe {self.name!r}, which has "
@@ -240,14 +243,12 @@ class Recipe:
                     )
                 (term,) = changed.get("credit", self.credit)
                 changed["credit"] = (dataclasses.replace(term, **{stage: Component.parse(text)}),)
-            elif stage in _ONE:
-                changed[stage] = Component.parse(text)
-            elif stage in _MANY:
-                changed[stage] = Component.parse_all(text)
             elif stage == "anchor":
                 changed[stage] = text
+            elif stage == "shaping" or STAGES[stage].many:
+                changed[stage] = Component.parse_all(text)
             else:
-                raise unknown_name("stage of a recipe", stage, (*_CREDIT, *_ONE, *_MANY, "anchor"))
+                changed[stage] = Component.parse(text)
         return dataclasses.replace(self, **changed) if changed else self
 
     def with_kl(self, coefficient: float) -> Recipe:
@@ -269,13 +270,62 @@ class Recipe:
 
 _KL = "kl_"
 """Prefix of the penalties that are KL divergences from the reference."""
-_CREDIT = ("returns", "baseline", "scale")
-_ONE = ("rollout", "replay", "corrector", "surrogate", "reduction", "reference")
-_MANY = ("shaping", "filters", "adjustments", "masks", "weights", "regularisers", "auxiliaries", "guards")
-OVERRIDES = (*_CREDIT, *_ONE, *_MANY, "anchor")
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Stages that replace the recipe's. A component is written name(parameter=value), several are joined by +, and
+    "none" leaves a stage empty; `palaestra list components` names them all.
+
+    Attributes:
+        rollout: how the samples of a task are played.
+        shaping: rewards beside the environment's.
+        filters: which groups and episodes are trained.
+        replay: what is remembered and mixed in.
+        returns: what is credited.
+        baseline: what is subtracted from returns.
+        scale: what centred returns are divided by.
+        adjustments: what happens to advantages afterwards.
+        masks: which tokens are trained.
+        weights: factors on the weight of each token.
+        anchor: what ratios are taken against, "sampler" or "policy".
+        corrector: factors for the gap between sampler and anchor.
+        surrogate: what is maximised, e.g. "cispo" or "clip(low=0.2, high=0.28)".
+        regularisers: penalties, e.g. "kl_k3(coefficient=0.01) + entropy_bonus".
+        reduction: how tokens are averaged.
+        auxiliaries: models trained beside the policy.
+        reference: how the reference policy follows the policy.
+        guards: conditions on an update.
+    """
+
+    rollout: str | None = None
+    shaping: str | None = None
+    filters: str | None = None
+    replay: str | None = None
+    returns: str | None = None
+    baseline: str | None = None
+    scale: str | None = None
+    adjustments: str | None = None
+    masks: str | None = None
+    weights: str | None = None
+    anchor: str | None = None
+    corrector: str | None = None
+    surrogate: str | None = None
+    regularisers: str | None = None
+    reduction: str | None = None
+    auxiliaries: str | None = None
+    reference: str | None = None
+    guards: str | None = None
+
+    def given(self) -> dict[str, str]:
+        """Stage -> text, for those that are replaced."""
+        return {name: text for name, text in dataclasses.asdict(self).items() if text is not None}
+
+
+OVERRIDES = tuple(item.name for item in dataclasses.fields(Stages))
 """Stages that `Recipe.with_` replaces."""
 
-RECIPES: Registry[Recipe] = Registry("recipe", group="palaestra.recipes")
+RECIPES: Registry[Recipe] = Registry("recipe", group="palaestra.recipes", modules=[__package__ or ""])
 
 
 def register_recipe(recipe: Recipe) -> Recipe:

@@ -1,126 +1,135 @@
-"""The learner's registries: one for each stage, and what a component of each stage takes and gives.
+"""The learner's stages: one registry of components each, with all that the rest of the learner derives from it.
 
 A component is a function, or a class whose instances are called the same way where it keeps a state between updates
 (``state_dict`` and ``load_state_dict``, JSON-able). Its parameters beyond the stage's arguments are keyword arguments
-with defaults from the paper; in a recipe a number may be a schedule. `discover` imports the modules of a stage's
-package, so that adding a component is adding it to one file.
+with defaults from the paper; in a recipe a number may be a schedule. A component is added to one file of its stage's
+package. A stage is added as one row here and one field of `recipe.Recipe` (and of `recipe.Stages`, if the command line
+is to replace it); an `Objective` then resolves, checks and saves its components, and calls them where they act.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable
 from typing import Any
 
 from ....registry import Registry
 
-ROLLOUTS: Registry[Callable[..., Any]] = Registry("rollout strategy", group="palaestra.rollouts")
+_LEARNER = __name__.removesuffix(".recipes.stages")
+
+
+class Stage(Registry[Callable[..., Any]]):
+    """One stage of the pipeline and its components.
+
+    Args:
+        name: the field of a recipe that names its components.
+        kind: what a component is called in error messages.
+        modules: where components are, below ``agents/grpo``: modules, or packages with their direct modules, imported
+            when the stage is first asked.
+        arguments: how many arguments a component that is a function is called with; its options follow.
+        many: whether a recipe names any number of components, which act in order, rather than one.
+        part: what resolves the components: "objective" itself, each "credit" term, the "selection" of tokens, the
+            "loss" or each of the "streams".
+        group: see `Registry`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        *modules: str,
+        arguments: int = 0,
+        many: bool = False,
+        part: str = "objective",
+        group: str | None = None,
+    ):
+        super().__init__(kind, group=group, modules=[f"{_LEARNER}.{module}" for module in modules])
+        self.name, self.arguments, self.many, self.part = name, arguments, many, part
+
+    def parameters(self, component: str) -> dict[str, inspect.Parameter]:
+        """The parameters of a component that a recipe may set."""
+        target = self[component]
+        parameters = list(inspect.signature(target).parameters.values())
+        filled = 0 if inspect.isclass(target) else self.arguments
+        return {parameter.name: parameter for parameter in parameters[filled:]}
+
+
+STAGES: dict[str, Stage] = {}
+"""Stage name, as in a recipe -> the stage, in the order of the pipeline."""
+
+
+def _add(stage: Stage) -> Stage:
+    STAGES[stage.name] = stage
+    return stage
+
+
+ROLLOUTS = _add(Stage("rollout", "rollout strategy", "rollouts", group="palaestra.rollouts"))
 """``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group a task (see `rollouts.player`)."""
 
-FILTERS: Registry[Callable[..., Any]] = Registry("filter")
+FILTERS = _add(Stage("filters", "filter", "components.filters", arguments=1, many=True))
 """``(groups, **params) -> groups``: which groups, and which of their trajectories, are trained."""
 
-REPLAYS: Registry[Callable[..., Any]] = Registry("replay")
+REPLAYS = _add(Stage("replay", "replay", "components.replay"))
 """``replay(**params)``; ``.mix(groups, step, rng) -> groups`` stores what is new and mixes in what is old."""
 
-RETURNS: Registry[Callable[..., Any]] = Registry("return")
+RETURNS = _add(Stage("returns", "return", "components.credit", arguments=1, part="credit"))
 """``(batch, **params) -> Units``: what is to be credited, and in which units (see `credit.units`)."""
 
-BASELINES: Registry[Callable[..., Any]] = Registry("baseline")
+BASELINES = _add(Stage("baseline", "baseline", "components.credit", arguments=2, part="credit"))
 """``(units, batch, **params) -> [M]``: what is subtracted from the value of each unit."""
 
-SCALES: Registry[Callable[..., Any]] = Registry("scale")
+SCALES = _add(Stage("scale", "scale", "components.credit", arguments=2, part="credit"))
 """``(units, batch, **params) -> [M]``: units whose values are centred already -> advantages."""
 
-ADJUSTMENTS: Registry[Callable[..., Any]] = Registry("adjustment")
+ADJUSTMENTS = _add(
+    Stage("adjustments", "adjustment", "components.credit", "components.auxiliaries", arguments=2, many=True)
+)
 """``(advantage [N], batch, **params) -> advantage [N]``: what happens to advantages once they lie at the tokens."""
 
-MASKS: Registry[Callable[..., Any]] = Registry("mask")
+MASKS = _add(Stage("masks", "mask", "components.masks", arguments=2, many=True, part="selection"))
 """``(batch, advantage [N], **params) -> bool [N]``: which tokens are trained. Masked ones leave the denominators."""
 
-WEIGHTS: Registry[Callable[..., Any]] = Registry("weight")
+WEIGHTS = _add(
+    Stage(
+        "weights",
+        "weight",
+        "components.weights",
+        "components.credit",
+        "components.correctors",
+        "components.streams",
+        arguments=2,
+        many=True,
+        part="selection",
+    )
+)
 """``(batch, advantage [N], **params) -> float [N]``: multiplies a token's weight. Denominators stay."""
 
-CORRECTORS: Registry[Callable[..., Any]] = Registry("corrector")
+CORRECTORS = _add(Stage("corrector", "corrector", "components.correctors", arguments=1, part="loss"))
 """``(scored, **params) -> factor [A]`` without gradient: for the gap between sampler and anchor, or between either and
 the policy; 0 drops a token."""
 
-SURROGATES: Registry[Callable[..., Any]] = Registry("surrogate")
+SURROGATES = _add(
+    Stage("surrogate", "surrogate", "components.surrogates", "components.streams", arguments=1, part="loss")
+)
 """``(scored, **params) -> LossTerm``: what is maximised at each token."""
 
-REGULARISERS: Registry[Callable[..., Any]] = Registry("regulariser")
+REGULARISERS = _add(
+    Stage("regularisers", "regulariser", "components.regularisers", arguments=1, many=True, part="loss")
+)
 """``(scored, **params) -> LossTerm``: penalties added to the loss at each token, coefficient included."""
 
-REDUCTIONS: Registry[Callable[..., Any]] = Registry("reduction")
+REDUCTIONS = _add(Stage("reduction", "reduction", "components.reductions", arguments=2, part="selection"))
 """``(batch, keep [N] bool, **params) -> weight [N]``, once for the whole optimiser batch."""
 
-SOURCES: Registry[Callable[..., Any]] = Registry("stream source")
+SOURCES = _add(Stage("source", "stream source", "components.streams", part="streams"))
 """``source(**params)``; ``.draw(supply) -> list[Group]``: what a stream beside the rollouts is trained on."""
 
-AUXILIARIES: Registry[Callable[..., Any]] = Registry("auxiliary model")
+AUXILIARIES = _add(Stage("auxiliaries", "auxiliary model", "components.auxiliaries", many=True))
 """A model trained beside the policy: ``aux(**params)``; ``.measure(batch) -> {name: [N]}``, ``.update(batch)``."""
 
-REFERENCES: Registry[Callable[..., Any]] = Registry("reference policy")
+REFERENCES = _add(Stage("reference", "reference policy", "components.references"))
 """``rule(**params)``; ``.after_step(step, metrics) -> float | None``: the share by which the reference moves to the
 policy after an optimiser batch (1: is replaced by it), or None."""
 
-GUARDS: Registry[Callable[..., Any]] = Registry("guard")
+GUARDS = _add(Stage("guards", "guard", "components.guards", arguments=1, many=True))
 """``(statistics, **params) -> bool``: whether an update is applied, from the means of what its loss reported."""
-
-STAGES: dict[str, Registry[Callable[..., Any]]] = {
-    "rollout": ROLLOUTS,
-    "filters": FILTERS,
-    "replay": REPLAYS,
-    "returns": RETURNS,
-    "baseline": BASELINES,
-    "scale": SCALES,
-    "adjustments": ADJUSTMENTS,
-    "masks": MASKS,
-    "weights": WEIGHTS,
-    "corrector": CORRECTORS,
-    "surrogate": SURROGATES,
-    "regularisers": REGULARISERS,
-    "reduction": REDUCTIONS,
-    "source": SOURCES,
-    "auxiliaries": AUXILIARIES,
-    "reference": REFERENCES,
-    "guards": GUARDS,
-}
-"""Stage name, as in a recipe -> its registry."""
-
-_TAKEN = {
-    FILTERS: 1,
-    RETURNS: 1,
-    BASELINES: 2,
-    SCALES: 2,
-    ADJUSTMENTS: 2,
-    MASKS: 2,
-    WEIGHTS: 2,
-    CORRECTORS: 1,
-    SURROGATES: 1,
-    REGULARISERS: 1,
-    REDUCTIONS: 2,
-    GUARDS: 1,
-}
-"""How many arguments a stage calls its components with; those of a function come first."""
-
-
-def parameters_of(registry: Registry[Callable[..., Any]], name: str) -> dict[str, inspect.Parameter]:
-    """What a recipe may say about a component: its parameters without those that the stage itself fills."""
-    target = registry[name]
-    parameters = list(inspect.signature(target).parameters.values())
-    taken = 0 if inspect.isclass(target) else _TAKEN.get(registry, 0)
-    return {parameter.name: parameter for parameter in parameters[taken:]}
-
-
-_HOMES = ("rollouts", "components")
-
-
-def discover() -> None:
-    """Import every module that registers components, once."""
-    for home in _HOMES:
-        package = importlib.import_module(f"..{home}", __package__)
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)

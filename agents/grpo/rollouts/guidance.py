@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import InputError
 from ....registry import Registry
 from ..batch.trajectory import Origin, Trajectory
 from ..recipes.recipe import Component
@@ -257,10 +256,3 @@ def in_chunks(task: Task, solution: Solution, share: float, rng: np.random.Gener
     chosen = sorted(rng.choice(len(chunks), max(1, round(share * len(chunks))), replace=False).tolist())
     inserts = tuple(Insert.of(a, ids[a:b], Origin.HINT) for a, b in (chunks[i] for i in chosen))
     return Start(task, inserts=inserts, guided=sum(len(insert.ids) for insert in inserts) / len(ids))
-
-
-def checked_share(share: float) -> float:
-    """A share of the solution; InputError outside [0, 1]."""
-    if not 0 <= share <= 1:
-        raise InputError(f"a share of the solution must lie in [0, 1], not {share}.")
-    return share

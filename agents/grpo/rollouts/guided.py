@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ....checks import check_choice, check_share
 from ....errors import InputError
 from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
-from .guidance import AMOUNTS, TRIGGERS, Shares, Solution, checked_share, in_answer, in_chunks, named, solve
-from .independent import Strategy, group_of, one_of, play_by_task
+from .guidance import AMOUNTS, TRIGGERS, Shares, Solution, in_answer, in_chunks, named, solve
+from .independent import Strategy, group_of, play_by_task
 from .player import Player
 from .starts import Played, Start, Task
 
@@ -56,10 +57,10 @@ class Guided(Strategy):
     chunk: tuple[int, int] = (5, 10)
 
     def __post_init__(self) -> None:
-        one_of("where", self.where, _WHERE)
-        one_of("source", self.source, _SOURCES)
-        one_of("merge", self.merge, _MERGES)
-        one_of("keep", self.keep, ("all", "successes"))
+        check_choice("where", self.where, _WHERE)
+        check_choice("source", self.source, _SOURCES)
+        check_choice("merge", self.merge, _MERGES)
+        check_choice("keep", self.keep, ("all", "successes"))
         if "{hint}" not in self.template:
             raise InputError(f"template must contain {{hint}}, not {self.template!r}.")
         if not 1 <= self.chunk[0] <= self.chunk[1]:
@@ -106,7 +107,14 @@ class Guided(Strategy):
         while open_ := {i: shares for i, shares in asked.items() if shares is not None}:
             starts = [
                 [
-                    self._start(tasks[i], solutions[i], checked_share(share), failed[i], number, player.rng)
+                    self._start(
+                        tasks[i],
+                        solutions[i],
+                        check_share("a share of the solution", share),
+                        failed[i],
+                        number,
+                        player.rng,
+                    )
                     for number, share in enumerate(shares)
                 ]
                 for i, shares in open_.items()

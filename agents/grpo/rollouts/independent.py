@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ....errors import InputError, unknown_name
 from ..batch.trajectory import Group
 from ..recipes.stages import ROLLOUTS
 from .player import Player
@@ -44,19 +43,6 @@ def play_by_task(player: Player, starts: Sequence[Sequence[Start]], **options: A
 def group_of(task: Task, played: Sequence[Played], **fields: Any) -> Group:
     """The group of a task."""
     return Group(task.proposal, tuple(p.trajectory for p in played), **fields)
-
-
-def at_least_one(**numbers: float) -> None:
-    """Raise InputError for a parameter below 1."""
-    for name, value in numbers.items():
-        if value < 1:
-            raise InputError(f"{name} must be at least 1, not {value}.")
-
-
-def one_of(name: str, value: str, known: Collection[str]) -> None:
-    """Raise InputError for a parameter that is none of the known values."""
-    if value not in known:
-        raise unknown_name(name, value, known)
 
 
 @ROLLOUTS.register("independent")

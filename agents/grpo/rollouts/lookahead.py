@@ -13,12 +13,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from ....checks import check_choice, check_number
 from ....errors import InputError
 from ...engines.sampler import Likeliest, Request
 from ..batch.trajectory import Group, Origin
 from ..recipes.stages import ROLLOUTS
 from .environments import begin
-from .independent import Strategy, at_least_one, group_of, one_of, play_by_task
+from .independent import Strategy, group_of, play_by_task
 from .player import Player
 from .starts import Insert, Start, Task
 
@@ -200,8 +201,9 @@ class Lookahead(Strategy):
     threshold: float | None = None
 
     def __post_init__(self) -> None:
-        one_of("metric", self.metric, METRICS)
-        at_least_one(width=self.width, age=min(self.ages, default=0))
+        check_choice("metric", self.metric, METRICS)
+        check_number("width", self.width, 1)
+        check_number("age", min(self.ages, default=0), 1)
         for name in ("share", "tau_abs", "tau_rel"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be in [0, 1], not {getattr(self, name)}.")

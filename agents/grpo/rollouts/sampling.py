@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ....checks import check_choice, check_number
 from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
-from .independent import Independent, Strategy, at_least_one, group_of, one_of, play_by_task
+from .independent import Independent, Strategy, group_of, play_by_task
 from .player import Player
 from .starts import Start, Task
 
@@ -53,7 +54,7 @@ class ResampleOnCorrect(Strategy):
     provides = frozenset({"drawn"})
 
     def __post_init__(self) -> None:
-        at_least_one(oversample=self.oversample)
+        check_number("oversample", self.oversample, 1)
 
     def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
         starts = [[Start(task)] * math.ceil(self.oversample * task.samples) for task in tasks]
@@ -115,8 +116,9 @@ class AdaptiveRounds(Strategy):
     provides = frozenset({"drawn"})
 
     def __post_init__(self) -> None:
-        one_of("mode", self.mode, ("balanced", "positive"))
-        at_least_one(rounds=self.rounds, oversample=self.oversample)
+        check_choice("mode", self.mode, ("balanced", "positive"))
+        check_number("rounds", self.rounds, 1)
+        check_number("oversample", self.oversample, 1)
 
     def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
         drawn: list[list[Trajectory]] = [[] for _ in tasks]
@@ -167,7 +169,7 @@ class FirstFinished(Strategy):
     oversample: float = 1.25
 
     def __post_init__(self) -> None:
-        at_least_one(oversample=self.oversample)
+        check_number("oversample", self.oversample, 1)
 
     def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
         starts = [(i, Start(t)) for i, t in enumerate(tasks) for _ in range(math.ceil(self.oversample * t.samples))]
@@ -206,7 +208,8 @@ class GrowingGroups(Strategy):
     most: int = 32
 
     def __post_init__(self) -> None:
-        at_least_one(patience=self.patience, most=self.most)
+        check_number("patience", self.patience, 1)
+        check_number("most", self.most, 1)
         self._factor = 1
         self._success: list[float] = []
 

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ....checks import check_choice
 from ....errors import InputError
 from ..batch.trajectory import Group, Trajectory, Turn
 from ..recipes.stages import ROLLOUTS
-from .independent import Independent, Strategy, one_of
+from .independent import Independent, Strategy
 from .player import Player
 from .starts import Task
 
@@ -44,7 +45,7 @@ class SelfPlay(Strategy):
     question: str = "Propose a task that is neither too easy nor too hard. {axes} Example: {example}"
 
     def __post_init__(self) -> None:
-        one_of("reward", self.reward, tuple(LEARNABILITY))
+        check_choice("reward", self.reward, tuple(LEARNABILITY))
         if "{axes}" not in self.question:
             raise InputError(f"question must contain {{axes}}, not {self.question!r}.")
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ....checks import check_choice, check_number
 from ..batch.record import trajectory_from_json, trajectory_to_json
 from ..batch.trajectory import Group, Origin, Trajectory
 from ..recipes.stages import ROLLOUTS
 from .guidance import TRIGGERS, named, solve
 from .guided import replace_failures
-from .independent import Strategy, at_least_one, group_of, one_of, play_by_task
+from .independent import Strategy, group_of, play_by_task
 from .player import Player
 from .starts import Played, Start, Task
 
@@ -43,8 +44,9 @@ class TeacherRows(Strategy):
     tasks_remembered: int = 4096
 
     def __post_init__(self) -> None:
-        one_of("merge", self.merge, ("add", "failures"))
-        at_least_one(most=self.most, tasks_remembered=self.tasks_remembered)
+        check_choice("merge", self.merge, ("add", "failures"))
+        check_number("most", self.most, 1)
+        check_number("tasks_remembered", self.tasks_remembered, 1)
         self._fires = named(TRIGGERS, self.trigger)
         self._memory: dict[str, list[Trajectory]] = {}
 

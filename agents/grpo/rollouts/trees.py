@@ -10,10 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ....checks import check_choice, check_number
 from ....errors import InputError
 from ..batch.trajectory import Group, Origin, Trajectory
 from ..recipes.stages import ROLLOUTS
-from .independent import Strategy, at_least_one, one_of
+from .independent import Strategy
 from .lineage import Member, Shoot, grow, place_of, tree_group, turn_starts
 from .player import Player
 from .starts import Task
@@ -60,9 +61,12 @@ class SplitTree(Strategy):
     provides = frozenset({"nodes"})
 
     def __post_init__(self) -> None:
-        at_least_one(roots=self.roots, width=self.width, splits=self.splits, spacing=self.spacing)
-        one_of("at", self.at, ("token", "turn"))
-        one_of("copies", self.copies, _COPIES)
+        check_number("roots", self.roots, 1)
+        check_number("width", self.width, 1)
+        check_number("splits", self.splits, 1)
+        check_number("spacing", self.spacing, 1)
+        check_choice("at", self.at, ("token", "turn"))
+        check_choice("copies", self.copies, _COPIES)
 
     def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
@@ -110,9 +114,10 @@ class RandomTree(Strategy):
     provides = frozenset({"nodes"})
 
     def __post_init__(self) -> None:
-        at_least_one(expand=self.expand, rounds=self.rounds)
-        one_of("at", self.at, ("token", "turn"))
-        one_of("copies", self.copies, _COPIES)
+        check_number("expand", self.expand, 1)
+        check_number("rounds", self.rounds, 1)
+        check_choice("at", self.at, ("token", "turn"))
+        check_choice("copies", self.copies, _COPIES)
 
     def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
@@ -170,7 +175,8 @@ class EntropyBranch(Strategy):
     provides = frozenset({"nodes"})
 
     def __post_init__(self) -> None:
-        at_least_one(children=self.children, top=self.top)
+        check_number("children", self.children, 1)
+        check_number("top", self.top, 1)
 
     def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
@@ -231,7 +237,8 @@ class ToolBranch(Strategy):
     provides = frozenset({"nodes"})
 
     def __post_init__(self) -> None:
-        at_least_one(beam=self.beam, window=self.window)
+        check_number("beam", self.beam, 1)
+        check_number("window", self.window, 1)
         if not 0 < self.initial <= 1:
             raise InputError(f"initial must be above 0 and at most 1, not {self.initial}.")
 

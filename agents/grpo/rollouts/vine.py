@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ....checks import check_choice, check_number
 from ..batch.trajectory import Group, Node, Trajectory
 from ..recipes.stages import ROLLOUTS
-from .independent import Strategy, at_least_one, one_of, play_by_task
+from .independent import Strategy, play_by_task
 from .lineage import place_of, turn_starts
 from .player import Player
 from .starts import Played, Start, Task, branch
@@ -38,8 +39,9 @@ class Vine(Strategy):
     provides = frozenset({"nodes", "node_values"})
 
     def __post_init__(self) -> None:
-        one_of("at", self.at, ("turn", "line", "token"))
-        at_least_one(every=self.every, continuations=self.continuations)
+        check_choice("at", self.at, ("turn", "line", "token"))
+        check_number("every", self.every, 1)
+        check_number("continuations", self.continuations, 1)
 
     def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
         mains = play_by_task(player, [[Start(task)] * task.samples for task in tasks], states=True)

@@ -11,7 +11,7 @@ compared, not copied, eight characters a step.
 Nothing of a program is run by Python itself, and a program gets hold of nothing of Python: no frames, no modules, no
 attributes but the methods of plain values. The package stands alone, so that it can be sent into a sandbox.
 
-from palaestra.envs.code.counting.program import Program
+from palaestra.envs.code.counting.counted_program import Program
 
 Program("def f(n): return n + 1").call("f", [2], most=1_000)  # (3, 6)
 """

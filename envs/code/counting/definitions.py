@@ -8,7 +8,7 @@ from typing import Any
 
 from .meter import OutOfWork, Uncounted, iterator
 from .scopes import Scope, function_scope, store, within
-from .statements import BREAK, CONTINUE, STATEMENTS, Statement, block, statement
+from .statement_nodes import BREAK, CONTINUE, STATEMENTS, Statement, block, statement
 from .targets import assignment
 from .translating import EXPRESSIONS, Counted, charging, expression, expressions, nothing
 from .values import Code, Frame, Function, Parameters, call

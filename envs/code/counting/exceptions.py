@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .scopes import Scope, store
-from .statements import STATEMENTS, Statement, block
+from .statement_nodes import STATEMENTS, Statement, block
 from .targets import deletion
 from .translating import charging, expression, nothing
 from .values import Builtin, Frame, call

@@ -17,12 +17,10 @@ from palaestra.agents.grpo.batch.tally import Tally
 from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES, Credit, Recipe, c
-from palaestra.agents.grpo.recipes.stages import SURROGATES, discover
+from palaestra.agents.grpo.recipes.stages import SURROGATES
 from torch import Tensor
 
 from .conftest import trajectory  # isort: skip
-
-discover()
 
 Reward = Callable[[tuple[int, ...]], float]
 

@@ -1,7 +1,7 @@
 """The losses give the gradients that TRL 1.16 gives on the same rollouts.
 
-What TRL computed was recorded by ``scripts/trl_vectors.py``: sixteen ragged completions in four groups, one of them
-without variance, with ratios beyond the clipping range on both sides. Here they go through the public types and a
+What TRL computed was recorded by ``scripts/tools/trl_vectors.py``: sixteen ragged completions in four groups, one of
+them without variance, with ratios beyond the clipping range on both sides. Here they go through the public types and a
 recipe. A case named ``.../2`` was accumulated by TRL over two micro-batches; ours sees the whole batch at once.
 """
 
@@ -20,8 +20,8 @@ from palaestra.agents.grpo.batch.batch import Batch, collate  # noqa: E402
 from palaestra.agents.grpo.batch.forward import Forward, Outputs  # noqa: E402
 from palaestra.agents.grpo.batch.tally import Tally  # noqa: E402
 from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn  # noqa: E402
-from palaestra.agents.grpo.objective.loss import accumulate_gradients, scored_tokens  # noqa: E402
-from palaestra.agents.grpo.objective.objective import Objective, Weighted  # noqa: E402
+from palaestra.agents.grpo.objective.loss import WeightedBatch, accumulate_gradients, scored_tokens  # noqa: E402
+from palaestra.agents.grpo.objective.objective import Objective  # noqa: E402
 from palaestra.agents.grpo.recipes import RECIPES, Recipe  # noqa: E402
 
 HERE = Path(__file__).parent / "trl"
@@ -101,7 +101,7 @@ def places(case: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array(rows), np.array(columns)
 
 
-def weigh(case: str, recipe: Recipe) -> tuple[Objective, Weighted]:
+def weigh(case: str, recipe: Recipe) -> tuple[Objective, WeightedBatch]:
     """The batch of a case, weighed by the recipe; a reference is measured as TRL measured it."""
     objective = Objective(recipe)
     batch = collate(groups(case))
@@ -116,7 +116,7 @@ def spread(batch: Batch, sampled: np.ndarray) -> torch.Tensor:
     return torch.zeros(len(batch.ids)).masked_scatter(batch.action, torch.tensor(sampled))
 
 
-def slopes(objective: Objective, weighted: Weighted, logp: np.ndarray) -> tuple[float, np.ndarray]:
+def slopes(objective: Objective, weighted: WeightedBatch, logp: np.ndarray) -> tuple[float, np.ndarray]:
     """Loss, and its derivative with respect to the log-probability of each sampled token."""
     batch = weighted.batch
     at = batch.action.nonzero()[:, 0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 from palaestra.envs.code.program_debugging import Debugging
-from palaestra.envs.code.programs import Parameter, Program
+from palaestra.envs.code.programs.grammar import Parameter, Program
 from palaestra.envs.sandbox import CallTest
 from palaestra.rewards.answers import fenced
 

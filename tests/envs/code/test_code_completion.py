@@ -6,10 +6,10 @@ import ast
 
 import numpy as np
 import pytest
-from palaestra.envs.code.cases import Case, differs
 from palaestra.envs.code.code_completion import GAP, CodeCompletion, Completion, completed
-from palaestra.envs.code.program_question import call_tests
-from palaestra.envs.code.programs import Parameter, Program, shown
+from palaestra.envs.code.judging.program_question import call_tests
+from palaestra.envs.code.programs.cases import Case, differs
+from palaestra.envs.code.programs.grammar import Parameter, Program, shown
 from palaestra.envs.question import Task
 from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced

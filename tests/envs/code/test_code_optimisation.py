@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from palaestra.envs.code import code_optimisation
 from palaestra.envs.code.code_optimisation import Check, CodeOptimisation, Optimisation
-from palaestra.envs.code.counting.program import Program
-from palaestra.envs.code.program_question import EXAMPLE
-from palaestra.envs.code.slow_programs import TECHNIQUES, Part, SlowProgram
-from palaestra.envs.code.slow_programs_with_lists import CONTAINER_KINDS
+from palaestra.envs.code.counting.counted_program import Program
+from palaestra.envs.code.judging.program_question import EXAMPLE
+from palaestra.envs.code.programs.slow_programs import TECHNIQUES, Part, SlowProgram
+from palaestra.envs.code.programs.slow_programs_with_lists import CONTAINER_KINDS
 from palaestra.envs.question import Task
 from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced

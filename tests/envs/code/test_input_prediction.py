@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from palaestra.envs.code.cases import draw_arguments
-from palaestra.envs.code.dice import Dice
 from palaestra.envs.code.input_prediction import InputPrediction
-from palaestra.envs.code.interpreter import Outcome
-from palaestra.envs.code.literals import read_arguments
+from palaestra.envs.code.judging.literals import read_arguments
 from palaestra.envs.code.output_prediction import Call
-from palaestra.envs.code.programs import Parameter, Program, shown
+from palaestra.envs.code.programs.cases import draw_arguments
+from palaestra.envs.code.programs.dice import Dice
+from palaestra.envs.code.programs.grammar import Parameter, Program, shown
+from palaestra.envs.code.programs.interpreter import Outcome
 from palaestra.envs.question import Task
 
 FAMILY = InputPrediction()

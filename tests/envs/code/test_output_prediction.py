@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from palaestra.envs.code.interpreter import Outcome
 from palaestra.envs.code.output_prediction import FORMS, Call, OutputPrediction
-from palaestra.envs.code.programs import Parameter, Program, shown
+from palaestra.envs.code.programs.grammar import Parameter, Program, shown
+from palaestra.envs.code.programs.interpreter import Outcome
 from palaestra.envs.question import Task
 
 FAMILY = OutputPrediction()

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.code.bugs import Buggy, body_with, draw_buggy
-from palaestra.envs.code.dice import Dice
 from palaestra.envs.code.program_debugging import Debugging, ProgramDebugging
-from palaestra.envs.code.programs import Parameter, written
+from palaestra.envs.code.programs.bugs import Buggy, body_with, draw_buggy
+from palaestra.envs.code.programs.dice import Dice
+from palaestra.envs.code.programs.grammar import Parameter, written
 from palaestra.envs.sandbox import CallTest
 from palaestra.rewards.answers import fenced
 

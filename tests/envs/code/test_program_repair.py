@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from palaestra.envs.code.cases import Case, differs
-from palaestra.envs.code.mutations import KINDS
 from palaestra.envs.code.program_repair import ProgramRepair
-from palaestra.envs.code.programs import shown, written
+from palaestra.envs.code.programs.cases import Case, differs
+from palaestra.envs.code.programs.grammar import shown, written
+from palaestra.envs.code.programs.mutations import KINDS
 from palaestra.envs.question import Task
 from palaestra.rewards.answers import fenced
 

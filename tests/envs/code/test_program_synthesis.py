@@ -7,11 +7,11 @@ import re
 import gymnasium as gym
 import numpy as np
 import pytest
-from palaestra.envs.code import program_question
-from palaestra.envs.code.cases import Case
-from palaestra.envs.code.program_question import EXAMPLE, call_tests
+from palaestra.envs.code.judging import program_question
+from palaestra.envs.code.judging.program_question import EXAMPLE, call_tests
 from palaestra.envs.code.program_synthesis import ProgramSynthesis, Synthesis
-from palaestra.envs.code.programs import Parameter, Program
+from palaestra.envs.code.programs.cases import Case
+from palaestra.envs.code.programs.grammar import Parameter, Program
 from palaestra.envs.question import Task
 from palaestra.envs.sandbox import Judgement
 from palaestra.errors import InputError

@@ -10,7 +10,7 @@ import gymnasium as gym
 import palaestra
 import pytest
 from palaestra.envs.code import python_tool
-from palaestra.envs.code.tool_calls import called, without_output
+from palaestra.envs.code.judging.tool_calls import called, without_output
 from palaestra.envs.sandbox import Result, run
 from palaestra.errors import InputError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from palaestra.envs.code.programs import Parameter, Program
+from palaestra.envs.code.programs.grammar import Parameter, Program
 from palaestra.envs.code.stdio_problem import Problem, StdioProblem
 from palaestra.envs.question import Task
 from palaestra.envs.sandbox import StdioTest

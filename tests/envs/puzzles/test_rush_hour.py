@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from palaestra.envs.puzzles import rush_hour
 from palaestra.envs.puzzles.rush_hour import RushHour, Traffic, _boards, _cars, _layers, layers
-from palaestra.scripts import make_rush_hour_boards
+from palaestra.scripts.tools import make_rush_hour_boards
 
 FAMILY = RushHour()
 Board = tuple[str, ...]

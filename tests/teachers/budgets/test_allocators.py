@@ -95,7 +95,7 @@ def test_a_budget_that_the_bounds_cannot_meet_is_refused(allocate, budget, low, 
         ([0.5, float("nan")], 8, 2, 8, "success rates"),
         ([[0.5]], 8, 2, 8, "success rates"),
         ([0.5, 0.5], 8, 5, 4, "low=5"),
-        ([0.5, 0.5], 8, -1, 4, "low=-1"),
+        ([0.5, 0.5], 8, -1, 4, "low must be a whole number of at least 0, not -1"),
         ([0.5, 0.5], 7.5, 2, 4, "budget"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .....checks import checked_count, checked_number
+from .....checks import check_count, check_number
 from ...batch.batch import Batch
 from ...batch.forward import Forward
 from ...recipes.stages import AUXILIARIES
@@ -29,10 +29,10 @@ class Critic(HeadModel):
         seed: int = 0,
     ):
         super().__init__(
-            checked_number("lr", lr, 0.0), checked_count("width", width, 1), checked_count("passes", passes, 1), seed
+            check_number("lr", lr, 0.0), check_count("width", width, 1), check_count("passes", passes, 1), seed
         )
-        self.discount = checked_number("discount", discount, 0.0, 1.0)
-        self.decay = checked_number("decay", decay, 0.0, 1.0)
+        self.discount = check_number("discount", discount, 0.0, 1.0)
+        self.decay = check_number("decay", decay, 0.0, 1.0)
 
     def update(self, batch: Batch, forward: Forward) -> Stats:
         if not batch.action.any():

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from .....rewards.models.losses import bradley_terry_loss
 from ...batch.batch import Batch
 from ...batch.forward import Forward
@@ -45,11 +45,11 @@ class ImplicitPRM(Auxiliary):
     def __init__(
         self, objective: str = "ce", beta: float = 0.05, lr: float = 1e-6, when: str = "after", clip: float = 10.0
     ):
-        self.objective = checked_choice("objective", objective, ("ce", "pairwise"))
-        self.beta = checked_number("beta", beta, 0.0)
-        self.lr = checked_number("lr", lr, 0.0)
-        self.when = checked_choice("when", when, ("after", "before"))
-        self.clip = checked_number("clip", clip, 0.0)
+        self.objective = check_choice("objective", objective, ("ce", "pairwise"))
+        self.beta = check_number("beta", beta, 0.0)
+        self.lr = check_number("lr", lr, 0.0)
+        self.when = check_choice("when", when, ("after", "before"))
+        self.clip = check_number("clip", clip, 0.0)
         self.base = "logp_ref" if objective == "ce" else "logp_old"
         self.needs = frozenset({self.base})
         self._done: Stats = {}

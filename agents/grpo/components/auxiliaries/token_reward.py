@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from .....checks import checked_choice, checked_count, checked_number
+from .....checks import check_choice, check_count, check_number
 from .....errors import InputError
 from ...batch.batch import Batch
 from ...batch.forward import Forward
@@ -32,9 +32,9 @@ class TokenReward(HeadModel):
 
     def __init__(self, lr: float = 1e-3, width: int = 256, passes: int = 4, when: str = "before", seed: int = 0):
         super().__init__(
-            checked_number("lr", lr, 0.0), checked_count("width", width, 1), checked_count("passes", passes, 1), seed
+            check_number("lr", lr, 0.0), check_count("width", width, 1), check_count("passes", passes, 1), seed
         )
-        self.when = checked_choice("when", when, ("before", "after"))
+        self.when = check_choice("when", when, ("before", "after"))
         self._done: Stats = {}
 
     def attach(self, model: Any, reference: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.batch import Batch
 from ...recipes.stages import WEIGHTS
 
@@ -17,7 +17,7 @@ def version_decay(batch: Batch, advantage: Tensor, decay: float = 0.9) -> Tensor
 
     A version counts optimiser batches; in a batch that mixes replayed with fresh episodes the fresh ones are of age 0.
     """
-    checked_number("decay", decay, 0, 1)
+    check_number("decay", decay, 0, 1)
     version = torch.tensor([t.version for t in batch.trajectories], dtype=torch.int64)
     newest = int(version.max()) if len(version) else 0
     age = torch.where(version >= 0, newest - version, 0)

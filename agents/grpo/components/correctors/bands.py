@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.scored import Scored, needs
 from ...recipes.stages import CORRECTORS
 from ..surrogates.ratios import episode_mean, episode_sum
@@ -44,7 +44,7 @@ def _inside(scored: Scored, log_value: Tensor, low: float, high: float) -> Tenso
 @needs("anchor")
 def outlier_token(scored: Scored, floor: float = 1e-4) -> Tensor:
     """0 in episodes with any token of c < floor, which the trainer holds to be impossible; else 1."""
-    checked_number("floor", floor, 0, 1)
+    check_number("floor", floor, 0, 1)
     out = episode_sum(scored, (anchor_gap(scored).exp() < floor).to(scored.logp_old.dtype))
     return scored.per_token((out == 0).to(scored.logp_old.dtype))
 
@@ -57,7 +57,7 @@ def opsm(scored: Scored, delta: float = 0.1) -> Tensor:
 
     The paper publishes no ``delta``; the default is ours.
     """
-    checked_number("delta", delta, 0)
+    check_number("delta", delta, 0)
     drift = episode_mean(scored, sampled(scored, scored.logp_mu - scored.logp))
     far = scored.per_token(drift) > delta
     return (~(far & (scored.advantage < 0))).to(scored.logp_old.dtype)
@@ -72,7 +72,7 @@ def m2po(scored: Scored, limit: float = 0.04) -> Tensor:
 
     Of equal tokens at the edge all are dropped.
     """
-    checked_number("limit", limit, 0)
+    check_number("limit", limit, 0)
     gap = sampled(scored, scored.logp - scored.logp_mu)
     square, pushed = gap**2, (gap * scored.advantage > 0) & scored.trained
     kept = none(scored)

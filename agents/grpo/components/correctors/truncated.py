@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from .....errors import InputError
 from ...batch.scored import Scored, needs
 from ...batch.trajectory import Origin
@@ -30,7 +30,7 @@ def anchor_gap(scored: Scored) -> Tensor:
 
 def importance_at(scored: Scored, level: str) -> Tensor:
     """c of each token, or its product over the episode at each of the episode's tokens, [A]."""
-    checked_choice("level", level, ("token", "sequence"))
+    check_choice("level", level, ("token", "sequence"))
     gap = anchor_gap(scored)
     return bounded_exp(gap if level == "token" else scored.per_token(episode_sum(scored, gap)))
 
@@ -85,11 +85,11 @@ def normalised_is(scored: Scored, cap: float = 2.0, level: str = "token") -> Ten
 
 
 def _checked_cap(cap: float) -> float:
-    if checked_number("cap", cap) < 1:
+    if check_number("cap", cap) < 1:
         raise InputError(f"cap bounds an importance weight and must be at least 1 (usually 2 to 5), got {cap!r}.")
     return cap
 
 
 def _checked_band(low: float, high: float) -> None:
-    if not 0 <= checked_number("low", low) <= 1 <= checked_number("high", high):
+    if not 0 <= check_number("low", low) <= 1 <= check_number("high", high):
         raise InputError(f"a band of importance weights must contain 1, as [0.5, 5] does; got [{low!r}, {high!r}].")

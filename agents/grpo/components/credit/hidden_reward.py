@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.batch import Batch
 from ...batch.scored import needs
 from ...batch.trajectory import Origin
@@ -76,8 +76,8 @@ def hidden_reward(advantage: Tensor, batch: Batch, p: float = 0.1, tau: float = 
         p: in [-1, 1]; positive: exploit, negative: explore.
         tau: tokens of less influence are not trained; the scale is that of hidden states, squared.
     """
-    checked_number("p", p, -1, 1)
-    checked_number("tau", tau, 0)
+    check_number("p", p, -1, 1)
+    check_number("tau", tau, 0)
     thr = (influence_on_correct(batch, _with_advantage(advantage, batch)) * advantage.sign()).to(advantage.dtype)
     shaped = torch.where(thr.abs() >= tau, (1 + p * thr.sign()) * advantage, 0)
     return torch.where(batch.written_by(Origin.POLICY), shaped, advantage)
@@ -90,7 +90,7 @@ def negative_hidden_reward(advantage: Tensor, batch: Batch, beta: float = 1.0) -
     successful episode of the group: what failed answers share with correct ones is punished less (NTHR, arXiv
     2505.18830).
     """
-    checked_number("beta", beta, 0)
+    check_number("beta", beta, 0)
     influence = influence_on_correct(batch, _with_advantage(advantage, batch)).to(advantage.dtype)
     mine = batch.written_by(Origin.POLICY)
     count = batch.sum_by_episode(mine.to(advantage.dtype))

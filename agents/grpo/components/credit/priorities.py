@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .....checks import checked_count, checked_number
+from .....checks import check_count, check_number
 from .....errors import InputError
 from ...batch.batch import Batch
 from ...batch.trajectory import Trajectory
@@ -41,8 +41,8 @@ class _Priorities:
     """Objectives' mean rewards in the latest ``window`` batches, and the weights that follow from them."""
 
     def __init__(self, window: int, temperature: float):
-        self.window = checked_count("window", window, 2, "batches")
-        self.temperature = checked_number("temperature", temperature, 1e-3)
+        self.window = check_count("window", window, 2, "batches")
+        self.temperature = check_number("temperature", temperature, 1e-3)
         self.history: dict[str, list[float]] = {}
 
     def weigh(self, paid: Mapping[str, float]) -> dict[str, float]:
@@ -83,7 +83,7 @@ class Priorities(_Priorities):
 
     def __init__(self, window: int = 20, temperature: float = 1.0, by: str = "difficulty", bins: int = 4):
         super().__init__(window, temperature)
-        self.by, self.bins = by, checked_count("bins", bins, 1)
+        self.by, self.bins = by, check_count("bins", bins, 1)
 
     def kind(self, trajectory: Trajectory) -> str:
         """What kind of task an episode played."""

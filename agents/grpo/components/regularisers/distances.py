@@ -7,7 +7,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...recipes.stages import REGULARISERS
 from ..surrogates.ratios import bounded_exp, group_sum
@@ -24,7 +24,7 @@ def kdrl(scored: Scored, coefficient: float = 5e-3, unless: str = "none", thresh
     episodes of a group in which any has.
     """
     assert scored.logp_teacher is not None
-    checked_choice("unless", unless, ("none", "response", "group"))
+    check_choice("unless", unless, ("none", "response", "group"))
     distance = k2(scored.logp_teacher - scored.logp)
     if unless != "none":
         right = (scored.outcome > threshold).to(distance.dtype)
@@ -51,14 +51,14 @@ def rehearsal_divergence(
 
 def divergence(log_u: Tensor, kind: str, alpha: float) -> Tensor:
     """f(u) of `rehearsal_divergence`, [A] -> [A]."""
-    checked_choice("kind", kind, ("forward_kl", "js", "alpha"))
+    check_choice("kind", kind, ("forward_kl", "js", "alpha"))
     if kind == "forward_kl":
         return k3(log_u)
     u = bounded_exp(log_u)
     if kind == "js":
         # log((u + 1) / 2), in a form that neither end of u spoils
         return u * log_u - (u + 1) * (torch.nn.functional.softplus(log_u) - torch.log(torch.full_like(u, 2.0)))
-    checked_number("alpha", alpha, 1e-3, 1 - 1e-3)
+    check_number("alpha", alpha, 1e-3, 1 - 1e-3)
     return (bounded_exp((1 - alpha) * log_u) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
 
 
@@ -77,9 +77,9 @@ def low_prob_shield(
     ``among``: whose lowest share, that of the "negative" tokens (A < 0; released code) or of "all" (paper). Candidates
     are detached, ties at the edge are all in.
     """
-    checked_choice("among", among, ("negative", "all"))
-    checked_number("share", share, 0, 1)
-    checked_number("floor", floor, 0, 1)
+    check_choice("among", among, ("negative", "all"))
+    check_number("share", share, 0, 1)
+    check_number("floor", floor, 0, 1)
     logp = scored.logp.detach()
     negative = (scored.advantage < 0) & scored.trained
     pool = negative if among == "negative" else scored.trained

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .....checks import checked_number
+from .....checks import check_number
 from .....errors import InputError
 from ...batch.scored import LossTerm, Scored, needs
 from ...recipes.stages import REGULARISERS
@@ -34,10 +34,10 @@ class EntropyTarget:
     def __init__(
         self, target: float = 0.2, step: float = 0.005, start: float = 0.0, low: float = 0.0, high: float = 1.0
     ):
-        if not checked_number("low", low) <= checked_number("start", start) <= checked_number("high", high):
+        if not check_number("low", low) <= check_number("start", start) <= check_number("high", high):
             raise InputError(f"start must lie in [low, high] = [{low!r}, {high!r}], got {start!r}.")
-        self.target = checked_number("target", target, 0)
-        self.step = checked_number("step", step, 0)
+        self.target = check_number("target", target, 0)
+        self.step = check_number("step", step, 0)
         self.low, self.high = low, high
         self.coefficient = start
 

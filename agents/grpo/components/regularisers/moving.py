@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...recipes.stages import REGULARISERS
 from ..surrogates.ratios import group_mean
@@ -18,8 +18,8 @@ def kl_convex(scored: Scored, coefficient: float = 0.1, share: float = 1.0, esti
 
     The last policy is the anchor; take the anchor "policy". ReMix's share falls from 1 to 0.5.
     """
-    checked_number("share", share, 0, 1)
-    k = ESTIMATES[checked_choice("estimate", estimate, ("k2", "k3"))]
+    check_number("share", share, 0, 1)
+    k = ESTIMATES[check_choice("estimate", estimate, ("k2", "k3"))]
     return penalty(share * k(gap(scored)) + (1 - share) * k(-scored.log_ratio), coefficient)
 
 

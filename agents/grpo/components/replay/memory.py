@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .....checks import checked_count
+from .....checks import check_count
 from ...batch.record import group_from_json, group_to_json
 from ...batch.trajectory import Group
 
@@ -33,7 +33,7 @@ class Replay:
     """Base of the strategies: ``capacity`` groups at most, the oldest forgotten first."""
 
     def __init__(self, capacity: int):
-        self.capacity = checked_count("capacity", capacity, 1, "groups")
+        self.capacity = check_count("capacity", capacity, 1, "groups")
         self._kept: list[Kept] = []
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:

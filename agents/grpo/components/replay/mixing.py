@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .....checks import checked_count, checked_number
+from .....checks import check_count, check_number
 from ...batch.trajectory import Group
 from ...recipes.stages import REPLAYS
 from .memory import Replay
@@ -35,9 +35,9 @@ class MixPolicy(Replay):
 
     def __init__(self, probability: float = 0.4, window: int = 2, utd: float = 2, capacity: int = 4096):
         super().__init__(capacity)
-        self.probability = checked_number("probability", probability, 0.0, 1.0)
-        self.window = checked_count("window", window, 1, "batches")
-        self.utd = checked_number("utd", utd, 1.0)
+        self.probability = check_number("probability", probability, 0.0, 1.0)
+        self.window = check_count("window", window, 1, "batches")
+        self.utd = check_number("utd", utd, 1.0)
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
         recent = sorted({kept.step for kept in self._kept})[-self.window :]
@@ -69,10 +69,10 @@ class Priority(Replay):
 
     def __init__(self, ratio: float = 1.0, uses: int = 3, decay: float = 2.0, noise: float = 0.0, capacity: int = 4096):
         super().__init__(capacity)
-        self.ratio = checked_number("ratio", ratio, 0.0)
-        self.uses = checked_count("uses", uses, 1)
-        self.decay = checked_number("decay", decay, 0.0)
-        self.noise = checked_number("noise", noise, 0.0)
+        self.ratio = check_number("ratio", ratio, 0.0)
+        self.uses = check_count("uses", uses, 1)
+        self.decay = check_number("decay", decay, 0.0)
+        self.noise = check_number("noise", noise, 0.0)
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
         noise = self.noise * rng.standard_normal(len(self._kept))

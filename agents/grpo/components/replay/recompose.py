@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .....checks import checked_count, checked_number
+from .....checks import check_count, check_number
 from ...batch.trajectory import Group, Trajectory
 from ...recipes.stages import REPLAYS
 from .memory import Kept, Replay
@@ -39,10 +39,10 @@ class Recompose(Replay):
         eps: float = 1e-4,
     ):
         super().__init__(capacity)
-        self.share = checked_number("share", share, 0.0, 1.0)
-        self.probability = checked_number("probability", probability, 0.0, 1.0)
-        self.most = None if most is None else checked_count("most", most, 1, "groups")
-        self.eps = checked_number("eps", eps, 0.0)
+        self.share = check_number("share", share, 0.0, 1.0)
+        self.probability = check_number("probability", probability, 0.0, 1.0)
+        self.most = None if most is None else check_count("most", most, 1, "groups")
+        self.eps = check_number("eps", eps, 0.0)
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
         now, later = [], []

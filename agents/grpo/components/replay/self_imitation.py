@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .....checks import checked_choice, checked_count, checked_number
+from .....checks import check_choice, check_count, check_number
 from ...batch.trajectory import Group, Trajectory
 from ...recipes.stages import REPLAYS
 from .memory import Replay, chosen
@@ -59,13 +59,13 @@ class SelfImitation(Replay):
         most: int | None = None,
     ):
         super().__init__(capacity)
-        self.threshold = checked_number("threshold", threshold)
-        self.good = checked_count("good", good, 0, "successes")
-        self.expiry = checked_count("expiry", expiry, 1, "updates")
-        self.history = checked_count("history", history, 1, "group means")
+        self.threshold = check_number("threshold", threshold)
+        self.good = check_count("good", good, 0, "successes")
+        self.expiry = check_count("expiry", expiry, 1, "updates")
+        self.history = check_count("history", history, 1, "group means")
         self.normalise = normalise
-        self.calibration = checked_choice("calibration", calibration, ("median", "decay"))
-        self.most = None if most is None else checked_count("most", most, 1, "episodes")
+        self.calibration = check_choice("calibration", calibration, ("median", "decay"))
+        self.most = None if most is None else check_count("most", most, 1, "episodes")
         self._means: list[float] = []
         self._stds: list[float] = []
 

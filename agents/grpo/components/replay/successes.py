@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .....checks import checked_choice, checked_count, checked_number
+from .....checks import check_choice, check_count, check_number
 from ...batch.trajectory import Group, Origin, Trajectory
 from ...recipes.stages import REPLAYS
 from .memory import Replay, chosen
@@ -74,8 +74,8 @@ class PastSuccesses(Replay):
         capacity: int = 4096,
     ):
         super().__init__(capacity)
-        self.most = checked_count("most", most, 1, "episodes")
-        self.criterion = checked_choice("criterion", criterion, CRITERIA)
+        self.most = check_count("most", most, 1, "episodes")
+        self.criterion = check_choice("criterion", criterion, CRITERIA)
         self.only_failed, self.as_teacher = only_failed, as_teacher
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
@@ -116,8 +116,8 @@ class PromptReplay(Replay):
 
     def __init__(self, samples: int = 8, strategy: str = "recency", split: bool = True, capacity: int = 4096):
         super().__init__(capacity)
-        self.samples = checked_count("samples", samples, 1, "episodes")
-        self.strategy = checked_choice("strategy", strategy, STRATEGIES)
+        self.samples = check_count("samples", samples, 1, "episodes")
+        self.strategy = check_choice("strategy", strategy, STRATEGIES)
         self.split = split
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
@@ -159,9 +159,9 @@ class LikelySuccesses(Replay):
 
     def __init__(self, low: float = 0.5, high: float = 0.95, ratio: float = 2.0, capacity: int = 4096):
         super().__init__(capacity)
-        self.low = checked_number("low", low, 0.0, 1.0)
-        self.high = checked_number("high", high, low, 1.0)
-        self.ratio = checked_number("ratio", ratio, 0.0)
+        self.low = check_number("low", low, 0.0, 1.0)
+        self.high = check_number("high", high, low, 1.0)
+        self.ratio = check_number("ratio", ratio, 0.0)
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
         fresh = sum(len(group.valid) for group in groups)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .....checks import checked_choice, checked_count
+from .....checks import check_choice, check_count
 from ...batch.scored import needs
 from ...batch.trajectory import Group
 from ...recipes.stages import SOURCES
@@ -22,8 +22,8 @@ class _Demonstrations(Source):
     """
 
     def __init__(self, tasks: str = "step", count: int | None = None):
-        self.tasks = checked_choice("tasks", tasks, TASKS)
-        self.count = None if count is None else checked_count("count", count, 1, "tasks")
+        self.tasks = check_choice("tasks", tasks, TASKS)
+        self.count = None if count is None else check_count("count", count, 1, "tasks")
 
     def _tasks(self, supply: Supply) -> list[object]:
         count = len(supply.tasks) if self.count is None else self.count
@@ -51,7 +51,7 @@ class TeacherModel(_Demonstrations):
 
     def __init__(self, tasks: str = "step", count: int | None = None, samples: int = 1, correct: bool = False):
         super().__init__(tasks, count)
-        self.samples = checked_count("samples", samples, 1, "episodes")
+        self.samples = check_count("samples", samples, 1, "episodes")
         self.correct = correct
 
     def draw(self, supply: Supply) -> list[Group]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .....checks import checked_count
+from .....checks import check_count
 from ...batch.record import group_from_json, group_to_json
 from ...batch.trajectory import Group
 from ...recipes.stages import SOURCES
@@ -29,9 +29,9 @@ class Rehearsal(Source):
     """
 
     def __init__(self, tasks: int = 256, samples: int = 8, batch: int = 16):
-        self.tasks = checked_count("tasks", tasks, 1)
-        self.samples = checked_count("samples", samples, 1, "episodes")
-        self.batch = checked_count("batch", batch, 1, "tasks")
+        self.tasks = check_count("tasks", tasks, 1)
+        self.samples = check_count("samples", samples, 1, "episodes")
+        self.batch = check_count("batch", batch, 1, "tasks")
         self._mastered: list[Group] = []
 
     def prepare(self, supply: Supply) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .....checks import checked_choice, checked_count, checked_number
+from .....checks import check_choice, check_count, check_number
 from ...batch.batch import collate
 from ...batch.record import trajectory_from_json, trajectory_to_json
 from ...batch.trajectory import Group, Origin, Trajectory
@@ -39,8 +39,8 @@ class Successes(Source):
     """
 
     def __init__(self, most: int | None = None, select: str = "success", distinct: bool = True):
-        self.most = None if most is None else checked_count("most", most, 1, "episodes")
-        self.select = checked_choice("select", select, ("success", "best"))
+        self.most = None if most is None else check_count("most", most, 1, "episodes")
+        self.select = check_choice("select", select, ("success", "best"))
         self.distinct = distinct
 
     def draw(self, supply: Supply) -> list[Group]:
@@ -98,11 +98,11 @@ class Experience(Source):
     def __init__(
         self, share: float = 1.0, samples: int = 8, start: float = 0.35, capacity: int = 4096, per_task: int = 8
     ):
-        self.share = checked_number("share", share, 0.0)
-        self.samples = checked_count("samples", samples, 2, "episodes")
-        self.start = checked_number("start", start, 0.0, 1.0)
-        self.capacity = checked_count("capacity", capacity, 1, "tasks")
-        self.per_task = checked_count("per_task", per_task, 1, "episodes")
+        self.share = check_number("share", share, 0.0)
+        self.samples = check_count("samples", samples, 2, "episodes")
+        self.start = check_number("start", start, 0.0, 1.0)
+        self.capacity = check_count("capacity", capacity, 1, "tasks")
+        self.per_task = check_count("per_task", per_task, 1, "episodes")
         self._started = False
         self._solved: dict[str, dict[str, Any]] = {}
 

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ...batch.batch import Batch
 from ...batch.scored import LossTerm, Scored, needs
 from ...batch.trajectory import Origin
@@ -31,8 +31,8 @@ def entropy_factor(
         sign: the tokens that it acts on: "any", or those with "positive" advantage; the others keep weight 1.
         origin: likewise: "any", or those that the "policy" wrote.
     """
-    checked_choice("sign", sign, ("any", "positive"))
-    checked_choice("origin", origin, ("any", "policy"))
+    check_choice("sign", sign, ("any", "positive"))
+    check_choice("origin", origin, ("any", "policy"))
     entropy = batch.measured("entropy")[batch.action]
     mean = entropy.mean() if len(entropy) else torch.zeros(())
     reached = batch.action if origin == "any" else batch.written_by(Origin.POLICY)
@@ -59,5 +59,5 @@ def shaped_importance(scored: Scored, gamma: float = 0.1) -> LossTerm:
     and steepest where the policy has come to find a token unlikely (ExGRPO, arXiv 2510.02245, section 4.2). Nothing
     is detached.
     """
-    checked_number("gamma", gamma, 1e-9)
+    check_number("gamma", gamma, 1e-9)
     return LossTerm(scored.advantage * (scored.log_ratio - math.log(gamma)).sigmoid())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...recipes.stages import SURROGATES
 from .clip import clip, pessimistic
@@ -32,7 +32,7 @@ def aspo(scored: Scored, low: float = 0.2, high: float = 0.2, cap: float = 3.0) 
     A > 0: sg(min(1 / r, cap)) A log pi while r <= 1 + high. A < 0: sg(min(r, cap)) A log pi while r >= 1 - low. The
     factor is detached, so a factor at its cap still has a gradient (soft dual clipping).
     """
-    checked_number("cap", cap, 1)
+    check_number("cap", cap, 1)
     with torch.no_grad():
         r = ratio_of(scored)
         positive = scored.advantage > 0
@@ -104,9 +104,9 @@ def balanced_bounds(
     high_step: float,
 ) -> tuple[float, float]:
     """The first pair of bounds on BAPO's path at which positive tokens contribute ``share``, or its end."""
-    checked_number("share of bapo", share, 0, 1)
-    checked_number("low_step", low_step, 1e-4)
-    checked_number("high_step", high_step, 1e-4)
+    check_number("share of bapo", share, 0, 1)
+    check_number("low_step", low_step, 1e-4)
+    check_number("high_step", high_step, 1e-4)
     size = scored.logp_old.exp() * scored.advantage.abs() * scored.trained
     positive, negative = scored.advantage > 0, scored.advantage < 0
     b_low, b_high = low[0], high[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from .....errors import InputError
 from ...batch.scored import LossTerm, Scored
 from ...recipes.stages import SURROGATES
@@ -45,8 +45,8 @@ def clip(scored: Scored, low: float = 0.2, high: float = 0.2) -> LossTerm:
 
     Unequal bounds are DAPO's clip-higher (arXiv 2503.14476, section 3.1).
     """
-    checked_number("low of clip", low, 0, 1)
-    checked_number("high of clip", high, 0)
+    check_number("low of clip", low, 0, 1)
+    check_number("high of clip", high, 0)
     free = ratio_of(scored)
     return pessimistic(free, free.clamp(1 - low, 1 + high), scored)
 
@@ -95,5 +95,5 @@ def moving_clip(scored: Scored, low: float = 0.2, high: float = 0.2) -> LossTerm
 
 
 def _checked_above(name: str, value: float, high: float) -> None:
-    if checked_number(name, value) <= 1 + high:
+    if check_number(name, value) <= 1 + high:
         raise InputError(f"{name} must exceed 1 + high = {1 + high:g}, or it undoes the upper bound; got {value!r}.")

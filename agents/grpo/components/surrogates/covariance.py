@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...recipes.stages import SURROGATES
 from .clip import clip
@@ -36,7 +36,7 @@ def clip_cov(
     """The clip, without a random ``share`` of all tokens among those with smallest < cov < largest that are not clipped
     already; at least one (Clip-Cov, section 4.1; the bounds of the released code).
     """
-    checked_number("share", share, 0, 1)
+    check_number("share", share, 0, 1)
     term = clip(scored, low, high)
     r, cov = ratio_of(scored).detach(), covariance(scored)
     clipped = torch.where(scored.advantage > 0, r > 1 + high, r < 1 - low)
@@ -69,7 +69,7 @@ def kl_cov(scored: Scored, share: float = 2e-4, coefficient: float = 1.0) -> Los
     """r A, less ``coefficient`` x |log r| at the ``share`` of tokens with the largest cov, at least one (KL-Cov,
     section 4.2). Ties at the edge are all penalised.
     """
-    checked_number("share", share, 0, 1)
+    check_number("share", share, 0, 1)
     value = ratio_of(scored) * scored.advantage
     trained = scored.trained
     if not trained.any():

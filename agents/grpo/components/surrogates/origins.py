@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import torch
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...batch.trajectory import Origin
 from ...recipes.stages import SURROGATES
@@ -49,7 +49,7 @@ def shaped_ratio(scored: Scored, gamma: float = 0.1) -> LossTerm:
     """A pi / (pi + gamma), no ratio and no clip: the gradient A gamma pi / (pi + gamma)^2 x grad log pi stays large for
     tokens that are rare under the policy (LUFFY, arXiv 2504.14945; AMPO, arXiv 2510.02227).
     """
-    checked_number("gamma", gamma, 1e-9)
+    check_number("gamma", gamma, 1e-9)
     p = scored.logp.exp()
     return LossTerm(p / (p + gamma) * scored.advantage)
 
@@ -62,7 +62,7 @@ def rl_plus(scored: Scored, gamma: float = 0.5) -> LossTerm:
 
     Takes the anchor "policy". The gradient flows through pi in the ratio alone.
     """
-    checked_number("gamma", gamma, 0)
+    check_number("gamma", gamma, 0)
     p, old = scored.logp.exp(), scored.logp_old.exp()
     unknown = (1 - p.detach()).clamp(min=0) ** gamma
     return LossTerm(unknown * 2 * p / (old + (old + 1) / 2) * scored.advantage)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...batch.trajectory import Origin
 from ...recipes.stages import SURROGATES
@@ -20,7 +20,7 @@ from .ratios import episode_mean, episode_sum, pair_mean, pairs, spread, tokens_
 def _margin(scored: Scored, beta: float) -> Tensor:
     """beta x log(pi / reference) of each episode, [R]."""
     assert scored.logp_ref is not None
-    return checked_number("beta", beta, 0) * episode_sum(scored, scored.logp - scored.logp_ref)
+    return check_number("beta", beta, 0) * episode_sum(scored, scored.logp - scored.logp_ref)
 
 
 @SURROGATES.register("dpo")
@@ -40,7 +40,7 @@ def ipo_pairs(scored: Scored, beta: float = 0.1) -> LossTerm:
     """-(s_w - s_l - 1 / (2 beta))^2, s as in `dpo` (IPO, arXiv 2310.12036, eq. 17)."""
     s = _margin(scored, 1.0)
     better, worse = pairs(scored, scored.outcome)
-    error = s[better] - s[worse] - 1 / (2 * checked_number("beta", beta, 1e-6))
+    error = s[better] - s[worse] - 1 / (2 * check_number("beta", beta, 1e-6))
     return spread(scored, -pair_mean(scored, better, error**2))
 
 
@@ -91,7 +91,7 @@ def hinge_rank(scored: Scored, margin: float = 1e-3, expert: str = "teacher") ->
     ``expert``: "teacher", episodes with tokens that a teacher wrote; "outcome", the better episode of each pair.
     """
     assert scored.logp_ref is not None
-    checked_choice("expert", expert, ("teacher", "outcome"))
+    check_choice("expert", expert, ("teacher", "outcome"))
     rise = episode_mean(scored, scored.logp_ref - scored.logp)
     taught = scored.sum_by_episode((scored.origin == Origin.TEACHER).to(rise.dtype)) > 0
     better, worse = pairs(scored, taught if expert == "teacher" else scored.outcome)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...recipes.stages import SURROGATES
 from .ratios import bounded_exp, episode_mean, episode_sum, group_mean, group_size, group_sum, pair_mean, pairs, spread
@@ -43,7 +43,7 @@ def rpg(scored: Scored, divergence: str = "urkl", beta: float = 1e-3) -> LossTer
     ``divergence``: "rkl", f = r log r; "urkl", r log r - r + 1; "fkl", -log r; "ufkl", r - 1 - log r (reverse and
     forward KL, of normalised and of unnormalised distributions).
     """
-    checked_choice("divergence", divergence, ("rkl", "urkl", "fkl", "ufkl"))
+    check_choice("divergence", divergence, ("rkl", "urkl", "fkl", "ufkl"))
     log_r = scored.log_ratio
     r = bounded_exp(log_r)
     f = {"rkl": r * log_r, "urkl": r * log_r - r + 1, "fkl": -log_r, "ufkl": r - 1 - log_r}[divergence]
@@ -74,7 +74,7 @@ def gvpo(scored: Scored, beta: float = 0.1) -> LossTerm:
     implied = beta * episode_sum(scored, scored.log_ratio)
     reward = episode_mean(scored, scored.advantage)
     gap = (implied - group_mean(scored, implied)) - (reward - group_mean(scored, reward))
-    return spread(scored, -(gap**2) / (2 * checked_number("beta", beta, 1e-9)))
+    return spread(scored, -(gap**2) / (2 * check_number("beta", beta, 1e-9)))
 
 
 @SURROGATES.register("prdp")
@@ -91,7 +91,7 @@ def prdp(scored: Scored, beta: float = 0.1, window: float = 0.0) -> LossTerm:
     better, worse = pairs(scored, _numbered(scored))
     reward = scored.outcome[better] - scored.outcome[worse]
     square = (reward - beta * (s[better] - s[worse])) ** 2
-    if checked_number("window", window, 0):
+    if check_number("window", window, 0):
         old = episode_sum(scored, scored.logp_old - scored.logp_ref)
         kept = torch.minimum(torch.maximum(s, old - window), old + window)
         square = torch.maximum(square, (reward - beta * (kept[better] - kept[worse])) ** 2)
@@ -110,7 +110,7 @@ def log_ratio_regression(scored: Scored, beta: float = 1.0, level: str = "turn")
     advantage there; stationary at log(pi / reference) = A / beta (WebRL, arXiv 2411.02337).
     """
     assert scored.logp_ref is not None
-    checked_choice("level", level, ("turn", "token", "episode"))
+    check_choice("level", level, ("turn", "token", "episode"))
     gap = scored.logp - scored.logp_ref
     if level == "token":
         return LossTerm(-((beta * gap - scored.advantage) ** 2))
@@ -150,7 +150,7 @@ def pacs(scored: Scored, beta: float = 1.0, threshold: float = 0.5, score: str =
     Right is an outcome above ``threshold``. Weights balance the classes within a group, n / (2 n_class), where both
     occur; a group of one has no gradient. ``score="likelihood"``: q = beta x mean log pi instead.
     """
-    checked_choice("score", score, ("ratio", "likelihood"))
+    check_choice("score", score, ("ratio", "likelihood"))
     ratio = score == "ratio"
     q = beta * (episode_sum(scored, scored.log_ratio) if ratio else episode_mean(scored, scored.logp))
     size = group_size(scored)

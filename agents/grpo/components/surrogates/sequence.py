@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from .....checks import checked_number
+from .....checks import check_number
 from ...batch.scored import LossTerm, Scored
 from ...recipes.stages import SURROGATES
 from .clip import pessimistic
@@ -21,8 +21,8 @@ def gspo(scored: Scored, low: float = 3e-4, high: float = 4e-4) -> LossTerm:
 
     With the reduction "sequence_sum" it is LUSPO (each episode counts as often as it has tokens).
     """
-    checked_number("low of gspo", low, 0, 1)
-    checked_number("high of gspo", high, 0)
+    check_number("low of gspo", low, 0, 1)
+    check_number("high of gspo", high, 0)
     s = scored.per_token(bounded_exp(episode_mean(scored, scored.log_ratio)))
     return pessimistic(s, s.clamp(1 - low, 1 + high), scored)
 
@@ -32,7 +32,7 @@ def gspo_token(scored: Scored, low: float = 3e-4, high: float = 4e-4) -> LossTer
     """The clip on sg(s) pi / sg(pi): the episode's ratio, detached, with the token's own gradient, for advantages that
     differ within an episode (GSPO, arXiv 2507.18071, eq. 13).
     """
-    checked_number("low of gspo_token", low, 0, 1)
+    check_number("low of gspo_token", low, 0, 1)
     s = scored.per_token(bounded_exp(episode_mean(scored, scored.log_ratio))).detach()
     free = s * (scored.logp - scored.logp.detach()).exp()
     return pessimistic(free, free.clamp(1 - low, 1 + high), scored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from ...batch.scored import LossTerm, Scored
 from ...recipes.stages import SURROGATES
 from .ratios import counted, ratio_of
@@ -16,8 +16,8 @@ def sapo(scored: Scored, tau_positive: float = 1.0, tau_negative: float = 1.05) 
     """A (4 / tau) sigmoid(tau (r - 1)), tau by the sign of A: at r = 1 the gradient of the policy gradient, fading out
     on both sides (SAPO, arXiv 2511.20347). The gradient flows through r.
     """
-    checked_number("tau_positive", tau_positive, 1e-6)
-    checked_number("tau_negative", tau_negative, 1e-6)
+    check_number("tau_positive", tau_positive, 1e-6)
+    check_number("tau_negative", tau_negative, 1e-6)
     tau = torch.full_like(scored.advantage, tau_negative)
     tau[scored.advantage > 0] = tau_positive
     gate = torch.sigmoid(tau * (ratio_of(scored) - 1)) * 4 / tau
@@ -57,7 +57,7 @@ def dppo_kl(
 
 
 def _kept(scored: Scored, dropped: Tensor, cap: float, form: str) -> LossTerm:
-    checked_choice("form", form, ("weighted", "ratio"))
+    check_choice("form", form, ("weighted", "ratio"))
     r = ratio_of(scored)
     free = r if form == "ratio" else r.detach().clamp(max=cap) * scored.logp
     return LossTerm(~dropped * free * scored.advantage, {"clip_fraction": counted(dropped, scored)})
@@ -68,7 +68,7 @@ def ipo(scored: Scored, threshold: float = 0.2) -> LossTerm:
     """r A where |pi - pi_old| <= threshold, else 0, whatever the sign of A; goes with the regulariser
     "log_ratio_square" (prime-rl's loss "ipo"). Which tokens are dropped is detached.
     """
-    checked_number("threshold", threshold, 0, 1)
+    check_number("threshold", threshold, 0, 1)
     dropped = (scored.logp.exp() - scored.logp_old.exp()).detach().abs() > threshold
     return LossTerm(~dropped * ratio_of(scored) * scored.advantage, {"clip_fraction": counted(dropped, scored)})
 
@@ -78,8 +78,8 @@ def rollout_is(scored: Scored, low: float = 0.5, high: float = 2.0) -> LossTerm:
     """r A where low <= r <= high, else 0: importance sampling without truncation, samples outside the band are dropped.
     The gradient flows through r.
     """
-    checked_number("low of rollout_is", low, 0, 1)
-    checked_number("high of rollout_is", high, 1)
+    check_number("low of rollout_is", low, 0, 1)
+    check_number("high of rollout_is", high, 1)
     r = ratio_of(scored)
     dropped = ((r < low) | (r > high)).detach()
     return LossTerm(~dropped * r * scored.advantage, {"clip_fraction": counted(dropped, scored)})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import checked_choice, checked_number
+from .....checks import check_choice, check_number
 from .....errors import InputError
 from ...batch.scored import LossTerm, Scored, needs
 from ...recipes.stages import SURROGATES
@@ -23,8 +23,8 @@ def cispo(scored: Scored, cap: float = 5.0, floor: float = 0.0) -> LossTerm:
     Raises:
         InputError: the bounds exclude 1, so that even a fresh sample would be scaled.
     """
-    checked_number("floor of cispo", floor, 0)
-    if not floor <= 1 <= checked_number("cap of cispo", cap):
+    check_number("floor of cispo", floor, 0)
+    if not floor <= 1 <= check_number("cap of cispo", cap):
         raise InputError(f"cap of cispo is a bound of the ratio itself and must be at least 1 (about 5), got {cap!r}.")
     r = ratio_of(scored).detach()
     weight = r.clamp(floor, cap)
@@ -44,7 +44,7 @@ def topr(
     ``level``: the ratio of each "token", the product over the episode ("sequence"), or its geometric mean
     ("sequence_mean").
     """
-    checked_choice("level", level, _LEVELS)
+    check_choice("level", level, _LEVELS)
     with torch.no_grad():
         w = _LEVELS[level](scored, scored.logp - scored.logp_mu)
         bounded = torch.where(scored.advantage > 0, w.clamp(*positive), w.clamp(*negative))
@@ -81,8 +81,8 @@ def rec(
     the gradient of GRPO's clip; "two_side", both bounds whatever A; "ring", two_side, and also r <= 1 - c where A >= 0
     and r >= 1 + d where A <= 0. ``weight``: "none", w = 1; "is", w = r; "advantage", w = exp(A / temperature).
     """
-    checked_choice("clip", clip, _KEPT)
-    checked_choice("weight", weight, ("none", "is", "advantage"))
+    check_choice("clip", clip, _KEPT)
+    check_choice("weight", weight, ("none", "is", "advantage"))
     with torch.no_grad():
         r = ratio_of(scored)
         kept = _KEPT[clip](r, scored.advantage, near, far)
@@ -126,4 +126,4 @@ def opmd(scored: Scored, tau: float = 1.0) -> LossTerm:
     """A log pi / (1 + tau): online policy mirror descent's first step, without any ratio (R3L, arXiv 2601.03715; OPMD
     in arXiv 2505.17826).
     """
-    return LossTerm(scored.advantage * scored.logp / (1 + checked_number("tau", tau, 0)))
+    return LossTerm(scored.advantage * scored.logp / (1 + check_number("tau", tau, 0)))

@@ -14,12 +14,10 @@ from palaestra.agents.grpo.components.auxiliaries.auxiliary import Head
 from palaestra.agents.grpo.components.auxiliaries.critic import Critic
 from palaestra.agents.grpo.components.auxiliaries.implicit_prm import ImplicitPRM, pairs
 from palaestra.agents.grpo.components.auxiliaries.token_reward import TokenReward, prefix_mean, token_reward_weight
-from palaestra.agents.grpo.recipes.stages import AUXILIARIES, discover
+from palaestra.agents.grpo.recipes.stages import AUXILIARIES
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
-
-discover()
 
 FORWARD = Forward()
 

@@ -22,12 +22,10 @@ from palaestra.agents.grpo.components.replay.successes import (
     mean_probability,
 )
 from palaestra.agents.grpo.components.surrogates.clip import clip, moving_clip
-from palaestra.agents.grpo.recipes.stages import REPLAYS, discover
+from palaestra.agents.grpo.recipes.stages import REPLAYS
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
-
-discover()
 
 
 def played(step: int, rewards=(1.0, 0.0), task="t", lengths=None, logp=-1.0, groups=1) -> list[Group]:

@@ -20,13 +20,11 @@ from palaestra.agents.grpo.components.streams.terms import (
     entropy_weighted_likelihood,
     shaped_importance,
 )
-from palaestra.agents.grpo.recipes.stages import SOURCES, discover
+from palaestra.agents.grpo.recipes.stages import SOURCES
 from palaestra.agents.grpo.rollouts.starts import Task
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
-
-discover()
 
 
 class Space:

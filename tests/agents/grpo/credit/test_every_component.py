@@ -16,8 +16,6 @@ from palaestra.agents.grpo.recipes import stages
 
 from ..conftest import group, trajectory  # isort: skip
 
-stages.discover()
-
 RETURNS = [name for name in stages.RETURNS if name != "given"]
 ADJUSTMENTS = [name for name in stages.ADJUSTMENTS if name != "token_reward_weight"]
 """Without the one that reads the rewards of an auxiliary model of its own."""

@@ -11,13 +11,12 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.scored import needs_of
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.components.surrogates.ratios import restricted
-from palaestra.agents.grpo.recipes.stages import CORRECTORS, WEIGHTS, discover
+from palaestra.agents.grpo.recipes.stages import CORRECTORS, WEIGHTS
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
 from .tokens import mixed, tokens  # isort: skip
 
-discover()
 every_corrector = pytest.mark.parametrize("name", [*CORRECTORS, "opsm", "m2po"])
 LN = math.log
 

@@ -12,12 +12,11 @@ import pytest
 import torch
 from palaestra.agents.grpo.batch.scored import Scored, needs_of
 from palaestra.agents.grpo.components.surrogates.ratios import LARGEST, restricted
-from palaestra.agents.grpo.recipes.stages import SURROGATES, discover
+from palaestra.agents.grpo.recipes.stages import SURROGATES
 from torch import Tensor
 
 from .tokens import mixed, tokens  # isort: skip
 
-discover()
 every_surrogate = pytest.mark.parametrize("name", list(SURROGATES))
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from palaestra.agents.grpo.recipes.stages import GUARDS, discover
+from palaestra.agents.grpo.recipes.stages import GUARDS
 from palaestra.errors import InputError
-
-discover()
 
 
 @pytest.mark.parametrize(

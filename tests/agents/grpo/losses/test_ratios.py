@@ -6,12 +6,11 @@ import math
 
 import pytest
 from palaestra.agents.grpo.components.surrogates.adaptive import balanced_bounds
-from palaestra.agents.grpo.recipes.stages import SURROGATES, discover
+from palaestra.agents.grpo.recipes.stages import SURROGATES
 from palaestra.errors import InputError
 
 from .tokens import slope, tokens  # isort: skip
 
-discover()
 LN = math.log
 
 

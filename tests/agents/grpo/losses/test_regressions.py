@@ -7,11 +7,10 @@ import math
 import pytest
 import torch
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.recipes.stages import SURROGATES, discover
+from palaestra.agents.grpo.recipes.stages import SURROGATES
 
 from .tokens import slope, tokens  # isort: skip
 
-discover()
 LN = math.log
 
 

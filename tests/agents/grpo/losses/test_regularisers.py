@@ -9,12 +9,11 @@ import pytest
 import torch
 from palaestra.agents.grpo.batch.scored import needs_of
 from palaestra.agents.grpo.components.surrogates.ratios import restricted
-from palaestra.agents.grpo.recipes.stages import REGULARISERS, discover
+from palaestra.agents.grpo.recipes.stages import REGULARISERS
 from palaestra.errors import InputError
 
 from .tokens import mixed, slope, tokens  # isort: skip
 
-discover()
 LN = math.log
 FUNCTIONS = [name for name in REGULARISERS if not isinstance(REGULARISERS[name], type)]
 

@@ -12,14 +12,12 @@ from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.objective.binding import Clock, number
 from palaestra.agents.grpo.recipes import RECIPES, Component
-from palaestra.agents.grpo.recipes.stages import ROLLOUTS, discover
+from palaestra.agents.grpo.recipes.stages import ROLLOUTS
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.player import Player
 from palaestra.agents.grpo.rollouts.starts import Limits, Task
 
 from .conftest import ARITHMETIC, GUESS  # isort: skip
-
-discover()
 
 
 def begun(params) -> dict:

@@ -11,7 +11,7 @@ from palaestra.agents.engines.sampler import Request
 from palaestra.agents.engines.scripted import ScriptedSampler
 from palaestra.agents.grpo.objective.binding import Clock, bind
 from palaestra.agents.grpo.recipes import RECIPES
-from palaestra.agents.grpo.recipes.stages import ROLLOUTS, discover
+from palaestra.agents.grpo.recipes.stages import ROLLOUTS
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.lookahead import METRICS, Lookahead, Tree
 from palaestra.agents.grpo.rollouts.player import Player
@@ -223,7 +223,6 @@ def test_a_group_from_a_real_model_branches_where_the_model_says(small):
 
 
 def test_the_tree_makes_the_share_of_the_group_that_the_schedule_says(world):
-    discover()
     clock = Clock()
     rollout = bind(ROLLOUTS, RECIPES["latr"].rollout, clock)
     for step, branches in ((0, 8), (99, 8), (100, 6), (200, 4), (300, 2), (1000, 2)):

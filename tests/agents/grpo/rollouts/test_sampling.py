@@ -180,7 +180,7 @@ def test_growth_survives_a_restart(world):
 
 
 def test_wrong_parameters_are_refused():
-    with pytest.raises(InputError, match="oversample must be at least 1"):
+    with pytest.raises(InputError, match="oversample must be a finite number of at least 1"):
         ResampleOnCorrect(oversample=0.5)
     with pytest.raises(InputError, match="balanced"):
         AdaptiveRounds(mode="balance")

@@ -6,7 +6,7 @@ import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS, discover
+from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS
 from palaestra.agents.grpo.rollouts.lineage import Member, tree_group
 from palaestra.agents.grpo.rollouts.starts import Played, Task
 from palaestra.agents.grpo.rollouts.trees import EntropyBranch, RandomTree, SplitTree, ToolBranch
@@ -52,7 +52,6 @@ def test_a_tree_of_two_splits_has_four_leaves_that_share_their_prefixes(world):
 
 def test_values_of_a_two_level_tree_are_normalised_within_their_depth(world):
     # BranchGRPO's example: leaves (1, 0, 0, 0), so the inner nodes are worth .5 and 0.
-    discover()
     w = world(ARITHMETIC, lambda session, text: f"{session}" * 6, samples=4)
     (group,) = SplitTree(splits=2, spacing=2).play([w.task], w.player)
     rewarded = [
@@ -218,7 +217,6 @@ def test_the_value_of_a_state_is_the_mean_return_from_there(world):
 
 def test_gains_of_prefix_values_add_up_to_the_gain_of_the_episode(world):
     # DenseGRPO: one greedy completion from each state; the gains telescope.
-    discover()
     right = secret_of(world(GUESS, ""))
     w = world(GUESS, lambda session, text: right if text.count("<obs>") == 4 else "1", samples=1)
     (group,) = Vine(continuations=1, heat=0.0).play([w.task], w.player)

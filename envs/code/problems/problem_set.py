@@ -1,0 +1,143 @@
+"""`ProblemSet`: what environments over the records of a data set of programs have in common.
+
+gym.make("palaestra/HumanEval-v0", source="HumanEval.jsonl.gz", split="all", tests=64)
+gym.make("palaestra/APPS-v0", source="codeparrot/apps", part="train", difficulty=0.2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....errors import InputError
+from ....rewards import Verdict
+from ....rewards.answers import MAX_PROGRAM, fenced, program_in
+from ....rewards.verifiers.registry import rejected
+from ...axes import Axis, FloatAxis, IntAxis
+from ...datasets.collection import Collection
+from ...datasets.layouts import Item
+from ...datasets.questions import DatasetQuestion
+from ...question import Task
+from ...sandbox import Limits, run_tests
+from ..judging.expectations import agrees
+from .problem import Problem, Test, spread
+from .problem_layouts import MOST_TESTS
+
+DATA = Path(__file__).parent.parent / "data"
+# What is asked for, and what is shown of its form.
+_FUNCTION = "the whole function", "def double(number):\n    return 2 * number"
+_CLASS = "the whole class", "class Solution:\n    def double(self, number):\n        return 2 * number"
+_PROGRAM = "a program that reads its standard input and prints the output", "print(2 * int(input()))"
+
+
+class ProblemSet(DatasetQuestion):
+    """Base of families whose questions are programs to write, from the records of a data set.
+
+    A subclass sets ``layout``, ``built_in`` and perhaps ``rung_axis``, and may implement `ask`.
+
+    Args:
+        tests: of a record's tests at most so many are run: the public ones, and others spread over the rest.
+        graded: pay the share of the tests that pass; otherwise the reward is 1 for all of them and else 0.
+        seconds: that a call, or a run, of the program may take.
+        memory_mb: that the program may use, MiB.
+        backend: the sandbox, by its name in `sandbox.BACKENDS`. It starts with the first answer.
+        preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
+        packages: a folder of further packages that programs may import; see `sandbox.Job`.
+        **kwargs: as for `DatasetQuestion`.
+
+    Raises:
+        InputError: as `DatasetQuestion`; and at the first answer, where this machine cannot provide the sandbox.
+    """
+
+    default_answer_format = "whole"
+    answer_form = "program"
+    max_answer = MAX_PROGRAM
+    strips_marks: ClassVar[bool] = False
+    needs_sandbox: ClassVar[bool] = True
+    supplies = frozenset({"tests"})
+
+    def __init__(
+        self,
+        *,
+        tests: int = 8,
+        graded: bool = False,
+        seconds: float = 2.0,
+        memory_mb: float = 256.0,
+        backend: str = "local",
+        preload: Sequence[str] = (),
+        packages: str = "",
+        **kwargs: Any,
+    ):
+        if isinstance(tests, bool) or not isinstance(tests, int) or not 1 <= tests <= MOST_TESTS:
+            raise InputError(f"tests must be a whole number from 1 to {MOST_TESTS}, not {tests!r}.")
+        self.tests, self.graded, self.backend = tests, graded, backend
+        self.limits = Limits(seconds=seconds, memory_mb=memory_mb)
+        self.preload, self.packages = tuple(preload), packages
+        super().__init__(**kwargs)
+
+    def axes_of(self, collection: Collection) -> list[Axis]:
+        length = FloatAxis("length", 0.0, 1.0)
+        return [IntAxis(self.rung_axis, *collection.rungs), length] if self.rung_axis else [length]
+
+    def ask(self, problem: Problem) -> str:
+        """The prompt, but for what form the answer takes."""
+        return problem.question
+
+    def tests_of(self, problem: Problem) -> list[Test]:
+        """What judges an answer."""
+        return spread(problem.tests, self.tests)
+
+    def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        problem = _problem(item)
+        return Task(f"{self.ask(problem)}\n{_form(problem)}", problem.function or "standard input", data=problem)
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        problem = _problem(task.data)
+        program = program_in(answer, problem.function)
+        if problem.function:
+            # A body alone continues what the prompt shows; it has to return something.
+            body = problem.stub and any(word in program for word in ("return", "yield"))
+            if not body and not problem.names_it(program):
+                return rejected(f"The answer must be Python code that defines {problem.function}.")
+        elif "print" not in program and "write" not in program:
+            return rejected("The answer must be a Python program that prints what is asked for.")
+        judgement = run_tests(
+            *(problem.whole(program), self.tests_of(problem), agrees, self.limits),
+            backend=self.backend,
+            preload=self.preload,
+            packages=self.packages,
+        )
+        verdict = judgement.verdict(self.graded)
+        return replace(verdict, feedback=problem.spoken(verdict.feedback))
+
+    def oracle(self, task: Task) -> str:
+        if not task.data.answer:
+            raise InputError(f"this {self.layout.name} record has no program that solves it; use one that has.")
+        return fenced(task.data.answer)
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
+        """The program that solves another problem of the source; None where none is known."""
+        try:
+            return super().random_action(episode, rng)
+        except InputError:
+            return None
+
+    def solver_cost(self, episode: Task) -> float:
+        """What orders the problems of a source: see `Problem.effort`."""
+        return episode.data.effort
+
+
+def _problem(item: Any) -> Problem:
+    assert isinstance(item, Problem)
+    return item
+
+
+def _form(problem: Problem) -> str:
+    what, example = _PROGRAM
+    if problem.function:
+        what, example = _CLASS if "class Solution" in problem.question else _FUNCTION
+    return f"Answer with {what} in a block of Python, such as\n{fenced(example)}"

@@ -1,0 +1,52 @@
+"""``palaestra bench``: measure a part of the package against its peers.
+
+examples:
+  palaestra bench baselines palaestra/ConnectFour-v0
+  palaestra bench envs --peer-python /path/to/venv/bin/python
+  palaestra bench learner --setup
+  palaestra bench learner --markdown table.md
+  palaestra bench sandbox --peer-python /path/to/venv/bin/python
+  palaestra bench verifiers
+  palaestra bench verifiers --json verifiers.json --failures
+  palaestra bench verifiers --peer-python /path/to/venv/bin/python
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from ...errors import unknown_name
+
+# Benchmark -> (module of this package, one line for --help). A new benchmark is a module and a row.
+BENCHMARKS: dict[str, tuple[str, str]] = {
+    "baselines": ("baselines", "success of constant, blind, random and one-step players, at every difficulty"),
+    "envs": ("envs.command", "tasks made and answers checked per second, against other suites"),
+    "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
+    "sandbox": (
+        "sandbox.command",
+        "runs of programs per second and their latency, against a cold interpreter and peers",
+    ),
+    "teachers": ("teachers.command", "teachers compared on simulated and real students, with a report"),
+    "verifiers": ("verifiers.command", "right and wrong verdicts, and time, over the labelled sheet"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> object:
+    """Run one benchmark; its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_help())
+        return 0
+    name, *rest = arguments
+    if name not in BENCHMARKS:
+        raise unknown_name("benchmark", name, BENCHMARKS)
+    return importlib.import_module(f".{BENCHMARKS[name][0]}", __package__).main(rest)
+
+
+def _help() -> str:
+    width = max(map(len, BENCHMARKS))
+    rows = [f"  {name:<{width}}  {summary}" for name, (_, summary) in BENCHMARKS.items()]
+    usage = "usage: palaestra bench BENCHMARK [options]      palaestra bench BENCHMARK --help says more"
+    return "\n".join([usage, "", *rows, "", (__doc__ or "").partition("\n\n")[2].rstrip()])

@@ -1,0 +1,1 @@
+"""Speed of making tasks and checking answers, against reasoning-gym and GEM."""

@@ -1,0 +1,238 @@
+"""TRL's side of the learner benchmark: one GRPO optimiser step at a time, on command.
+
+It runs in TRL's own virtual environment, so it imports nothing of this package and `command` starts it as a
+plain script. What both sides need stands at the top: the channel (JSON lines out, the words "step" and "stop" in), the
+reward, and how memory is measured.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+
+class Channel:
+    """Talks to the parent process over the standard streams; whatever else is printed goes to standard error."""
+
+    def __init__(self) -> None:
+        self._out = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+        os.dup2(2, 1)
+        self._released = time.perf_counter()
+        self._used = time.process_time()
+
+    def report(self, **fields: Any) -> bool:
+        """Send one object and wait for the next command; False when the parent wants no further step."""
+        self._out.write(json.dumps({**fields, "peak_mb": peak_memory()}) + "\n")
+        command = sys.stdin.readline().strip()
+        self._released = time.perf_counter()
+        self._used = time.process_time()
+        return command == "step"
+
+    def seconds(self) -> float:
+        """Since the last command arrived."""
+        return time.perf_counter() - self._released
+
+    def cpu_seconds(self) -> float:
+        """What all threads of this process have computed since the last command arrived."""
+        return time.process_time() - self._used
+
+
+def _resident(entry: str) -> float:
+    """An entry of Linux's ``/proc/self/status``, MB (10^6 bytes); elsewhere the largest resident size so far."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith(entry))
+        return int(line.split()[1]) * 1024 / 1e6
+    import resource
+
+    # Bytes on macOS, the only other system with this module and no /proc that is in wide use.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def peak_memory() -> float:
+    """Largest resident size of this process so far, MB; since `Extra` was made, where one was."""
+    return _resident("VmHWM")
+
+
+class Extra:
+    """What a piece of work takes: memory at its peak beyond what was held when it began (Linux only; 0 elsewhere), and
+    processor time of all threads.
+    """
+
+    def __init__(self) -> None:
+        gc.collect()
+        try:
+            # What the allocator keeps for later would hide what the work takes.
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
+            Path("/proc/self/clear_refs").write_text("5")
+        except OSError:
+            pass
+        self._held = _resident("VmRSS")
+        self._used = time.process_time()
+
+    def megabytes(self) -> float:
+        return max(0.0, peak_memory() - self._held)
+
+    def cpu_seconds(self) -> float:
+        return time.process_time() - self._used
+
+
+def lower_case_share(text: str, tokens: int) -> float:
+    """Lower-case letters per token, in [0, 1]. Eight samples hardly ever agree on it."""
+    return min(1.0, sum(character.islower() for character in text) / tokens)
+
+
+def is_flat(letters: str, share: float) -> bool:
+    """Whether all answers to a prompt of random lower-case letters are worth the same, as for ``share`` of them."""
+    return ord(letters[0]) - ord("a") < round(26 * share)
+
+
+def reward(letters: str, text: str, tokens: int, flat: float) -> float:
+    """What both sides pay for an answer to a prompt."""
+    return 0.5 if is_flat(letters, flat) else lower_case_share(text, tokens)
+
+
+def prepared(settings: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """The rollouts that were made beforehand, batch after batch, over and over."""
+    return itertools.cycle(json.loads((Path(settings["folder"]) / "rollouts.json").read_text(encoding="utf-8")))
+
+
+def main(settings: dict[str, Any]) -> None:
+    """Train until told to stop; see `command.Settings` for the entries."""
+    channel = Channel()
+    import torch
+
+    torch.set_num_threads(settings["threads"])
+    from datasets import Dataset  # pyright: ignore[reportMissingImports]
+    from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
+    from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportMissingImports]
+
+    folder = Path(settings["folder"])
+    model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(folder / "model")
+    prompts = json.loads((folder / "prompts.json").read_text(encoding="utf-8"))
+    for prompt in prompts[:8]:
+        if tokenizer(prompt["text"]).input_ids != prompt["ids"]:
+            raise RuntimeError(f"TRL's tokenizer reads {prompt['text']!r} otherwise than ours.")
+    letters = {prompt["text"]: prompt["letters"] for prompt in prompts}
+    rows = settings["prompts"] * settings["samples"]
+    last: dict[str, float] = {}
+    batches = None if settings["played"] else prepared(settings)
+    batch: list[dict[str, Any]] = []
+
+    def pay(prompts: list[str], completions: list[str], completion_ids: list[list[int]], **_: Any) -> list[float]:
+        if batches is not None:
+            scores = [score for group in batch for score in group["rewards"]]
+        else:
+            tokens, flat = settings["new_tokens"], settings["flat"]
+            scores = [
+                reward(letters[prompt], text, tokens, flat) for prompt, text in zip(prompts, completions, strict=True)
+            ]
+        sizes = [scores[low : low + settings["samples"]] for low in range(0, rows, settings["samples"])]
+        last.update(
+            reward=sum(scores) / len(scores),
+            tokens=sum(map(len, completion_ids)),
+            flat=sum(max(group) == min(group) for group in sizes) / len(sizes),
+        )
+        return scores
+
+    def hand_out(prompts: list[str], trainer: Any) -> dict[str, Any]:
+        nonlocal batch
+        assert batches is not None
+        batch = next(batches)
+        completions = [ids for group in batch for ids in group["completions"]]
+        return {
+            "prompt_ids": [group["prompt"] for group in batch for _ in group["completions"]],
+            "completion_ids": completions,
+            "logprobs": [[0.0] * len(ids) for ids in completions],
+        }
+
+    class OnCommand(TrainerCallback):
+        """Stands still between two steps."""
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            versions = {name: version(name) for name in ("trl", "torch", "transformers")}
+            if not channel.report(event="ready", versions=versions):
+                control.should_training_stop = True
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            seconds, last["cpu_s"] = channel.seconds() - last["paused_s"], channel.cpu_seconds()
+            if extra is not None:
+                last.update(cpu_s=extra.cpu_seconds(), extra_mb=extra.megabytes())
+            if not channel.report(event="step", seconds=seconds, train_s=seconds - last["rollout_s"], **last):
+                control.should_training_stop = True
+
+    trainer = GRPOTrainer(
+        model=model,
+        reward_funcs=pay,
+        processing_class=tokenizer,
+        train_dataset=Dataset.from_list([{"prompt": prompt["text"]} for prompt in prompts]),
+        callbacks=[OnCommand()],
+        rollout_func=None if batches is None else hand_out,
+        args=GRPOConfig(
+            output_dir=str(folder / "trl"),
+            max_steps=10**6,
+            # The whole batch in one forward pass, sampled anew for each optimiser step.
+            per_device_train_batch_size=rows,
+            gradient_accumulation_steps=1,
+            steps_per_generation=1,
+            num_iterations=1,
+            num_generations=settings["samples"],
+            max_completion_length=settings["new_tokens"],
+            temperature=1.0,
+            top_p=1.0,
+            top_k=0,
+            beta=0.0,
+            epsilon=0.2,
+            loss_type="grpo",
+            scale_rewards="group",
+            mask_truncated_completions=False,
+            learning_rate=settings["lr"],
+            lr_scheduler_type="constant",
+            warmup_steps=0,
+            optim="adamw_torch_fused",
+            adam_beta2=0.999,
+            weight_decay=0.0,
+            max_grad_norm=settings["max_grad_norm"],
+            use_cpu=True,
+            bf16=False,
+            gradient_checkpointing=False,
+            dataloader_pin_memory=False,
+            save_strategy="no",
+            logging_strategy="no",
+            report_to="none",
+            disable_tqdm=True,
+        ),
+    )
+    generate, score = trainer._generate_and_score_completions, trainer._get_per_token_logps_and_entropies
+    extra: Extra | None = None
+
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        nonlocal extra
+        begun = time.perf_counter()
+        result = generate(*args, **kwargs)
+        rolled = time.perf_counter()
+        extra = Extra() if batches is not None else None
+        last.update(rollout_s=rolled - begun, paused_s=time.perf_counter() - rolled)
+        return result
+
+    def counted(model: Any, input_ids: Any, *args: Any, **kwargs: Any) -> Any:
+        last["processed"] = input_ids.numel()
+        return score(model, input_ids, *args, **kwargs)
+
+    trainer._generate_and_score_completions = timed
+    trainer._get_per_token_logps_and_entropies = counted
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,62 @@
+"""A process that answers for the peers installed beside some Python: it is asked, and answers, in lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+
+
+class PeerProcess:
+    """Runs a file, of which the first line says which peers there are, in which version.
+
+    Args:
+        python: the interpreter.
+        file: what it runs, without any of this package.
+
+    Attributes:
+        versions: by the names of what the peers offer.
+
+    Raises:
+        InputError: it ends before it answers; so do questions.
+    """
+
+    def __init__(self, python: Path, file: str):
+        # Peers put their files where they are started.
+        self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-")
+        # -P: the file's own folder has modules whose names are also those of libraries.
+        self._process = subprocess.Popen(
+            [str(python.absolute()), "-P", file],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=self._folder.name,
+        )
+        try:
+            self.versions: dict[str, str] = self._read()
+        except InputError:
+            self.close()
+            raise
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        print(json.dumps(request), file=self._process.stdin, flush=True)
+        return self._read()
+
+    def close(self) -> None:
+        self._process.kill()
+        # Also waits, and closes both pipes.
+        self._process.communicate()
+        self._folder.cleanup()
+
+    def _read(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            python = self._process.args[0]  # type: ignore[index]
+            raise InputError(f"the peers' process under {python!r} ended; run it by hand to see why.")
+        return json.loads(line)

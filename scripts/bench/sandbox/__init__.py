@@ -1,0 +1,1 @@
+"""Speed of the sandboxes, against a cold interpreter and GEM's sandboxes."""

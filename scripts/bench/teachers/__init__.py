@@ -1,0 +1,1 @@
+"""Teachers compared on simulated students and on a small language model."""

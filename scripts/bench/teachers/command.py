@@ -1,0 +1,222 @@
+"""``palaestra bench teachers``: teachers compared on simulated and real students, uniform practice always among them.
+
+T1 a student whose tasks open up one after the other; T2 what a teacher costs; T3 bandits over categories; T4 choosing
+prompts and sharing out attempts; T5 scores of levels against exact regret; T7 a tiny language model (slow, not among
+the defaults).
+
+Every run is a record in OUT/results.jsonl as soon as it is done: a benchmark that was stopped goes on where it was when
+the same command is given again. OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A
+teacher is a registered name (palaestra list teachers) or module:Class of your own, with options after it.
+
+examples:
+  palaestra bench teachers
+  palaestra bench teachers --tables T1 --teachers alp-gmm riac "alp-gmm history=100" --seeds 3 --episodes 5000
+  palaestra bench teachers --tables T1 T3 --teacher my_module:MyTeacher --out runs/mine --jobs 4
+  palaestra bench teachers --tables T1 --settings 2d 3d --teachers riac covar-gmm
+  palaestra bench teachers --tables T7 --seeds 5
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from ....agents.atomic import write_atomically
+from ....errors import InputError, MissingExtra, unknown_name
+from ....teachers.benchmarks import table as named
+from ....teachers.benchmarks.runs import Failure, Records, Run, key, load, plan, play_all
+from ....teachers.benchmarks.statistics import Line, expanded, summarise
+from ....teachers.benchmarks.table import UNIFORM, Table
+from ....teachers.registration import TEACHERS
+from .figures import compare_to_uniform, format_estimate
+
+BESIDE = "palaestra.teachers.benchmarks"
+TABLES = {
+    "T1": f"{BESIDE}.hypercube:TABLE",
+    "T2": f"{BESIDE}.cost:TABLE",
+    "T3": f"{BESIDE}.categories:TABLE",
+    "T4": f"{BESIDE}.selection:TABLE",
+    "T5": f"{BESIDE}.regret:TABLE",
+    "T7": "palaestra.scripts.bench.teachers.language_model:TABLE",
+}
+SLOW = ("T7",)
+
+
+@dataclass(frozen=True)
+class Config:
+    tables: tuple[str, ...] = tuple(name for name in TABLES if name not in SLOW)
+    """Which tables."""
+    settings: tuple[str, ...] = ()
+    """Which settings of those tables; all by default."""
+    teachers: tuple[str, ...] = ()
+    """Which teachers, in the tables that they fit; by default each table's own list."""
+    teacher: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """One more teacher; may be given several times."""
+    seeds: int | None = None
+    """Seeds 0 to N-1; by default as many as the table says."""
+    episodes: int | None = None
+    """Length of a run, in the table's own unit (episodes, tasks, batches, attempts, mazes, steps), to scale it down."""
+    out: Path = Path("runs/bench-teachers")
+    """Folder for the results."""
+    jobs: int = 2
+    """Processes."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark; 0, 1 where a teacher failed, 130 where Ctrl-C stopped it."""
+    config = tyro.cli(Config, args=argv, prog="palaestra bench teachers", description=__doc__)
+    for name, low in (("seeds", 1), ("episodes", 10), ("jobs", 1)):
+        value = getattr(config, name)
+        if value is not None and value < low:
+            raise InputError(f"--{name} must be at least {low}, not {value}.")
+    for name in config.tables:
+        if name not in TABLES:
+            raise unknown_name("table", name, TABLES)
+    places = {name: TABLES[name] for name in dict.fromkeys(config.tables)}
+    tables = {name: load(place) for name, place in places.items()}
+    for name in config.settings:
+        if name not in (known := [setting for table in tables.values() for setting in table.settings]):
+            raise unknown_name("setting", name, known)
+    runs = plan(places, teachers_of(config, tables), config.seeds, config.episodes)
+    runs = [run for run in runs if not config.settings or run.setting in config.settings]
+    records = Records(config.out / "results.jsonl")
+    failures, stopped = _play(runs, records, config.jobs)
+    rows: dict[str, list[Any]] = {name: [] for name in tables}
+    for run in runs:
+        if (found := records.rows.get(key(run))) is not None:
+            rows[found["table"]].append(found)
+    rows = {name: expanded(found) for name, found in rows.items()}
+    lines = {name: summarise(rows[name]) for name in tables}
+    _print(tables, lines, failures)
+    summary = {name: [asdict(line) for line in lines[name]] for name in tables}
+    write_atomically(config.out / "summary.json", json.dumps(_plain(summary), indent=2) + "\n")
+    _report(config.out, tables, rows, lines, failures)
+    if stopped:
+        print(f"stopped; the same command goes on where it was (results in {config.out}).", file=sys.stderr)
+        return 130
+    return 1 if failures else 0
+
+
+def teachers_of(config: Config, tables: Mapping[str, Table]) -> dict[str, list[str]]:
+    """The teachers of each table, the uniform one first.
+
+    Raises:
+        InputError: a name that nothing has, or a teacher that fits none of the tables.
+    """
+    found: dict[str, list[str]] = {}
+    own = frozenset().union(*(table.own for table in tables.values()))
+    asked = list(dict.fromkeys((*config.teachers, *config.teacher)))
+    for teacher in asked:
+        # A module that cannot be imported is the command's error, not that of every run.
+        name, options = named.split(teacher)
+        if name not in own:
+            named.factory(name)
+            if ":" not in name:
+                TEACHERS.check_options(name, options)
+    for name, table in tables.items():
+        chosen = config.teachers if config.teachers else table.teachers()
+        # An oracle of one table is no name in another.
+        fitting = [t for t in (*chosen, *config.teacher) if named.split(t)[0] not in own - table.own and table.fits(t)]
+        found[name] = list(dict.fromkeys((UNIFORM, *fitting)))
+    for teacher in asked:
+        if not any(teacher in fitting for fitting in found.values()):
+            raise InputError(f"teacher {teacher!r} fits none of {', '.join(tables)}; choose other --tables.")
+    return found
+
+
+def _play(runs: Sequence[Run], records: Records, jobs: int) -> tuple[list[Failure], bool]:
+    """Make the runs that are missing; what failed, and whether Ctrl-C came."""
+    left = records.missing(runs)
+    failures: list[Failure] = []
+    with _progress(len(runs), len(runs) - len(left)) as advance:
+        try:
+            for done in play_all(left, jobs):
+                if isinstance(done, Failure):
+                    failures.append(done)
+                else:
+                    records.add(done)
+                run = done.run if isinstance(done, Failure) else None
+                advance(f"{done['table']} {done['setting']}" if run is None else f"{run.teacher} failed")  # type: ignore[index]
+        except KeyboardInterrupt:
+            return failures, True
+    return failures, False
+
+
+@contextlib.contextmanager
+def _progress(total: int, done: int) -> Iterator[Callable[[str], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("runs", total=total, completed=done)
+        yield lambda note: progress.update(task, advance=1, description=note)
+
+
+def grouped(failures: Sequence[Failure]) -> list[str]:
+    """One sentence for each teacher and error, however many runs it spoilt."""
+    found: dict[tuple[str, str, str], list[Run]] = {}
+    for failure in failures:
+        found.setdefault((load(failure.run.table).name, failure.run.teacher, failure.error), []).append(failure.run)
+    return [
+        f"teacher {teacher!r} failed in {len(runs)} runs of {table}, first in {runs[0].setting!r} with seed "
+        f"{runs[0].seed}: {error}"
+        for (table, teacher, error), runs in found.items()
+    ]
+
+
+def _print(tables: Mapping[str, Table], lines: Mapping[str, Sequence[Line]], failures: Sequence[Failure]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    console = Console()
+    for name, table in tables.items():
+        seeds = max((line.score.n for line in lines[name]), default=0)
+        unit = f"{table.score}{' in %' if table.percent else ''}, {seeds} seed{'' if seeds == 1 else 's'}"
+        grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: {table.title} ({unit})", title_justify="left")
+        grid.add_column("setting", overflow="fold")
+        grid.add_column("teacher", overflow="fold")
+        for column in ("mean ± 95 %", "minus uniform"):
+            grid.add_column(column, justify="right", no_wrap=True)
+        for line in sorted(lines[name], key=lambda line: list(table.settings).index(line.setting)):
+            gain = "" if line.gain is None else f"{format_estimate(line.gain, table)} {compare_to_uniform(line, table)}"
+            grid.add_row(line.setting, line.teacher, format_estimate(line.score, table), gain)
+        console.print(grid)
+    for sentence in grouped(failures):
+        print(f"palaestra: {sentence}", file=sys.stderr)
+
+
+def _report(
+    out: Path,
+    tables: Mapping[str, Table],
+    rows: Mapping[str, Sequence[Mapping[str, Any]]],
+    lines: Mapping[str, Sequence[Line]],
+    failures: Sequence[Failure],
+) -> None:
+    try:
+        from .page import page
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("jinja2", "matplotlib"):
+            raise
+        # The figures are in the summary; a page is what the extra adds.
+        print(f"no report.html: {MissingExtra('the report', 'train')}", file=sys.stderr)
+        return
+    print(write_atomically(out / "report.html", page(tables, rows, lines, grouped(failures))))
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN: what is not finite becomes null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,34 @@
+"""Text of the figures in the tables of ``palaestra bench teachers``, on the terminal and in the report."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from ....teachers.benchmarks.statistics import Estimate, Line
+from ....teachers.benchmarks.table import Table
+
+
+def format_score(value: float, table: Table, precision_of: float | None = None) -> str:
+    """Format a score in the table's unit, with as many decimals as ``precision_of`` has (default: the score itself)."""
+    if not math.isfinite(value):
+        return "–"
+    if table.percent:
+        return f"{100 * value:.1f}"
+    size = abs(value if precision_of is None else precision_of)
+    return f"{value:,.{0 if size >= 100 else 1 if size >= 10 else 2}f}"
+
+
+def format_estimate(value: Estimate, table: Table) -> str:
+    """Format a mean and half of its 95 % interval: ``34.3 ± 1.8``."""
+    half = (value.high - value.low) / 2
+    return format_score(value.mean, table) + (
+        f" ± {format_score(half, table, value.mean)}" if math.isfinite(half) else ""
+    )
+
+
+def compare_to_uniform(line: Line, table: Table) -> Literal["better", "worse", ""]:
+    """Judge the paired difference to uniform practice by its 95 % interval; "" when the interval contains zero."""
+    if line.gain is None or not math.isfinite(line.gain.low) or line.gain.low <= 0 <= line.gain.high:
+        return ""
+    return "better" if (line.gain.low > 0) != table.lower else "worse"

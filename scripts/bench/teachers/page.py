@@ -1,0 +1,247 @@
+"""The report of ``palaestra bench teachers``: one self-contained page with the results and the plots of every table."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from ....teachers.benchmarks.statistics import Line, mean_curve
+from ....teachers.benchmarks.table import UNIFORM, Table, factory, split
+from ...docstrings import paper, summary
+from ...report_plots import FAINT, INK, MISSING, as_svg
+from .figures import compare_to_uniform, format_estimate
+
+TEMPLATE = Path(__file__).with_name("page.html")
+ORACLE = "oracle"
+COLOURS = ("#1f6f8b", "#c8702a", "#7a5aa6", "#2f8f5b", "#b8405e", "#8a6d1f")  # the rest is drawn faint
+MAPS_PER_ROW = 4
+Record = Mapping[str, Any]
+
+
+def page(
+    tables: Mapping[str, Table],
+    rows: Mapping[str, Sequence[Record]],
+    lines: Mapping[str, Sequence[Line]],
+    failures: Sequence[str],
+) -> str:
+    """The page as text. Tables without a run so far are named, and left empty."""
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    sections = [_section(tables[name], rows[name], lines[name]) for name in tables]
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(sections=sections, failures=failures)
+
+
+def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dict[str, Any]:
+    order = ranking(table, lines)
+    real = [name for name in order if name not in (ORACLE, UNIFORM)]
+    ahead = [name for name in real if UNIFORM in order and order.index(name) < order.index(UNIFORM)]
+    settings = [name for name in table.settings if any(line.setting == name for line in lines)]
+    found = {(line.teacher, line.setting): line for line in lines}
+    cells = [
+        {"teacher": teacher, "cells": [_cell(table, found.get((teacher, setting))) for setting in settings]}
+        for teacher in order
+    ]
+    measures = list(dict.fromkeys(itertools.chain.from_iterable(line.measures for line in lines)))
+    return {
+        "table": table,
+        "settings": settings,
+        "best": ahead[:3],
+        "better": [name for name in real if _always_better(table, [found.get((name, s)) for s in settings])],
+        "rows": cells,
+        "glossary": [(name, *described(table, name)) for name in order],
+        "seeds": max((line.score.n for line in lines), default=0),
+        "lengths": ", ".join(sorted({f"{row['made']['length']:,}" for row in rows})),
+        "measured": _measured(order, settings, found, measures),
+        "curves": _curves(table, rows, settings, order),
+        "maps": [(name, svg) for name in settings if (svg := _maps(rows, name, order))],
+        "costs": _costs(order, lines),
+    }
+
+
+def ranking(table: Table, lines: Sequence[Line]) -> list[str]:
+    """The teachers, best first by their mean rank over the settings, those alike sharing a rank; the oracle on top,
+    for orientation, and random before those that are no better."""
+    ranks: dict[str, list[float]] = {}
+    for line in lines:
+        here = [other.score.mean * (1 if table.lower else -1) for other in lines if other.setting == line.setting]
+        mine = line.score.mean * (1 if table.lower else -1)
+        shared = (sum(other == mine for other in here) - 1) / 2
+        ranks.setdefault(line.teacher, []).append(sum(other < mine for other in here) + shared)
+    means = {name: sum(places) / len(places) for name, places in ranks.items()}
+    return sorted(means, key=lambda name: (name != ORACLE, means[name], name != UNIFORM, name))
+
+
+def described(table: Table, row: str) -> tuple[str, str]:
+    """What a row of a table is, in a sentence, and where it comes from."""
+    if row in table.rows:
+        return table.rows[row], ""
+    teacher = factory(split(row)[0])
+    return summary(teacher), paper(teacher)
+
+
+def _always_better(table: Table, lines: Sequence[Line | None]) -> bool:
+    return all(line is not None and compare_to_uniform(line, table) == "better" for line in lines)
+
+
+def _cell(table: Table, line: Line | None) -> dict[str, str]:
+    if line is None:
+        return {"score": "–", "gain": "", "verdict": ""}
+    gain = "" if line.gain is None else format_estimate(line.gain, table)
+    sign = "+" if line.gain is not None and line.gain.mean > 0 else ""
+    return {
+        "score": format_estimate(line.score, table),
+        "gain": sign + gain,
+        "verdict": compare_to_uniform(line, table),
+    }
+
+
+def _measured(
+    order: Sequence[str], settings: Sequence[str], found: Mapping[tuple[str, str], Line], measures: Sequence[str]
+) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:
+    """For each further number: its name, the settings in which it was taken, and each teacher with its values there."""
+    tables = []
+    for name in measures:
+        of = {place: line.measures[name] for place, line in found.items() if name in line.measures}
+        columns = [setting for setting in settings if any(place[1] == setting for place in of)]
+        teachers = [teacher for teacher in order if any(place[0] == teacher for place in of)]
+        rows = [(teacher, [_number(of.get((teacher, setting))) for setting in columns]) for teacher in teachers]
+        tables.append((name, columns, rows))
+    return tables
+
+
+def _costs(order: Sequence[str], lines: Sequence[Line]) -> list[tuple[str, str, str]]:
+    """(teacher, microseconds per proposal, per outcome), means over the settings."""
+    rows = []
+    for teacher in order:
+        calls = [line.calls for line in lines if line.teacher == teacher and line.calls]
+        if calls:
+            means = [sum(call[name] for call in calls) / len(calls) for name in ("propose", "observe")]
+            rows.append((teacher, *(f"{mean:,.1f}" for mean in means)))
+    return rows
+
+
+def _number(value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _curves(table: Table, rows: Sequence[Record], settings: Sequence[str], order: Sequence[str]) -> str:
+    """The score on the way, a panel for each setting: mean and 95 % band of each teacher."""
+    panels = []
+    for setting in settings:
+        of = {name: [r for r in rows if r["setting"] == setting and r["teacher"] == name] for name in order}
+        curves = {name: curve for name, group in of.items() if group and (curve := mean_curve(group)) is not None}
+        if curves:
+            panels.append((setting, curves))
+    if not panels:
+        return ""
+    bold = [name for name in order if name not in (ORACLE, UNIFORM)][: len(COLOURS)]
+    styles = {name: {"color": colour, "linewidth": 1.6} for name, colour in zip(bold, COLOURS)}
+    styles[UNIFORM] = {"color": INK, "linewidth": 1.8, "linestyle": "--"}
+    styles[ORACLE] = {"color": INK, "linewidth": 1.0, "linestyle": ":"}
+    columns = min(3, len(panels))
+    height = math.ceil(len(panels) / columns)
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(height, columns, squeeze=False).ravel()
+        for axes, (setting, curves) in zip(grid, panels):
+            for name, (x, mean, low, high) in curves.items():
+                style = styles.get(name, {"color": FAINT, "linewidth": 0.8})
+                axes.plot(x, mean, label=name if name in styles else "_", **style)
+                if name in styles:
+                    axes.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
+            axes.set_title(setting)
+            axes.set_xlabel(table.x)
+            if axes.get_subplotspec().is_first_col():
+                axes.set_ylabel(table.curve)
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0"))
+            axes.grid(axis="y", color=MISSING)
+            if table.curve_percent:
+                axes.set_ylim(-0.02, 1.02)
+                axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+            if table.logarithmic:
+                axes.set(xscale="log", yscale="log")
+        for axes in grid[len(panels) :]:
+            axes.remove()
+        labels = {
+            label: handle for axes in grid[: len(panels)] for handle, label in zip(*axes.get_legend_handles_labels())
+        }
+        figure.legend(
+            labels.values(), labels.keys(), loc="outside lower center", ncols=min(5, len(labels)), frameon=False
+        )
+
+    return as_svg(draw, (9.5, 2.5 * height + 0.6))
+
+
+def _maps(rows: Sequence[Record], setting: str, order: Sequence[str]) -> str:
+    """What each teacher sampled over time in one setting."""
+    found = {}
+    for name in order:
+        heats = [row["heat"] for row in rows if row["setting"] == setting and row["teacher"] == name and row["heat"]]
+        if heats:
+            found[name] = (heats[0], np.mean([np.array(heat["slices"], dtype=float) for heat in heats], axis=0))
+    if not found:
+        return ""
+    sliced = any(len(slices) > 1 for _, slices in found.values())
+    return _filmstrips(found) if sliced else _bands(found)
+
+
+def _filmstrips(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> str:
+    """A row of maps for each teacher, one map for each slice of time, dark where much was sampled."""
+
+    def draw(figure: Figure) -> None:
+        axes: Axes = figure.add_subplot()
+        count, side = max(len(slices) for _, slices in found.values()), 20
+        canvas = np.full((len(found) * (side + 3), count * (side + 3)), math.nan)
+        for row, (_, slices) in enumerate(found.values()):
+            for column, part in enumerate(slices):
+                # A map's darkest colour is ten times what uniform practice would give, so that maps compare.
+                scaled = part / max(part.sum(), 1e-9) * part.size / 10
+                top, left = (len(found) - 1 - row) * (side + 3), column * (side + 3)
+                canvas[top : top + side, left : left + side] = scaled
+        colours = mpl.colormaps["GnBu"].with_extremes(bad="white")
+        axes.pcolormesh(np.ma.masked_invalid(canvas), cmap=colours, vmin=0, vmax=1, rasterized=True)
+        middle = (np.arange(len(found)) * (side + 3) + side / 2)[::-1]
+        axes.set_yticks(middle, list(found))
+        axes.set_xticks(
+            np.arange(count) * (side + 3) + side / 2,
+            [f"{100 * i // count}–{100 * (i + 1) // count} %" for i in range(count)],
+        )
+        first = next(iter(found.values()))[0]
+        axes.set_xlabel(f"share of the run (each map: {first['x']} to the right, {first['y']} up)")
+        axes.set_aspect("equal")
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        axes.tick_params(length=0)
+
+    return as_svg(draw, (9.5, 0.6 + 1.5 * len(found)))
+
+
+def _bands(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> str:
+    """A panel for each teacher: categories up, time to the right, dark where a large share was sampled."""
+    columns = min(MAPS_PER_ROW, len(found))
+    height = math.ceil(len(found) / columns)
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(height, columns, squeeze=False, sharex=True, sharey=True).ravel()
+        for axes, (name, (_, slices)) in zip(grid, found.items()):
+            axes.pcolormesh(slices[0], cmap="GnBu", vmin=0, vmax=0.5, rasterized=True)
+            axes.set_title(name, fontsize=8)
+            axes.set(xticks=[], yticks=[])
+        figure.supylabel(next(iter(found.values()))[0]["y"], fontsize=8)
+        figure.supxlabel("time", fontsize=8)
+        for axes in grid[len(found) :]:
+            axes.remove()
+
+    return as_svg(draw, (9.5, 0.4 + 1.1 * height))

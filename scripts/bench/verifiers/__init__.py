@@ -1,0 +1,1 @@
+"""Errors and speed of the verifiers, against other projects' graders."""
