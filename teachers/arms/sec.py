@@ -65,11 +65,9 @@ class SEC(ArmTeacher):
         **common: Unpack[Common],
     ):
         check_count("group", group, low=2)
-        self.alpha, self.tau, self.group = (
-            check_share("alpha", alpha, positive=True),
-            check_number("tau", tau, above=0),
-            int(group),
-        )
+        self.alpha = check_share("alpha", alpha, positive=True)
+        self.tau = check_number("tau", tau, above=0)
+        self.group = int(group)
         self.objective = check_choice("objective", objective, OBJECTIVES)
         self.absent = check_choice("absent", absent, ("hold", "decay"))
         settings = {"alpha": self.alpha, "tau": self.tau, "objective": objective, "absent": absent, "group": self.group}

@@ -67,10 +67,8 @@ class TSCL(ArmTeacher):
         **common: Unpack[Common],
     ):
         self.policy = check_choice("policy", policy, ("epsilon-greedy", "boltzmann"))
-        self.epsilon, self.temperature = (
-            check_share("epsilon", epsilon),
-            check_number("temperature", temperature, above=0),
-        )
+        self.epsilon = check_share("epsilon", epsilon)
+        self.temperature = check_number("temperature", temperature, above=0)
         self.absolute = bool(absolute)
         own = {
             "policy": policy,

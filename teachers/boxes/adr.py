@@ -70,11 +70,9 @@ class ADR(Teacher):
         self.low_threshold, self.high_threshold = check_share("low", low), check_share("high", high)
         if self.low_threshold >= self.high_threshold:
             raise InputError(f"low={low:g} must be smaller than high={high:g}.")
-        self.boundary_share, self.episodes, self.measure = (
-            check_share("boundary_share", boundary_share),
-            episodes,
-            measure,
-        )
+        self.boundary_share = check_share("boundary_share", boundary_share)
+        self.episodes = episodes
+        self.measure = measure
         self.cube = self.domain = as_cube(space)
         super().__init__(
             self.cube.signature,

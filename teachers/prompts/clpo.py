@@ -67,11 +67,9 @@ class CLPO(PromptTeacher):
         **common: Unpack[Common],
     ):
         check_choice("mode", mode, MODES)
-        self.hard, self.medium, self.hard_kl = (
-            check_share("hard", hard),
-            check_share("medium", medium),
-            check_share("hard_kl", hard_kl),
-        )
+        self.hard = check_share("hard", hard)
+        self.medium = check_share("medium", medium)
+        self.hard_kl = check_share("hard_kl", hard_kl)
         if not self.hard < self.medium:
             raise InputError(f"hard={hard:g} must lie below medium={medium:g}.")
         check_count("group", group, low=2)

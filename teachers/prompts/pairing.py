@@ -64,10 +64,8 @@ class Pairing(PromptTeacher):
         check_count("odd", odd, low=1)
         if not 2 * odd < group:
             raise InputError(f"odd={odd} must be less than half of group={group}.")
-        self.failure_weight, self.probe = (
-            check_number("failure_weight", failure_weight, above=0),
-            check_share("probe", probe),
-        )
+        self.failure_weight = check_number("failure_weight", failure_weight, above=0)
+        self.probe = check_share("probe", probe)
         self.group, self.odd = int(group), int(odd)
         super().__init__(
             space,
