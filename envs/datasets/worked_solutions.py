@@ -1,0 +1,33 @@
+"""Worked solutions as published, cut into steps of one line each."""
+
+from __future__ import annotations
+
+import re
+
+_NOTE = re.compile(r"<<[^<>]*>>")
+_PICTURE = re.compile(r"\[asy\].*?\[/asy\]", re.DOTALL)
+# What may end a sentence, and what opens or closes mathematics, within which nothing does.
+_MARK = re.compile(r"\$\$?|\\\[|\\\]|\\\(|\\\)|\\begin\{|\\end\{|\\.|[.!?](?=\s)")
+
+
+def remove_notes(line: str) -> str:
+    """A line of a GSM8K solution without calculator notes, and without the sub-question that stands before "**"."""
+    return " ".join(_NOTE.sub("", line.rpartition(" ** ")[2]).split())
+
+
+def split_sentences(solution: str) -> list[str]:
+    """The sentences of a solution in LaTeX, each on one line; a full stop within mathematics ends none."""
+    text = " ".join(_PICTURE.sub("", solution).split())
+    found, start, depth, dollars = [], 0, 0, False
+    for match in _MARK.finditer(text):
+        mark = match[0]
+        if mark.startswith("$"):
+            dollars = not dollars
+        elif mark in ("\\[", "\\(", "\\begin{"):
+            depth += 1
+        elif mark in ("\\]", "\\)", "\\end{"):
+            depth = max(depth - 1, 0)
+        elif mark in ".!?" and not dollars and not depth:
+            found.append(text[start : match.end()].strip())
+            start = match.end()
+    return [sentence for sentence in (*found, text[start:].strip()) if sentence]
