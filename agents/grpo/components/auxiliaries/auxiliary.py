@@ -51,7 +51,7 @@ class Auxiliary:
         raise NotImplementedError
 
 
-class Head(nn.Module):
+class ValueHead(nn.Module):
     """One hidden layer and a number: [N, inputs] -> [N]. The last layer starts at 0, so everything is worth 0 at first.
 
     Weights of the first layer are drawn from ``seed`` alone. All are in double precision: Adam's first steps have the
@@ -71,7 +71,7 @@ class Head(nn.Module):
         return self.last(torch.tanh(self.first(x)))[:, 0]
 
 
-class HeadModel(Auxiliary):
+class ValueHeadModel(Auxiliary):
     """A `Head` on features of the policy that take no gradient, with an AdamW of its own.
 
     Args:
@@ -83,13 +83,13 @@ class HeadModel(Auxiliary):
 
     provides = frozenset({"value"})
     needs = frozenset({"hidden"})
-    head: Head
+    head: ValueHead
 
     def __init__(self, lr: float, width: int, passes: int, seed: int):
         self.lr, self.width, self.passes, self.seed = lr, width, passes, seed
 
     def attach(self, model: Any, reference: Any) -> None:
-        self.head = Head(self._inputs(model), self.width, self.seed)
+        self.head = ValueHead(self._inputs(model), self.width, self.seed)
         self._optimizer = torch.optim.AdamW(self.head.parameters(), lr=self.lr, weight_decay=0.0)
 
     def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:

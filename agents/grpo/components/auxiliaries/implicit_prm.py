@@ -25,7 +25,7 @@ from .auxiliary import Auxiliary, Stats
 
 
 @AUXILIARIES.register("implicit_prm")
-class ImplicitPRM(Auxiliary):
+class ImplicitRewardModel(Auxiliary):
     """Provides "logp_prm", the log-probability of each action token under the reward model phi; its reward is r_t =
     beta (log phi - log base).
 

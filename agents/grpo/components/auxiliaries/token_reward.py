@@ -13,11 +13,11 @@ from ...batch.batch import Batch
 from ...batch.forward import Forward
 from ...batch.segments import segment_sum
 from ...recipes.stages import AUXILIARIES
-from .auxiliary import HeadModel, Stats
+from .auxiliary import ValueHeadModel, Stats
 
 
 @AUXILIARIES.register("token_reward")
-class TokenReward(HeadModel):
+class TokenReward(ValueHeadModel):
     """A score s_t of every action token, trained by the cross-entropy of the episode's success with sigma(mean_t s_t)
     (OREAL, arXiv 2502.06781, section 3.3).
 

@@ -76,14 +76,14 @@ class PrioritisedTerms(ObjectivePriorities):
         super().__init__(window, temperature)
 
     def __call__(self, batch: Batch) -> Units:
-        terms = [terms_of(t) for t in batch.trajectories]
+        terms = [split_outcome(t) for t in batch.trajectories]
         names = {name for several in terms for name in several}
         weights = self.weigh({name: math.fsum(t.get(name, 0.0) for t in terms) / len(terms) for name in names})
         value = [math.fsum(weights[name] * paid for name, paid in several.items()) for several in terms]
         return episode_units(batch, torch.tensor(value, dtype=batch.outcome.dtype))
 
 
-def terms_of(trajectory: Trajectory) -> dict[str, float]:
+def split_outcome(trajectory: Trajectory) -> dict[str, float]:
     """The named parts of an episode's outcome; they add up to it."""
     parts = {f"shaping/{name}": value for name, value in trajectory.shaping.items()}
     if trajectory.replaced:

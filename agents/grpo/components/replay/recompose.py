@@ -11,7 +11,7 @@ import numpy as np
 from .....checks import check_count, check_number
 from ...batch.trajectory import Group, Trajectory
 from ...recipes.stages import REPLAYS
-from .memory import Kept, Replay
+from .memory import RememberedGroup, Replay
 from .self_imitation import group_advantages
 
 
@@ -53,7 +53,7 @@ class Recompose(Replay):
                 later.append(replace(group, trajectories=rest))
         taken = self.most or len(groups)
         due = rng.random() < self.probability
-        queue = self._kept + [Kept(group, step) for group in later]
+        queue = self._kept + [RememberedGroup(group, step) for group in later]
         count = max(taken if due else 0, len(queue) - self.capacity)
         self._kept = queue[count:]
         return now + [kept.group for kept in queue[:count]]

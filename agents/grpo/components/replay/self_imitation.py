@@ -16,7 +16,7 @@ import numpy as np
 from .....checks import check_choice, check_count, check_number
 from ...batch.trajectory import Group, Trajectory
 from ...recipes.stages import REPLAYS
-from .memory import Replay, chosen
+from .memory import Replay, draw_numbers
 
 
 def group_advantages(group: Group, eps: float = 1e-4, ddof: int = 1) -> list[float]:
@@ -95,7 +95,7 @@ class SelfImitation(Replay):
         self._kept = [kept for kept in self._kept if step - kept.step <= self.expiry]
         measured = [(kept.group, self._advantage(kept.group.trajectories[0])) for kept in self._kept]
         worth = [(group, advantage) for group, advantage in measured if advantage > 0]
-        picked = [worth[i] for i in chosen(len(worth), fresh if self.most is None else self.most, rng)]
+        picked = [worth[i] for i in draw_numbers(len(worth), fresh if self.most is None else self.most, rng)]
         return [replace(g, trajectories=(replace(g.trajectories[0], advantage=a),)) for g, a in picked]
 
     def _advantage(self, trajectory: Trajectory) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from .....checks import check_choice, check_count, check_number
 from ...batch.trajectory import Group, Origin, Trajectory
 from ...recipes.stages import REPLAYS
-from .memory import Replay, chosen
+from .memory import Replay, draw_numbers
 
 CRITERIA = ("recent", "entropy", "probability", "random")
 STRATEGIES = ("recency", "reward", "variance", "full")
@@ -42,7 +42,7 @@ def mean_entropy(trajectory: Trajectory) -> float:
     return sum(values) / len(values) if values else math.inf
 
 
-def marked(trajectory: Trajectory, origin: Origin) -> Trajectory:
+def attribute_to(trajectory: Trajectory, origin: Origin) -> Trajectory:
     """The trajectory with what the policy sampled attributed to ``origin``; log-probabilities stay."""
     turns = tuple(
         replace(turn, origins=tuple(origin if o == Origin.POLICY else o for o in turn.token_origins))
@@ -91,7 +91,7 @@ class PastSuccesses(Replay):
         past = [t for kept in self._kept for t in kept.group.trajectories if t.task_id == task]
         past = [past[i] for i in self._order(past, rng)][: min(self.most, len(group.trajectories))]
         if self.as_teacher:
-            past = [marked(t, Origin.TEACHER) for t in past]
+            past = [attribute_to(t, Origin.TEACHER) for t in past]
         stay = group.trajectories[: len(group.trajectories) - len(past)]
         return replace(group, trajectories=(*stay, *past))
 
@@ -139,7 +139,7 @@ class PromptReplay(Replay):
         if self.strategy == "recency":
             return tuple(past[len(past) - count :])
         if self.strategy == "full":
-            return tuple(past[i] for i in chosen(len(past), count, rng))
+            return tuple(past[i] for i in draw_numbers(len(past), count, rng))
         ranked = sorted(range(len(past)), key=lambda i: (-past[i].outcome, -i))
         if self.strategy == "reward":
             return tuple(past[i] for i in ranked[:count])
@@ -166,7 +166,7 @@ class LikelySuccesses(Replay):
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
         fresh = sum(len(group.valid) for group in groups)
         past = [(kept.group, t) for kept in self._kept for t in kept.group.trajectories]
-        again = [past[i] for i in chosen(len(past), int(self.ratio * fresh), rng)]
+        again = [past[i] for i in draw_numbers(len(past), int(self.ratio * fresh), rng)]
         fit = [replace(g, trajectories=tuple(filter(self._fits, g.valid))) for g in groups]
         self._remember([group for group in fit if group.trajectories], step)
         return [*groups, *(Group(group.proposal, (trajectory,)) for group, trajectory in again)]

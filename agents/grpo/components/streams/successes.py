@@ -13,14 +13,14 @@ from ...batch.batch import collate
 from ...batch.record import trajectory_from_json, trajectory_to_json
 from ...batch.trajectory import Group, Origin, Trajectory
 from ...recipes.stages import SOURCES
-from ..replay.memory import chosen
+from ..replay.memory import draw_numbers
 from ..replay.self_imitation import SelfImitation, group_advantages
-from ..replay.successes import marked
-from .supply import Source, Supply
+from ..replay.successes import attribute_to
+from .supply import StreamSource, Supply
 
 
 @SOURCES.register("rollouts")
-class Rollouts(Source):
+class Rollouts(StreamSource):
     """This step's rollouts as they are, such as for distillation on the policy's own samples."""
 
     def draw(self, supply: Supply) -> list[Group]:
@@ -28,7 +28,7 @@ class Rollouts(Source):
 
 
 @SOURCES.register("successes")
-class Successes(Source):
+class Successes(StreamSource):
     """This step's successful rollouts, equal ones once, at most ``most`` a task: rejection sampling (STaR, arXiv
     2203.14465; RFT, arXiv 2308.01825, section 3.3; RAFT, arXiv 2304.06767, section 3).
 
@@ -58,7 +58,7 @@ class Successes(Source):
         if self.select == "best":
             found = sorted(found, key=lambda t: (-t.outcome, [turn.act_ids for turn in t.turns]))
             return tuple(found[: self.most])
-        return tuple(found[i] for i in chosen(len(found), self.most, supply.rng))
+        return tuple(found[i] for i in draw_numbers(len(found), self.most, supply.rng))
 
 
 @SOURCES.register("self_imitation")
@@ -77,7 +77,7 @@ class SelfImitationStream(SelfImitation):
 
 
 @SOURCES.register("experience")
-class Experience(Source):
+class Experience(StreamSource):
     """Tasks that the policy sometimes solves, again: fresh episodes beside one past success of each (ExGRPO, arXiv
     2510.02245, section 4).
 
@@ -137,7 +137,7 @@ class Experience(Source):
         fresh = supply.play([supply.task(task["params"], task["seed"], self.samples - 1) for task in tasks])
         mixed = []
         for task, group in zip(tasks, fresh, strict=True):
-            past = marked(self._surest(task["successes"], supply), Origin.TEACHER)
+            past = attribute_to(self._surest(task["successes"], supply), Origin.TEACHER)
             whole = Group(-1, (*group.valid, past))
             advantages = zip(whole.trajectories, group_advantages(whole), strict=True)
             mixed.append(Group(-1, tuple(replace(t, advantage=a) for t, a in advantages)))

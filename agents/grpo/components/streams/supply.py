@@ -57,7 +57,7 @@ class Supply:
         ]
 
 
-class Source:
+class StreamSource:
     """Base of the sources; one that remembers something also overrides the two state methods."""
 
     def draw(self, supply: Supply) -> list[Group]:
@@ -74,7 +74,7 @@ class Source:
         return
 
 
-def from_teacher(trajectory: Trajectory) -> Trajectory:
+def attribute_to_teacher(trajectory: Trajectory) -> Trajectory:
     """A trajectory that somebody else wrote: its tokens are a teacher's, without behaviour log-probabilities."""
     turns = []
     for turn in trajectory.turns:
@@ -83,7 +83,7 @@ def from_teacher(trajectory: Trajectory) -> Trajectory:
     return replace(trajectory, turns=tuple(turns), version=-1)
 
 
-def teacher_of(supply: Supply) -> Play:
+def require_teacher(supply: Supply) -> Play:
     """How the model to distil from plays.
 
     Raises:

@@ -11,9 +11,9 @@ import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.batch.segments import Segments, prefix_mean
-from palaestra.agents.grpo.components.auxiliaries.auxiliary import Head
+from palaestra.agents.grpo.components.auxiliaries.auxiliary import ValueHead
 from palaestra.agents.grpo.components.auxiliaries.critic import Critic
-from palaestra.agents.grpo.components.auxiliaries.implicit_prm import ImplicitPRM
+from palaestra.agents.grpo.components.auxiliaries.implicit_prm import ImplicitRewardModel
 from palaestra.agents.grpo.components.auxiliaries.token_reward import TokenReward
 from palaestra.agents.grpo.components.credit.adjustments import token_reward_weight
 from palaestra.agents.grpo.recipes.stages import AUXILIARIES
@@ -146,8 +146,8 @@ def test_without_pairs_the_pairwise_objective_leaves_the_model_alone(small):
 
 
 def test_each_objective_has_the_base_of_its_paper():
-    assert ImplicitPRM(objective="ce").needs == {"logp_ref"}
-    assert ImplicitPRM(objective="pairwise").needs == {"logp_old"}
+    assert ImplicitRewardModel(objective="ce").needs == {"logp_ref"}
+    assert ImplicitRewardModel(objective="pairwise").needs == {"logp_old"}
 
 
 # Critic --------------------------------------------------------------------------------------------------------------
@@ -155,9 +155,9 @@ def test_each_objective_has_the_base_of_its_paper():
 
 def test_a_fresh_head_is_worth_nothing_and_depends_on_its_seed_alone():
     x = torch.randn(5, 8, dtype=torch.float64)
-    assert (Head(8, 4, seed=1)(x) == 0).all()
-    assert torch.equal(Head(8, 4, seed=1).first.weight, Head(8, 4, seed=1).first.weight)
-    assert not torch.equal(Head(8, 4, seed=1).first.weight, Head(8, 4, seed=2).first.weight)
+    assert (ValueHead(8, 4, seed=1)(x) == 0).all()
+    assert torch.equal(ValueHead(8, 4, seed=1).first.weight, ValueHead(8, 4, seed=1).first.weight)
+    assert not torch.equal(ValueHead(8, 4, seed=1).first.weight, ValueHead(8, 4, seed=2).first.weight)
 
 
 def test_the_critic_learns_the_return(small):

@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.components.credit.priorities import PrioritisedTerms, priority, terms_of
+from palaestra.agents.grpo.components.credit.priorities import PrioritisedTerms, priority, split_outcome
 from palaestra.agents.grpo.components.weights import Priorities
 from palaestra.errors import InputError
 
@@ -120,10 +120,10 @@ def test_the_terms_of_an_episode_add_up_to_its_outcome():
     first, last = made.turns
     named = last.__class__(**{**vars(last), "reward": 1.0, "reward_terms": {"correct": 0.75}})
     made = made.__class__(**{**vars(made), "turns": (first, named)})
-    assert terms_of(made) == {"shaping/length": -0.25, "correct": 0.75, "environment": 0.25}
-    assert sum(terms_of(made).values()) == made.outcome
+    assert split_outcome(made) == {"shaping/length": -0.25, "correct": 0.75, "environment": 0.25}
+    assert sum(split_outcome(made).values()) == made.outcome
     replaced = made.__class__(**{**vars(made), "replaced": True})
-    assert sum(terms_of(replaced).values()) == replaced.outcome == -0.25
+    assert sum(split_outcome(replaced).values()) == replaced.outcome == -0.25
 
 
 def test_a_settled_term_counts_less_in_the_return():
