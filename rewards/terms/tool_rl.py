@@ -12,7 +12,7 @@ from ..episode import Episode
 from ..reward import register
 from ..timed import Timed
 from ..verdict import Verdict
-from ..verifiers.tool_calls import CallError, checked_calls, parse_tool_calls, tool_call_correctness
+from ..verifiers.tool_calls import CallError, check_calls, parse_tool_calls, tool_call_correctness
 from .format import pairs_once, tags_in_order
 
 # The paper's other scales, as data for `correctness` and `format`: at most 1 like the format; 1 for 30 updates and 3
@@ -101,7 +101,7 @@ class ToolRL(Timed):
     def __call__(self, episode: Episode) -> Verdict:
         if not episode.valid:
             return self.verdict(episode, None)
-        gold = checked_calls(episode.extra("tool_calls"))
+        gold = check_calls(episode.extra("tool_calls"))
         text = episode.response
         terms = {
             "format": self.now(self.format) * tool_format(text, bool(gold)),

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...registry import Registry
-from ..answers import checked_format, extract
+from ..answers import check_format, extract
 from ..episode import Episode
 from ..reward import BatchReward, register
 from ..verifiers.text import normalise
@@ -93,7 +93,7 @@ def agreement_only(ballot: Ballot, agreement: np.ndarray) -> list[float]:
 
 def answer_key(answer_format: str = "any") -> Key:
     """The answer in the last action, in the normal form of the verifier "text" (white space, case, Unicode)."""
-    checked_format(answer_format)
+    check_format(answer_format)
 
     def key(episode: Episode) -> str | None:
         answer = extract(episode.response, answer_format)
