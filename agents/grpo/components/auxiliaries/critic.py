@@ -8,7 +8,7 @@ from ...batch.forward import Forward
 from ...recipes.stages import AUXILIARIES
 from ..credit.process import advantage_estimates
 from ..credit.units import reward_by_token
-from .auxiliary import ValueHeadModel, Stats
+from .auxiliary import Stats, ValueHeadModel
 
 
 @AUXILIARIES.register("critic")

@@ -13,7 +13,7 @@ from ...batch.batch import Batch
 from ...batch.forward import Forward
 from ...batch.segments import segment_sum
 from ...recipes.stages import AUXILIARIES
-from .auxiliary import ValueHeadModel, Stats
+from .auxiliary import Stats, ValueHeadModel
 
 
 @AUXILIARIES.register("token_reward")

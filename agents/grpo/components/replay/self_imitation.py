@@ -1,6 +1,6 @@
 """Self-imitation: what once went better than it usually does, again, with an advantage measured anew.
 
-The same memory serves as a replay strategy and as a stream of its own (`streams.successes`), which is how SPEAR weighs
+The same memory serves as a replay strategy and as a stream of its own (`streams.own_episodes`), which is how SPEAR weighs
 it in over the first updates.
 """
 

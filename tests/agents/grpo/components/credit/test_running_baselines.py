@@ -6,7 +6,7 @@ import json
 
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.components.credit.trackers import BetaTracker, Ema
+from palaestra.agents.grpo.components.credit.running_baselines import BetaTracker, Ema
 from palaestra.agents.grpo.recipes.stages import RETURNS
 
 from ...conftest import group, trajectory  # isort: skip

@@ -8,9 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from palaestra.agents.grpo.batch.trajectory import Group
-from palaestra.agents.grpo.components.replay.successes import (
-    PastSuccesses,
-)
+from palaestra.agents.grpo.components.replay.past_successes import PastSuccesses
 from palaestra.agents.grpo.recipes.stages import REPLAYS
 from palaestra.errors import InputError
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Group, Origin
-from palaestra.agents.grpo.components.replay.successes import (
+from palaestra.agents.grpo.components.replay.past_successes import (
     LikelySuccesses,
     PastSuccesses,
     PromptReplay,

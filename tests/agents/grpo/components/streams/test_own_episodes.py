@@ -9,7 +9,12 @@ import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Group, Origin
-from palaestra.agents.grpo.components.streams.successes import Experience, Rollouts, SelfImitationStream, Successes
+from palaestra.agents.grpo.components.streams.own_episodes import (
+    Experience,
+    Rollouts,
+    SelfImitationStream,
+    Successes,
+)
 from palaestra.agents.grpo.components.streams.supply import Supply
 from palaestra.agents.grpo.rollouts.starts import Task
 

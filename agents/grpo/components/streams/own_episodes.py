@@ -14,8 +14,8 @@ from ...batch.record import trajectory_from_json, trajectory_to_json
 from ...batch.trajectory import Group, Origin, Trajectory
 from ...recipes.stages import SOURCES
 from ..replay.memory import draw_numbers
+from ..replay.past_successes import attribute_to
 from ..replay.self_imitation import SelfImitation, group_advantages
-from ..replay.successes import attribute_to
 from .supply import StreamSource, Supply
 
 
