@@ -1,7 +1,7 @@
-"""Self-imitation: what once went better than it usually does, again, with an advantage measured anew.
+"""Self-imitation: replay of episodes that did better than their group, with a recalibrated advantage.
 
-The same memory serves as a replay strategy and as a stream of its own (`streams.own_episodes`), which is how SPEAR weighs
-it in over the first updates.
+The same memory serves as a replay strategy and as a stream of its own (`streams.own_episodes`); SPEAR raises the
+stream's coefficient over the first updates.
 """
 
 from __future__ import annotations

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.recipes.stages import WEIGHTS
-from palaestra.errors import InputError
-
-from ..conftest import group, trajectory  # isort: skip
-import json
-
-import numpy as np
 from palaestra.agents.grpo.batch.trajectory import Group
+from palaestra.agents.grpo.components import weights
 from palaestra.agents.grpo.components.streams.demonstrations import Oracle
 from palaestra.agents.grpo.components.streams.supply import Supply
 from palaestra.agents.grpo.components.weights import Priorities, entropy_factor
-from palaestra.agents.grpo.rollouts.starts import Task
+from palaestra.agents.grpo.recipes.stages import WEIGHTS
+from palaestra.agents.grpo.rollouts.starts import RolloutTask
+from palaestra.errors import InputError
+
+from ..conftest import group, trajectory  # isort: skip
 
 
 def test_older_episodes_count_less():
@@ -55,7 +56,7 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
         "steps": 10,
         "rng": np.random.default_rng(step),
         "param_space": Space(),
-        "task": lambda params, seed, samples: Task(params, seed, samples),
+        "task": lambda params, seed, samples: RolloutTask(params, seed, samples),
         "tasks": tuple(tasks),
         "groups": tuple(play(tasks) if groups is None else groups),
         "play": play,
@@ -65,8 +66,8 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
     return Supply(**{**fields, **changes})
 
 
-def tasks(*numbers: int, samples: int = 4) -> list[Task]:
-    return [Task({"n": n}, n, samples) for n in numbers]
+def tasks(*numbers: int, samples: int = 4) -> list[RolloutTask]:
+    return [RolloutTask({"n": n}, n, samples) for n in numbers]
 
 
 def test_the_entropy_factor_by_hand():
@@ -86,7 +87,7 @@ def test_the_entropy_factor_can_leave_a_teachers_tokens_alone():
     assert factor[batch.action].tolist() == pytest.approx([1.0, 1.0, 0.1, 0.1])
 
 
-def batch_of(*paid: tuple[float, float], **changes):
+def kinds_of(*paid: tuple[float, float], **changes):
     """One episode for each (difficulty, reward)."""
     return collate([group(*(trajectory(r, [([5], [6, 7])], difficulty=d, **changes) for d, r in paid))])
 
@@ -96,7 +97,7 @@ def weights_after(histories: dict[float, list[float]], **options) -> list[float]
     weigh = Priorities(**options)
     made = torch.zeros(0)
     for paid in zip(*histories.values(), strict=True):
-        batch = batch_of(*zip(histories, paid, strict=True))
+        batch = kinds_of(*zip(histories, paid, strict=True))
         made = weigh(batch, batch.action.float())[batch.action][::2]
     return made.tolist()
 
@@ -136,7 +137,7 @@ def test_only_the_latest_batches_are_remembered():
 def test_a_new_objective_has_the_mean_priority_of_the_others():
     weigh = Priorities(temperature=1.0)
     for paid in ([(0.1, 1.0), (0.5, 1.0)], [(0.1, 1.0), (0.5, 3.0), (0.9, 1.0)]):
-        batch = batch_of(*paid)
+        batch = kinds_of(*paid)
         got = weigh(batch, batch.action.float())[batch.action][::2].tolist()
     # Priorities 0 and (1 + 1) / 2: the last value is 1 above the mean, as is the deviation; the new one has 1/2.
     shares = [math.exp(s) for s in (0.0, 1.0, 0.5)]
@@ -158,10 +159,10 @@ def test_kinds_are_intervals_of_difficulty_roles_or_values_of_a_parameter():
 def test_what_is_remembered_survives():
     one, other = Priorities(), Priorities()
     for paid in (0.2, 0.9):
-        batch = batch_of((0.1, paid), (0.9, 0.5))
+        batch = kinds_of((0.1, paid), (0.9, 0.5))
         one(batch, batch.action.float())
     other.load_state_dict(json.loads(json.dumps(one.state_dict())))
-    batch = batch_of((0.1, 0.3), (0.9, 0.6))
+    batch = kinds_of((0.1, 0.3), (0.9, 0.6))
     assert torch.equal(one(batch, batch.action.float()), other(batch, batch.action.float()))
     fresh = Priorities()(batch, batch.action.float())
     assert not torch.allclose(fresh, other(batch, batch.action.float()))
@@ -171,3 +172,72 @@ def test_what_is_remembered_survives():
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(InputError):
         Priorities(**wrong)
+
+
+def batch_of(*outcomes_by_group, lengths=None):
+    counts = iter(lengths or [1] * sum(map(len, outcomes_by_group)))
+    return collate([group(*(trajectory(r, [([5], [6] * next(counts))]) for r in rs)) for rs in outcomes_by_group])
+
+
+def at_actions(batch, values):
+    token = torch.zeros(len(batch.ids))
+    token[batch.action] = torch.tensor(values)
+    return token
+
+
+def nothing(batch):
+    return torch.zeros(len(batch.ids))
+
+
+def answers(reward_of, text):
+    rows = []
+    for letter in text:
+        made = trajectory(reward_of.get(letter, 0.0), [([5], [6])])
+        rows.append(replace(made, turns=(replace(made.turns[0], action=letter),)))
+    return group(*rows)
+
+
+def test_puzzles_weigh_by_difficulty_and_diversity():
+    batch = collate([answers({"A": 1.0}, "ABBBBBBB"), answers({"A": 1.0}, "ABBCCDEF"), answers({"A": 1.0}, "AA")])
+    weight = weights.mid_difficulty(batch, nothing(batch), diversity=0.5, choices=6)
+    first = [weight[batch.episode_of == e][0].item() for e in (0, 8, 16)]
+    assert first == pytest.approx([0.2006, 0.4303, 0], abs=1e-4)
+
+
+def test_difficulty_alone_is_a_parabola():
+    batch = batch_of([1, 0], [1, 1, 1, 0])
+    weight = weights.mid_difficulty(batch, nothing(batch))
+    assert weight[batch.action].tolist() == pytest.approx([1, 1] + [0.75] * 4)
+
+
+def test_hard_tasks_weigh_more_by_their_pass_rate():
+    batch = batch_of([1, 0, 0, 0], [1, 1])
+    assert weights.pass_rate(batch, nothing(batch), power=2)[batch.action].tolist() == [0.5625] * 4 + [0, 0]
+
+
+def test_signs_weigh_by_the_sign():
+    batch = batch_of([0, 0, 0])
+    got = weights.signs(batch, at_actions(batch, [3.0, -3.0, 0.0]), positive=0.5, negative=2.0)
+    assert got[batch.action].tolist() == [0.5, 2, 1]
+
+
+def test_lengths_weigh_by_a_power_with_mean_one():
+    batch = batch_of([1, 0], lengths=[1, 4])
+    got = weights.length_power(batch, nothing(batch), alpha=0.5)
+    # 1 and 1/2 over 3/4
+    assert got[batch.action].tolist() == pytest.approx([4 / 3] + [2 / 3] * 4)
+
+
+def test_a_preference_of_power_zero_prefers_none_and_of_one_the_long():
+    batch = batch_of([1, 0], [1], lengths=[1, 3, 2])
+    assert weights.length_preference(batch, nothing(batch)).tolist() == pytest.approx([1.0] * len(batch.ids))
+    # z = -+1: softmax of 8/9 and 10/9, times 2
+    got = weights.length_preference(batch, nothing(batch), power=1.0)[batch.action].tolist()
+    short = 2 / (1 + math.exp(2 / 9))
+    assert got == pytest.approx([short] + [2 - short] * 3 + [1, 1], abs=1e-5)
+
+
+def test_roles_and_turns_have_weights():
+    batch = collate([group(trajectory(1, [([5], [6])] * 2, role="x"), trajectory(1, [([5], [6])]))])
+    assert weights.roles(batch, nothing(batch), {"x": 3.0})[batch.action].tolist() == [3, 3, 1]
+    assert weights.turn_discount(batch, nothing(batch), 0.5)[batch.action].tolist() == [1, 0.5, 1]

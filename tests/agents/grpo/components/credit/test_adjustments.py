@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.components.credit.adjustments import token_reward_weight
-from palaestra.errors import InputError
-
-from ...conftest import group, trajectory  # isort: skip
-from dataclasses import replace
-
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.components.credit.adjustments import (
     amplify,
@@ -24,10 +19,14 @@ from palaestra.agents.grpo.components.credit.adjustments import (
     sign_weights,
     suffix_kl,
     thoughts,
+    token_reward_weight,
     turn_discount,
     turns_ahead,
     whiten,
 )
+from palaestra.errors import InputError
+
+from ...conftest import group, trajectory  # isort: skip
 
 
 def answers(*rewards: float, lengths=(3, 2, 4, 1)):

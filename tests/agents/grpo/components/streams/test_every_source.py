@@ -9,7 +9,7 @@ import pytest
 from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.components.streams.supply import Supply
 from palaestra.agents.grpo.recipes.stages import SOURCES
-from palaestra.agents.grpo.rollouts.starts import Task
+from palaestra.agents.grpo.rollouts.starts import RolloutTask
 
 from ...conftest import group, trajectory  # isort: skip
 
@@ -41,7 +41,7 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
         "steps": 10,
         "rng": np.random.default_rng(step),
         "param_space": Space(),
-        "task": lambda params, seed, samples: Task(params, seed, samples),
+        "task": lambda params, seed, samples: RolloutTask(params, seed, samples),
         "tasks": tuple(tasks),
         "groups": tuple(play(tasks) if groups is None else groups),
         "play": play,
@@ -51,8 +51,8 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
     return Supply(**{**fields, **changes})
 
 
-def tasks(*numbers: int, samples: int = 4) -> list[Task]:
-    return [Task({"n": n}, n, samples) for n in numbers]
+def tasks(*numbers: int, samples: int = 4) -> list[RolloutTask]:
+    return [RolloutTask({"n": n}, n, samples) for n in numbers]
 
 
 @pytest.mark.parametrize("name", list(SOURCES))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
+from palaestra.agents.grpo.components.surrogates.clip import clipped_surrogate, moving_clip
 from palaestra.agents.grpo.recipes.stages import SURROGATES
 
 from ..tokens import slope, tokens  # isort: skip
-from palaestra.agents.grpo.components.surrogates.clip import clipped_surrogate, moving_clip
+
 
 LN = math.log
 

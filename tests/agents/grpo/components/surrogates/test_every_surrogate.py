@@ -3,24 +3,21 @@ that the learner relies on when it cuts, orders and skips rows."""
 
 from __future__ import annotations
 
-import math
-
-import pytest
-from palaestra.agents.grpo.recipes.stages import SURROGATES
-from palaestra.errors import InputError
-
-from ..tokens import tokens  # isort: skip
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import fields, replace
 
+import pytest
 import torch
 from palaestra.agents.grpo.batch.scored import Scored, needs_of
 from palaestra.agents.grpo.components.surrogates.origins import select_tokens
 from palaestra.agents.grpo.components.surrogates.ratios import LARGEST
+from palaestra.agents.grpo.recipes.stages import SURROGATES
+from palaestra.errors import InputError
 from torch import Tensor
 
-from ..tokens import mixed  # isort: skip
+from ..tokens import mixed, tokens  # isort: skip
 
 
 LN = math.log

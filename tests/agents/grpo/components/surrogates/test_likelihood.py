@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
+from palaestra.agents.grpo.components.surrogates.likelihood import entropy_weighted_likelihood
 from palaestra.agents.grpo.recipes.stages import SURROGATES
 
 from ..tokens import slope, tokens  # isort: skip
-import numpy as np
-from palaestra.agents.grpo.components.surrogates.likelihood import entropy_weighted_likelihood
+
 
 LN = math.log
 

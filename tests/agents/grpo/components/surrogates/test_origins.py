@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.components.surrogates.origins import shaped_importance
 from palaestra.agents.grpo.recipes.stages import SURROGATES
 
 from ..tokens import slope, tokens  # isort: skip
-import numpy as np
-from palaestra.agents.grpo.components.surrogates.origins import shaped_importance
+
 
 LN = math.log
 
