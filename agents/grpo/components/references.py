@@ -1,4 +1,4 @@
-"""How the reference policy follows the policy: never, or by a share after an optimiser batch."""
+"""Rules by which the reference policy follows the policy: never, or by a share after an optimiser batch."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class ReferenceRule:
     """Base of the rules; a subclass that remembers something also overrides the two state methods."""
 
     def after_step(self, step: int, metrics: Mapping[str, float]) -> float | None:
-        """How far the reference moves to the policy after optimiser batch ``step`` (from 1): 1 replaces it, None is not
-        at all.
+        """Return the share by which the reference moves to the policy after optimiser batch ``step`` (from 1): 1 to
+        replace it, None to leave it.
 
         ``metrics`` are the step's, and "validation" (success on the test split) where it was measured just now.
         """

@@ -1,4 +1,4 @@
-"""Token rewards learned from outcomes: which tokens of an answer the outcome hangs on, and weights made of them."""
+"""Token rewards learned from outcomes: a score of how much each token of an answer contributes to its success."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ _KEYS = {
 }
 
 
-class _Tracker:
-    """Something remembered for each key of an episode: ``memory`` maps a key to numbers."""
+class RunningBaseline:
+    """Base of the baselines that keep some numbers for each key of an episode (its role, task or parameters)."""
 
     def __init__(self, by: str):
         if by not in _KEYS:
-            raise InputError(f"by={by!r} is nothing to keep returns by; take one of {', '.join(_KEYS)}.")
+            raise InputError(f"by={by!r} is no key to keep returns by; take one of {', '.join(_KEYS)}.")
         self.by = by
         self.memory: dict[str, list[float]] = {}
 
@@ -39,7 +39,7 @@ class _Tracker:
         return str(_KEYS[self.by](trajectory))
 
     def split(self, units: Units, batch: Batch) -> dict[str, Tensor]:
-        """Key -> units that have it, bool [M]."""
+        """The units of each key, bool [M]."""
         keys = [self.key(batch.trajectories[e]) for e in units.episode.tolist()]
         numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
         number = torch.tensor([numbers[key] for key in keys], dtype=torch.int64)
@@ -53,7 +53,7 @@ class _Tracker:
 
 
 @BASELINES.register("ema")
-class Ema(_Tracker):
+class Ema(RunningBaseline):
     """Running mean of returns for each role: b <- decay x b + (1 - decay) x return, and the advantage is return - b
     after that update (role-conditioned advantage estimation; SPIRAL, arXiv 2506.24119).
 
@@ -84,7 +84,7 @@ class Ema(_Tracker):
 
 
 @BASELINES.register("beta_tracker")
-class BetaTracker(_Tracker):
+class BetaTracker(RunningBaseline):
     """Success rate of each task as a Beta distribution that forgets: the baseline is its mean *before* the batch, then
     a <- keep x a + successes, b <- keep x b + failures (single-stream policy optimisation, arXiv 2509.13232).
 

@@ -1,7 +1,7 @@
-"""What replay strategies have in common: a bounded memory of groups, oldest first, that lives in checkpoints.
+"""Base of the replay strategies: a bounded memory of groups, oldest first, that is saved in checkpoints.
 
 A remembered group keeps everything it was sampled with: its number in the curriculum, the behaviour log-probabilities
-that ratios start from, and the version that tells its age.
+that ratios start from, and the version of the policy that sampled it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Replay:
         self._kept: list[RememberedGroup] = []
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
-        """What optimiser batch ``step`` (from 1) is trained on; ``groups`` are its fresh ones, and are remembered."""
+        """Return the groups that optimiser batch ``step`` (from 1) is trained on, and remember its fresh ``groups``."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class Replay:
 
 
 def draw_numbers(count: int, most: int, rng: np.random.Generator) -> list[int]:
-    """``most`` of ``count`` numbers at random without replacement (all where there are fewer), in rising order."""
+    """Draw ``most`` of the numbers 0..count-1 without replacement (all where there are fewer), in rising order."""
     if count <= most:
         return list(range(count))
     return sorted(rng.choice(count, most, replace=False).tolist())

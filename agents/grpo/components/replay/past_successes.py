@@ -53,8 +53,8 @@ def attribute_to(trajectory: Trajectory, origin: Origin) -> Trajectory:
 
 @REPLAYS.register("past_successes")
 class PastSuccesses(Replay):
-    """Where every episode of a group failed, earlier successes at the very task take the places of its last episodes
-    (ExGRPO, arXiv 2510.02245, section 4: what is worth replaying is a success of low entropy).
+    """Earlier successes at the same task take the places of the last episodes of a group in which every episode failed
+    (ExGRPO, arXiv 2510.02245, section 4: successes of low entropy are replayed).
 
     Args:
         most: successes added to a group.
@@ -79,12 +79,12 @@ class PastSuccesses(Replay):
         self.only_failed, self.as_teacher = only_failed, as_teacher
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
-        mixed = [self._helped(group, rng) for group in groups]
+        mixed = [self._add_successes(group, rng) for group in groups]
         won = [replace(group, trajectories=tuple(t for t in group.valid if t.success)) for group in groups]
         self._remember([group for group in won if group.trajectories], step)
         return mixed
 
-    def _helped(self, group: Group, rng: np.random.Generator) -> Group:
+    def _add_successes(self, group: Group, rng: np.random.Generator) -> Group:
         if not group.valid or (self.only_failed and any(t.success for t in group.valid)):
             return group
         task = group.valid[0].task_id
@@ -105,7 +105,7 @@ class PastSuccesses(Replay):
 
 @REPLAYS.register("prompt_replay")
 class PromptReplay(Replay):
-    """Beside each fresh group stands one of up to ``samples`` earlier episodes of the same task (RePO, arXiv
+    """Each fresh group is accompanied by up to ``samples`` earlier episodes of the same task (RePO, arXiv
     2506.09340, section 3).
 
     Args:
@@ -123,7 +123,7 @@ class PromptReplay(Replay):
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
         mixed: list[Group] = []
         for group in groups:
-            old = self._retrieved(group, rng)
+            old = self._retrieve(group, rng)
             if old and not self.split:
                 group = replace(group, trajectories=(*group.trajectories, *old))
             mixed.append(group)
@@ -132,7 +132,7 @@ class PromptReplay(Replay):
         self._remember(groups, step)
         return mixed
 
-    def _retrieved(self, group: Group, rng: np.random.Generator) -> tuple[Trajectory, ...]:
+    def _retrieve(self, group: Group, rng: np.random.Generator) -> tuple[Trajectory, ...]:
         task = group.valid[0].task_id if group.valid else None
         past = [t for kept in self._kept for t in kept.group.valid if t.task_id == task]
         count = min(self.samples, len(past))

@@ -1,4 +1,4 @@
-"""Solutions that somebody else writes: the environment's oracle, or a larger model."""
+"""Solutions of another author: the environment's oracle, or a larger model."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Oracle(_Demonstrations):
     """The environment's scripted solver, one demonstration a task: the data of supervised fine-tuning."""
 
     def draw(self, supply: Supply) -> list[Group]:
-        shown = supply.demonstrate(self._tasks(supply))
-        return [Group(-1, (attribute_to_teacher(trajectory),)) for trajectory in shown if trajectory.valid]
+        demonstrations = supply.demonstrate(self._tasks(supply))
+        return [Group(-1, (attribute_to_teacher(trajectory),)) for trajectory in demonstrations if trajectory.valid]
 
 
 @SOURCES.register("teacher_model")

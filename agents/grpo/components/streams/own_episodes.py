@@ -1,4 +1,4 @@
-"""What the policy itself has done: this step's rollouts, the best of them, and what it remembers."""
+"""Episodes of the policy itself: this step's rollouts, the best of them, and successes of earlier steps."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class SelfImitationStream(SelfImitation):
 
 @SOURCES.register("experience")
 class Experience(StreamSource):
-    """Tasks that the policy sometimes solves, again: fresh episodes beside one past success of each (ExGRPO, arXiv
-    2510.02245, section 4).
+    """Tasks that the policy sometimes solves are played again, and one past success of each joins the fresh episodes
+    (ExGRPO, arXiv 2510.02245, section 4).
 
     Remembered are the successes of each task and the share of its latest episodes that succeeded. A task solved by all
     of them is retired. A bucket of equal shares is drawn with probability proportional to its tasks x N(share; 1/2,
