@@ -19,7 +19,7 @@ import torch
 from ... import teachers
 from ...errors import InputError
 from ..evaluation import Report, environment_spec, evaluate
-from ..language.agent import LanguageAgent
+from ..language.language_agent import LanguageAgent
 from ..language.model import LanguageModel, resolve_device
 from .batch.packing import PACKERS
 from .collection import EVALUATION, Collector, check_room, derive_seed, token_limits

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....teachers import Proposal
-from ...report import Report
+from ...evaluation_report import Report
 from ..batch.trajectory import Group, Trajectory
 from .pass_at_k import pass_at_ks, powers_of_two
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from ....errors import InputError
-from ...language.agent import load_model
+from ...language.language_agent import load_model
 from ...language.model import LanguageModel
 from ..config import TrainConfig
 

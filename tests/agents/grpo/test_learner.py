@@ -19,7 +19,7 @@ from palaestra.agents.grpo.config import Stages, TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner, TrainingProgress
 from palaestra.agents.grpo.recipes import RECIPES, c, register_recipe
 from palaestra.agents.grpo.run.folder import RunFolder, newest_checkpoint
-from palaestra.agents.language.agent import LanguageAgent
+from palaestra.agents.language.language_agent import LanguageAgent
 from palaestra.agents.language.model import LanguageModel
 from palaestra.errors import InputError
 
