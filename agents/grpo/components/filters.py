@@ -25,7 +25,7 @@ def mixed_outcomes(groups: Sequence[Group]) -> list[Group]:
 
 
 @FILTERS.register("pass_rate")
-def pass_rate(groups: Sequence[Group], low: float = 0.2, high: float = 0.8) -> list[Group]:
+def keep_pass_rates(groups: Sequence[Group], low: float = 0.2, high: float = 0.8) -> list[Group]:
     """Keep groups whose success rate lies within [low, high] (PRIME's online filter, arXiv 2502.01456).
 
     Raises:
@@ -38,13 +38,13 @@ def pass_rate(groups: Sequence[Group], low: float = 0.2, high: float = 0.8) -> l
 
 
 @FILTERS.register("untruncated")
-def untruncated(groups: Sequence[Group]) -> list[Group]:
+def drop_truncated(groups: Sequence[Group]) -> list[Group]:
     """Drop episodes that a limit ended, before any baseline; the mask of this name leaves them in the baseline."""
     return _keep_episodes(groups, lambda members: [t for t in members if not t.truncated])
 
 
 @FILTERS.register("sound")
-def sound(groups: Sequence[Group]) -> list[Group]:
+def drop_unsound(groups: Sequence[Group]) -> list[Group]:
     """Drop episodes with an action that the environment could not take, and those without any action token."""
     return _keep_episodes(
         groups,

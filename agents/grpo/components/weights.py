@@ -15,7 +15,7 @@ from ..batch.scored import needs
 from ..batch.trajectory import Origin, Trajectory
 from ..recipes.stages import WEIGHTS
 from . import masks
-from .credit.peers import answer_entropy
+from .credit.peers import entropy_of_answers
 from .credit.priorities import ObjectivePriorities
 from .credit.units import place_of_turn
 
@@ -49,7 +49,7 @@ def mid_difficulty(
         raise InputError(f"choices={choices} of an answer must be at least 2.")
     count = batch.sum_by_group(torch.ones_like(batch.outcome)).clamp(min=1)
     level = (batch.sum_by_group(batch.outcome) / count).clamp(0, 1)
-    spread = (answer_entropy(batch) / torch.tensor(float(choices)).log()).clamp(0, 1).to(level.dtype)
+    spread = (entropy_of_answers(batch) / torch.tensor(float(choices)).log()).clamp(0, 1).to(level.dtype)
     return batch.per_token((factor * level * (1 - level) * spread**diversity)[batch.group_of])
 
 

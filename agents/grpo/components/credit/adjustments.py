@@ -17,14 +17,14 @@ from .units import turns_left
 
 
 @ADJUSTMENTS.register("whiten")
-def whiten(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
+def whiten_tokens(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
     """Mean 0 and deviation 1 over the tokens that the policy wrote (PRIME, arXiv 2502.01456)."""
     counted = batch.written_by(Origin.POLICY).to(advantage.dtype)
     return torch.where(batch.action, standardise(advantage, counted, eps), 0)
 
 
 @ADJUSTMENTS.register("given")
-def given(advantage: Tensor, batch: Batch) -> Tensor:
+def keep_own_advantages(advantage: Tensor, batch: Batch) -> Tensor:
     """Episodes that carry an advantage of their own keep it; the others keep that of their group."""
     known = [float("nan") if t.advantage is None else t.advantage for t in batch.trajectories]
     own = batch.per_token(torch.tensor(known, dtype=advantage.dtype))
@@ -134,7 +134,7 @@ def shared_mean(advantage: Tensor, batch: Batch) -> Tensor:
 
 
 @ADJUSTMENTS.register("turn_discount")
-def turn_discount(advantage: Tensor, batch: Batch, discount: float = 0.95) -> Tensor:
+def discount_turns(advantage: Tensor, batch: Batch, discount: float = 0.95) -> Tensor:
     """Multiply by discount^(turns that follow in the episode)."""
     return advantage * (discount ** turns_left(batch).to(advantage.dtype))[batch.turn_of]
 

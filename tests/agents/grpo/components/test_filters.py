@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from palaestra.agents.grpo.components.filters import (
     balanced,
+    drop_truncated,
+    drop_unsound,
     fewer_failures,
     high_variance,
+    keep_pass_rates,
     largest_advantage,
     max_variance,
     one_of_each,
-    pass_rate,
     shortest,
-    sound,
-    untruncated,
 )
 from palaestra.errors import InputError
 
@@ -36,8 +36,8 @@ def outcomes_of(groups):
 
 def test_pass_rates_outside_the_bounds_are_dropped():
     groups = [sampled(*[1] * wins, *[0] * (5 - wins)) for wins in range(6)]
-    assert pass_rate(groups) == groups[1:5]
-    assert pass_rate(groups, low=0.5, high=1.0) == groups[3:]
+    assert keep_pass_rates(groups) == groups[1:5]
+    assert keep_pass_rates(groups, low=0.5, high=1.0) == groups[3:]
 
 
 def test_truncated_and_void_episodes_leave_the_group_and_are_remembered():
@@ -46,9 +46,9 @@ def test_truncated_and_void_episodes_leave_the_group_and_are_remembered():
     bad = replace(bad, turns=(replace(bad.turns[0], action_error="no"),))
     silent = trajectory(0, [([5], [])])
     fine = trajectory(1, [([5], [6])])
-    assert untruncated([group(cut, fine)])[0].trajectories == (fine,)
-    assert untruncated([group(cut)]) == []
-    (kept,) = sound([group(bad, fine, silent)])
+    assert drop_truncated([group(cut, fine)])[0].trajectories == (fine,)
+    assert drop_truncated([group(cut)]) == []
+    (kept,) = drop_unsound([group(bad, fine, silent)])
     assert kept.trajectories == (fine,)
     assert kept.drawn == (0, 1, 0)
 

@@ -13,16 +13,16 @@ from palaestra.agents.grpo.components.credit.adjustments import (
     amplify,
     bounded,
     confidence,
+    discount_turns,
     entropy_shaped,
-    given,
+    keep_own_advantages,
     sigma_filter,
     sign_weights,
     suffix_kl,
     thoughts,
     token_reward_weight,
-    turn_discount,
     turns_ahead,
-    whiten,
+    whiten_tokens,
 )
 from palaestra.errors import InputError
 
@@ -104,7 +104,7 @@ def test_turns_are_credited_with_those_that_follow():
 
 def test_whitening_makes_mean_zero_and_deviation_one_and_leaves_observations_alone():
     batch = batch_of([0, 0, 0, 0])
-    got = whiten(at_actions(batch, [1.0, 2, 3, 4]), batch)
+    got = whiten_tokens(at_actions(batch, [1.0, 2, 3, 4]), batch)
     assert got[batch.action].tolist() == pytest.approx([v / 1.25**0.5 for v in (-1.5, -0.5, 0.5, 1.5)])
     assert not got[~batch.action].any()
 
@@ -113,7 +113,7 @@ def test_tokens_that_others_wrote_do_not_count_in_the_statistics():
     made = trajectory(0, [([5], [6, 6, 6])])
     made = replace(made, turns=(replace(made.turns[0], origins=(0, 0, int(Origin.HINT))),))
     batch = collate([group(made)])
-    assert whiten(at_actions(batch, [1.0, -1.0, 7.0]), batch)[batch.action].tolist() == pytest.approx([1, -1, 7])
+    assert whiten_tokens(at_actions(batch, [1.0, -1.0, 7.0]), batch)[batch.action].tolist() == pytest.approx([1, -1, 7])
 
 
 def test_the_two_signs_have_weights_of_their_own():
@@ -192,12 +192,12 @@ def test_entropy_adds_at_most_half_of_the_advantage():
 
 def test_earlier_turns_are_discounted():
     batch = collate([group(trajectory(1, [([5], [6])] * 3), trajectory(1, [([5], [6])]))])
-    assert turn_discount(batch.action.float(), batch, 0.5)[batch.action].tolist() == [0.25, 0.5, 1, 1]
+    assert discount_turns(batch.action.float(), batch, 0.5)[batch.action].tolist() == [0.25, 0.5, 1, 1]
 
 
 def test_episodes_with_an_advantage_of_their_own_keep_it():
     batch = collate([group(trajectory(1, [([5], [6])], advantage=-2.0), trajectory(1, [([5], [6])]))])
-    got = given(at_actions(batch, [0.5, 0.5]), batch)
+    got = keep_own_advantages(at_actions(batch, [0.5, 0.5]), batch)
     assert got[batch.action].tolist() == [-2, 0.5]
     assert not got[~batch.action].any()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.components.credit.peers import answer_entropy, peers_by
+from palaestra.agents.grpo.components.credit.peers import entropy_of_answers, peers_by
 from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS
 from palaestra.errors import InputError
 
@@ -73,7 +73,7 @@ def test_the_entropy_of_answers_is_that_of_their_frequencies():
         return replace(made, turns=(replace(made.turns[0], action=f"so <answer>{text}</answer>"),))
 
     batch = collate([group(says("4"), says("4"), says("5"), says("5")), group(says("4"))])
-    assert answer_entropy(batch).tolist() == pytest.approx([math.log(2), 0])
+    assert entropy_of_answers(batch).tolist() == pytest.approx([math.log(2), 0])
 
 
 def test_units_without_tokens_are_compared_with_no_turn():
