@@ -8,7 +8,6 @@ import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.forward import Forward
-from palaestra.agents.grpo.batch.segments import Segments
 from palaestra.agents.grpo.components.auxiliaries.implicit_prm import ImplicitRewardModel
 from palaestra.agents.grpo.recipes.stages import AUXILIARIES
 
@@ -78,12 +77,6 @@ def test_the_gradient_is_that_of_the_loss_written_out(small):
     sigma = score.sigmoid()
     expected = -(sigma[[0, 3]].log().sum() + (1 - sigma[[1, 2]]).log().sum()) / 4
     assert model.update(batch, FORWARD)["prm_loss"][0] == pytest.approx(expected.item(), rel=1e-5)
-
-
-def test_pairs_are_within_groups_and_of_different_returns():
-    batch = collate([answers(1.0, 0.0, 0.5), answers(0.0, 0.0), answers(1.0)])
-    better, worse = Segments(batch.group_of, batch.groups).pairs(batch.outcome)
-    assert sorted(zip(better.tolist(), worse.tolist(), strict=True)) == [(0, 1), (0, 2), (2, 1)]
 
 
 def test_without_pairs_the_pairwise_objective_leaves_the_model_alone(small):
