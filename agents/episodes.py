@@ -55,7 +55,7 @@ class EpisodeRecord:
         }
 
 
-class Plan:
+class EpisodePlan:
     """Which episodes are played: seed, requested difficulty and reset options of each."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Plan:
             return EpisodeRecord(index, seed, difficulty), {"params": self.restricted.at(difficulty)}
         return EpisodeRecord(index, seed, difficulty), {"difficulty": difficulty}
 
-    def started(self, record: EpisodeRecord, info: Mapping[str, Any]) -> None:
+    def record_task(self, record: EpisodeRecord, info: Mapping[str, Any]) -> None:
         """Note what the environment says of the task that ``record`` plays."""
         record.task_id, record.params = info.get("task_id"), info.get("params")
         record.difficulty = info.get("difficulty")
@@ -97,8 +97,8 @@ class Plan:
         record.valid = bool(info.get("reward_valid", True))
 
 
-def play(
-    agent: Agent, envs: Sequence[gym.Env], plan: Plan, keep_turns: bool, on_episode: OnEpisode | None
+def play_episodes(
+    agent: Agent, envs: Sequence[gym.Env], plan: EpisodePlan, keep_turns: bool, on_episode: OnEpisode | None
 ) -> list[EpisodeRecord]:
     """Every episode of the plan, played, in the order of the plan; a slot takes the next one when its last ends."""
     records: list[EpisodeRecord] = []
@@ -118,7 +118,7 @@ def play(
             records.append(record)
             with _named(record, "reset"):
                 observations[slot], info = envs[slot].reset(seed=record.seed, options=options)
-            plan.started(record, info)
+            plan.record_task(record, info)
             infos[slot] = {**info, "episode_seed": record.seed}
             slots[slot] = record
             begun.append(slot)

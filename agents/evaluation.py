@@ -22,7 +22,7 @@ from gymnasium.envs.registration import EnvSpec
 from ..errors import InputError, unknown_name
 from .agent import Agent, as_agent
 from .atomic import write_atomically
-from .episodes import EpisodeRecord, OnEpisode, Plan, play
+from .episodes import EpisodePlan, EpisodeRecord, OnEpisode, play_episodes
 from .evaluation_report import Bin, Estimate, PassAtK, Report, mean_interval, share_interval, wilson_interval
 
 __all__ = ["Bin", "Estimate", "PassAtK", "Report", "environment_spec", "evaluate", "mean_interval", "wilson_interval"]
@@ -94,14 +94,14 @@ def evaluate(
     width = min(num_envs, episodes, player.max_slots or num_envs)
     envs, used_split = _make_envs(env_id, width, split, dict(env_kwargs or {}))
     try:
-        plan = Plan(envs[0], env_id, episodes, seed, difficulties, axes)
+        plan = EpisodePlan(envs[0], env_id, episodes, seed, difficulties, axes)
         player.bind(envs)
         with _progress_bar(episodes * samples) if progress is True else nullcontext(progress or None) as on_episode:
             passes: list[list[EpisodeRecord]] = []
             for sample in range(samples):
                 playing = _Again(player, sample) if sample else player
                 told = _continued(on_episode, passes)
-                passes.append(play(playing, envs, plan, keep_turns=out is not None, on_episode=told))
+                passes.append(play_episodes(playing, envs, plan, keep_turns=out is not None, on_episode=told))
     finally:
         for env in envs:
             env.close()

@@ -10,7 +10,7 @@ from torch import Tensor
 from .sampler import Likeliest
 
 
-def draw(logits: Tensor, temperatures: Sequence[float], noise: torch.Generator) -> tuple[Tensor, Tensor]:
+def draw_tokens(logits: Tensor, temperatures: Sequence[float], noise: torch.Generator) -> tuple[Tensor, Tensor]:
     """One token a row.
 
     Args:

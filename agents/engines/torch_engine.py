@@ -15,7 +15,7 @@ from ...errors import InputError
 from ..language.decoder import attention_shape, check_architecture, context_limit
 from ..language.head import head_of
 from .cache import KeyValueCache
-from .drawing import draw, entropy_of, likeliest
+from .drawing import draw_tokens, entropy_of, likeliest
 from .runner import ModelRunner
 from .sampler import Completion, Request
 from .scheduler import Scheduler
@@ -116,7 +116,7 @@ class TorchEngine:
         if not sequences:
             return []
         requests = [sequence.request for sequence in sequences if sequence.request is not None]
-        tokens, logps = draw(logits, [request.temperature for request in requests], self._noise)
+        tokens, logps = draw_tokens(logits, [request.temperature for request in requests], self._noise)
         chosen = logps.gather(-1, tokens[:, None])[:, 0].tolist()
         if any(request.entropies for request in requests):
             for sequence, entropy in zip(sequences, entropy_of(logps).tolist(), strict=True):
