@@ -23,7 +23,7 @@ from palaestra.agents.grpo.recipes import RECIPES, Stream, c
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.independent import Independent
 from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import Limits, Task
+from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
 from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.agents.grpo.update import Update
 
@@ -34,9 +34,9 @@ def play(language, temperature: float = 1.0, slots: int = 64, samples: int = 4):
     environments = Environments("palaestra/GuessNumber-v0")
     engine = language.engine(slots, 400)
     engine.seed(3)
-    limits = Limits(action=5, episode=30, context=400)
+    limits = TokenLimits(action=5, episode=30, context=400)
     player = Player(environments, engine, language.renderer, limits, temperature, np.random.default_rng(0))
-    tasks = [Task(environments.param_space.at(0.2), seed, samples, seed) for seed in (0, 1)]
+    tasks = [RolloutTask(environments.param_space.at(0.2), seed, samples, seed) for seed in (0, 1)]
     return Independent().play(tasks, player)
 
 
