@@ -29,7 +29,7 @@ class TorchEngine:
         model: transformers causal language model (see `agents.language.decoder.check_model`); read in place, never
             copied or cast.
         stop_ids: ids that end an answer; the stop id is part of the completion, so that it is trained.
-        vocabulary: number of ids that the tokenizer knows; rows of the output matrix beyond it are never sampled.
+        vocabulary: number of ids that the tokenizer has; rows of the output matrix beyond it are never sampled.
         slots: conversations held at once.
         max_length: longest conversation in tokens; a longer one is a ValueError. Memory grows with what is used.
         fp32_head: compute the logits of a half-precision model in single precision.
