@@ -75,8 +75,7 @@ def contains_item(meter: Meter, item: Any, box: Any) -> bool:
 
 
 def find_position(meter: Meter, item: Any, box: Any, *ends: int) -> int | None:
-    """Where an item is in a list, tuple or deque, between ``ends``; each comparison costs a step, and what the item
-    weighs."""
+    """Find an item in a list, tuple or deque, between ``ends``. Each comparison costs a step, and the item's weight."""
     each = 1 + weight(meter, item)
     start, stop, _ = slice(*(ends if len(ends) == 2 else (*ends, None))).indices(len(box)) if ends else (0, len(box), 1)
     try:

@@ -407,7 +407,7 @@ def test_containers_of_processes_that_are_gone_are_removed_and_no_others(sandbox
     assert (int(process), len(begun) > 0) == (os.getpid(), True)
     gone = subprocess.Popen(["true"])
     gone.wait()
-    stay = [owner(), f"elsewhere {gone.pid} 1", f"{place} {os.getppid()} {docker_engine._begun(os.getppid())}"]
+    stay = [owner(), f"elsewhere {gone.pid} 1", f"{place} {os.getppid()} {docker_engine._start_time(os.getppid())}"]
     go = [f"{place} {gone.pid} {begun}", f"{place} {process} {int(begun) - 1}"]
     image = os.environ["PALAESTRA_SANDBOX_IMAGE"]
     made = [client.containers.create(image, "python3", labels={OWNER: label}).id for label in (*stay, *go)]

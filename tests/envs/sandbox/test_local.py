@@ -270,16 +270,16 @@ def test_processes_take_turns_near_the_limit_and_all_go_on_far_from_it() -> None
             # Their own pages and the shared ones once leave less than may come before the next look.
             turns = []
             for _ in range(5):
-                assert not run.exceeded()
+                assert not run.is_exceeded()
                 turns.append(run.turn)
                 others = [name for name in names if name != run.turn]
                 assert settled(lambda: sorted(filter(stands_still, names), key=int), others) == others
             assert turns == [*names, names[0]]
             run.memory = 1 << 40
-            assert not run.exceeded()
+            assert not run.is_exceeded()
             assert settled(lambda: [*filter(stands_still, names)], []) == []
             run.memory = 1 << 20
-            assert run.exceeded()
+            assert run.is_exceeded()
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             os.close(processes)

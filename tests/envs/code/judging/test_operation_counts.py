@@ -205,7 +205,7 @@ def test_the_sandbox_counts_as_this_process_does():
 def test_errors_come_back_by_name(program: str, error: str, says: str):
     (found,) = in_sandbox(program, ([1], 900))
     assert (found.value, found.steps, found.error) == (None, 0, error)
-    assert says in found.said
+    assert says in found.message
 
 
 @needs_sandbox
