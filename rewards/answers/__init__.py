@@ -1,16 +1,16 @@
-"""How replies are read: what in them is the answer, in every format and style.
+"""Extraction of the answer from a reply, in every format and style.
 
-``extract`` gives the answer as it is written; ``readings`` gives the ways to read it, of which the first that has the
-form asked for counts. Environments, ``verify(extract=...)`` and rewards all read by these.
+``extract`` returns the answer as it is written; ``readings`` returns several readings of it, of which the first that
+has the required form counts. Environments, ``verify(extract=...)`` and rewards all use these two.
 """
 
 from __future__ import annotations
 
 from .blocks import MAX_PROGRAM, fenced, program_in
-from .formats import FORMATS, REQUESTS, checked_format, present
+from .formats import FORMATS, REQUESTS, check_format, present
 from .marks import bare
 from .readings import Form, extract, readings
-from .thoughts import THOUGHTS, checked_thoughts, without_thoughts
+from .thoughts import THOUGHTS, check_thoughts, without_thoughts
 
 __all__ = [
     "FORMATS",
@@ -19,8 +19,8 @@ __all__ = [
     "THOUGHTS",
     "Form",
     "bare",
-    "checked_format",
-    "checked_thoughts",
+    "check_format",
+    "check_thoughts",
     "extract",
     "fenced",
     "present",

@@ -1,11 +1,11 @@
-"""Judges: what scores text where no verifier can, and the rewards that ask them."""
+"""Judges, which score text where no verifier can, and the rewards made of their scores."""
 
 from __future__ import annotations
 
 from .endpoint import EndpointJudge
 from .ensemble import Aspects, Votes, geometric_mean
 from .judge import JUDGES, Judge, Judgement, as_judge, make
-from .judged import JudgeReward, PairwiseReward, RubricReward
+from .judge_rewards import JudgeReward, PairwiseReward, RubricReward
 from .rubric import HACKING_DEFENCE, Aggregation, Criterion
 from .rules import RuleJudge
 from .tournament import TOPOLOGIES, TournamentReward

@@ -10,7 +10,7 @@ from typing import Any
 from ...checks import check_number
 from ...errors import InputError, MissingExtra
 from ..verdict import Verdict
-from .json_text import JsonError, canonical, checked_value, parse_json, same_json, unfenced
+from .json_text import JsonError, check_json_value, hashable_json, parse_json, same_json, strip_code_fence
 from .registry import CORRECT, VERIFIERS, rejected
 
 
@@ -25,7 +25,7 @@ def verify_json(
     duplicate_keys: bool = False,
     seconds: float = 2.0,
 ) -> Verdict:
-    """Whether ``answer`` is JSON that equals ``reference`` and satisfies ``schema``.
+    """Check that ``answer`` is JSON that equals ``reference`` and satisfies ``schema``.
 
     Values are compared as by `json_text.same_json`: numbers exactly (1 = 1.0), true never as 1, arrays in order,
     objects in any order of their keys. NaN, infinities, more than 200,000 characters, 50 levels of nesting or 1,000
@@ -35,30 +35,30 @@ def verify_json(
         answer: the JSON text, and nothing else.
         reference: the value; ignored where ``compare`` is False.
         schema: a JSON Schema (of the draft that its ``$schema`` names, else 2020-12), or None. References to other
-            documents are not followed. Its regular expressions are searched in the answer's text, so they have to be
-            ones that do not backtrack without end.
+            documents are not followed. Its regular expressions are searched in the answer's text, so they must not be
+            open to catastrophic backtracking.
         compare: False judges by the schema alone.
         fenced: accept the text in a code fence too.
         duplicate_keys: let a later key replace an earlier equal one; otherwise such text is malformed.
-        seconds: CPU time that checking the schema may take, looked at between two of its keywords; at least 0.001. A
-            schema that refers to itself several times can take time exponential in the depth of an answer.
+        seconds: CPU time for the check of the schema, measured between two of its keywords; at least 0.001. A schema
+            that refers to itself several times can take time exponential in the depth of an answer.
 
     Returns:
-        An answer that is JSON but not of the schema is malformed, and the feedback names the first place.
-        ``valid=False`` where the schema could not be checked to the end.
+        An answer that is JSON but breaks the schema is malformed, and the feedback names the first place.
+        ``valid=False`` where the check of the schema did not finish.
 
     Raises:
-        InputError: the reference is no JSON value, the schema is none or refers to what it does not hold, or there is
-            nothing to judge by.
+        InputError: the reference is no JSON value, the schema is no schema or refers to a part that it lacks, or
+            neither a reference nor a schema is given.
         MissingExtra: a schema was passed without jsonschema being installed.
     """
     if compare:
-        checked_value(reference, "the reference of the json verifier")
+        check_json_value(reference, "the reference of the json verifier")
     elif schema is None:
         raise InputError("the json verifier with compare=False needs a schema, not None.")
     check_number("seconds of the json verifier", seconds, low=0.001)
     validator = _validator(schema, seconds) if schema is not None else None
-    text = unfenced(answer) if fenced else answer
+    text = strip_code_fence(answer) if fenced else answer
     try:
         value = parse_json(text, duplicate_keys=duplicate_keys)
         plain = parse_json(text, duplicate_keys=duplicate_keys, exact=False) if validator is not None else None
@@ -69,7 +69,7 @@ def verify_json(
             error = next(validator.iter_errors(plain), None)
         except RecursionError:
             return Verdict(0.0, False, valid=False, feedback="The schema could not be checked: it nests too deep.")
-        except _OutOfTime:
+        except _SchemaTimeout:
             return Verdict(0.0, False, valid=False, feedback=f"The schema could not be checked within {seconds:g} s.")
         if error is not None:
             place = "/".join(map(str, error.absolute_path))[:60]
@@ -80,12 +80,12 @@ def verify_json(
     return CORRECT
 
 
-class _OutOfTime(Exception):
-    """The check of a schema has used its time."""
+class _SchemaTimeout(Exception):
+    """The check of a schema has used up its time."""
 
 
 def _validator(schema: Any, seconds: float) -> Any:
-    """A validator of ``schema`` that raises `_OutOfTime` after so many seconds of CPU time from now."""
+    """Build a validator of ``schema`` that raises `_SchemaTimeout` after ``seconds`` of CPU time from now."""
     try:
         import jsonschema
         import referencing
@@ -94,7 +94,7 @@ def _validator(schema: Any, seconds: float) -> Any:
         raise MissingExtra("checking JSON against a schema", "json") from None
     if not isinstance(schema, (Mapping, bool)):
         raise InputError(f"the schema of the json verifier must be a mapping or a bool, not {schema!r:.150}.")
-    checked_value(schema, "the schema of the json verifier")
+    check_json_value(schema, "the schema of the json verifier")
     kind: Any = validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
         kind.check_schema(schema)
@@ -107,28 +107,28 @@ def _validator(schema: Any, seconds: float) -> Any:
     descend = bounded.evolve
 
     def evolve(self: Any, **changes: Any) -> Any:
-        # A part that names its draft would be checked by jsonschema's own validator, which has no bound.
+        # jsonschema would check a part that names its draft with a validator of its own, which has no time limit.
         part = changes.get("schema", self.schema)
         if isinstance(part, Mapping) and "$schema" in part:
             changes["schema"] = {key: value for key, value in part.items() if key != "$schema"}
         return descend(self, **changes)
 
     bounded.evolve = evolve
-    # An empty registry: nothing is fetched over a network.
+    # An empty registry prevents any request over a network.
     return bounded(schema, registry=referencing.Registry())
 
 
 def _until(until: float, check: Callable[..., Any]) -> Callable[..., Any]:
     def bounded(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
         if time.thread_time() > until:
-            raise _OutOfTime
+            raise _SchemaTimeout
         return check(validator, wanted, instance, schema)
 
     return bounded
 
 
 def _check_references(schema: Any, kind: Any) -> None:
-    """Raise InputError where ``schema`` refers to what it does not hold."""
+    """Raise InputError where ``schema`` refers to a part that it lacks."""
     from jsonschema_specifications import REGISTRY
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012, specification_with
@@ -154,15 +154,15 @@ def _check_references(schema: Any, kind: Any) -> None:
 
 
 def _unique(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
-    """jsonschema compares every pair of items, which takes minutes for an array that fits the bounds."""
-    if wanted and validator.is_type(instance, "array") and len(set(map(canonical, instance))) < len(instance):
+    """Check uniqueItems by hashes; jsonschema compares every pair, which takes minutes for the largest arrays."""
+    if wanted and validator.is_type(instance, "array") and len(set(map(hashable_json, instance))) < len(instance):
         from jsonschema import ValidationError
 
         yield ValidationError("items are not unique")
 
 
 def _multiple(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
-    """jsonschema divides doubles, which large integers overflow, and finds 0.3 to be no multiple of 0.1."""
+    """Check multipleOf exactly; in jsonschema's doubles large integers overflow and 0.3 is no multiple of 0.1."""
     if validator.is_type(instance, "number") and _exactly(instance) % _exactly(wanted):
         from jsonschema import ValidationError
 

@@ -1,8 +1,8 @@
 """The verifier "structure": the printed value of a program, compared as a value and not as text.
 
-After Guru (arXiv 2506.14965), whose scorer of CodeIO and CruxEval tasks brings JSON and the words for true, false and
-nothing to one form, recursively, before it compares. Nothing is evaluated: the tokens of a Python literal are rewritten
-as JSON.
+After Guru (arXiv 2506.14965), whose scorer of CodeIO and CruxEval tasks converts JSON text and the words for true,
+false and none to values, recursively, before it compares. Nothing is evaluated: the tokens of a Python literal are
+rewritten as JSON.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..verdict import Verdict
-from .json_text import JsonError, checked_value, parse_json, same_json, unfenced
+from .json_text import JsonError, check_json_value, parse_json, same_json, strip_code_fence
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 50_000
-# JSON in a string in a JSON string and so on: deeper texts stay text.
+# Nested JSON strings are parsed to this depth; deeper ones remain text.
 MAX_LAYERS = 3
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 _TOKEN = re.compile(
@@ -32,11 +32,11 @@ _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 @VERIFIERS.register("structure")
 def verify_structure(answer: str, reference: Any) -> Verdict:
-    """Whether ``answer`` writes the value ``reference``.
+    """Check that ``answer`` writes the value ``reference``.
 
     Args:
         answer: JSON or a Python literal of the same types (``{'a': (1, True), 'b': None}``), bare or in a code fence;
-            text that is neither stands for itself, as a string. At most 50,000 characters.
+            other text is compared as a string. At most 50,000 characters.
         reference: any JSON value; tuples count as arrays. In both, a string that is itself JSON text of an object or
             array, or one of the words true, false, null, True, False and None, is replaced by its value, to a depth of
             three such layers. Then equality is that of `json_text.same_json`: no tolerance, true is not 1.
@@ -44,17 +44,17 @@ def verify_structure(answer: str, reference: Any) -> Verdict:
     Raises:
         InputError: the reference is no JSON value.
     """
-    checked_value(reference, "the reference of the structure verifier")
+    check_json_value(reference, "the reference of the structure verifier")
     if len(answer) > MAX_LENGTH:
         return rejected(f"The answer is longer than {MAX_LENGTH:,} characters.")
-    text = unfenced(answer).strip()
+    text = strip_code_fence(answer).strip()
     if not text:
         return rejected("The answer is empty.")
-    return CORRECT if same_json(normalised(read_literal(text)), normalised(reference)) else WRONG
+    return CORRECT if same_json(parse_nested_literals(read_literal(text)), parse_nested_literals(reference)) else WRONG
 
 
 def read_literal(text: str) -> Any:
-    """The value of a JSON text or Python literal; ``text`` itself where it is neither."""
+    """Return the value of a JSON text or Python literal; ``text`` itself where it is neither."""
     try:
         return parse_json(text)
     except JsonError:
@@ -66,10 +66,12 @@ def read_literal(text: str) -> Any:
 
 
 def as_json(text: str) -> str:
-    """A Python literal of lists, tuples, dictionaries, strings, numbers, True, False and None, written as JSON.
+    """Rewrite a Python literal of lists, tuples, dictionaries, strings, numbers, True, False and None as JSON.
+
+    The result need not be well formed; the parser of JSON checks that.
 
     Raises:
-        JsonError: there is something else in it. Whether the rest is well formed is for the parser of JSON to say.
+        JsonError: there is another token in it.
     """
     parts: list[str] = []
     position = 0
@@ -84,8 +86,8 @@ def as_json(text: str) -> str:
         elif match["open"] or match["close"]:
             token = "[" if match["open"] else "]"
         elif match["string"]:
-            token = json.dumps(_ESCAPE.sub(_unescaped, token[1:-1]))
-        # Python allows a comma behind the last element.
+            token = json.dumps(_ESCAPE.sub(_unescape, token[1:-1]))
+        # Python allows a comma after the last element.
         if token in ("]", "}"):
             while parts and parts[-1].isspace():
                 parts.pop()
@@ -95,24 +97,24 @@ def as_json(text: str) -> str:
     return "".join(parts)
 
 
-def normalised(value: Any, layers: int = MAX_LAYERS) -> Any:
-    """``value`` with strings that are JSON containers or words for true, false and nothing replaced by their values."""
+def parse_nested_literals(value: Any, layers: int = MAX_LAYERS) -> Any:
+    """Replace strings in ``value`` that are JSON containers or words for true, false and none by their values."""
     if isinstance(value, Mapping):
-        return {key: normalised(part, layers) for key, part in value.items()}
+        return {key: parse_nested_literals(part, layers) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [normalised(part, layers) for part in value]
+        return [parse_nested_literals(part, layers) for part in value]
     if not isinstance(value, str) or layers == 0:
         return value
     text = value.strip()
     if text in _WORDS or text in _WORDS.values() or text[:1] in ("[", "{"):
         try:
-            return normalised(parse_json(_WORDS.get(text, text)), layers - 1)
+            return parse_nested_literals(parse_json(_WORDS.get(text, text)), layers - 1)
         except JsonError:
             pass
     return value
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     if match[1]:
         return _ESCAPES.get(match[1], match[1])
     return chr(int(match[2] or match[3], 16))

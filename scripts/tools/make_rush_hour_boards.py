@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..envs.puzzles.rush_hour import NAMES, SIDE, RushHour, find_position_layers
+from ...envs.puzzles.rush_hour import NAMES, SIDE, RushHour, find_position_layers
 
 COUNT = 96
 TABLE = Path(__file__).parents[2] / "envs" / "puzzles" / "rush_hour.txt"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..envs.puzzles.sudoku import BOXES, count_solutions, fill_singles
+from ...envs.puzzles.sudoku import BOXES, count_solutions, fill_singles
 
 COUNTS = {4: 60, 6: 200, 9: 400}
 TABLE = Path(__file__).parents[2] / "envs" / "puzzles" / "sudoku.txt"

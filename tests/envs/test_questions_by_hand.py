@@ -10,7 +10,7 @@ from palaestra.envs.math.arithmetic import Arithmetic, _evaluate
 from palaestra.envs.math.linear_equation import LinearEquation, _format_side
 from palaestra.envs.math.polynomials import nonzero_integer
 from palaestra.envs.puzzles.countdown import Countdown
-from palaestra.rewards.verifiers.countdown import evaluate
+from palaestra.rewards.verifiers.countdown import evaluate_expression
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_countdown_targets_are_reached_by_all_numbers_and_given_by_none():
         reference = env.here().reference
         numbers, target = reference["numbers"], reference["target"]
         assert sorted(map(int, re.findall(r"\d+", env.oracle()))) == sorted(numbers)
-        assert evaluate(env.oracle(), numbers) == target
+        assert evaluate_expression(env.oracle(), numbers) == target
         assert target not in numbers
         assert len(numbers) == info["params"]["count"]
         assert max(numbers) <= info["params"]["largest"]

@@ -18,7 +18,7 @@ def unpack_tests(text: str) -> str:
     """Return the JSON in ``text``.
 
     Raises:
-        UnusableRecord: it is packed in another way, or holds more than 256 MiB.
+        UnusableRecord: it is not packed so, or holds more than 256 MiB.
     """
     if text.lstrip()[:1] in ("[", "{"):
         return text
@@ -36,7 +36,7 @@ def _read_pickled_text(data: bytes) -> str:
     """Return the one string in a pickle. The pickle is read as a list of instructions, and none is executed.
 
     Raises:
-        UnusableRecord: it holds anything else.
+        UnusableRecord: it holds something else.
     """
     texts, others = [], set()
     try:

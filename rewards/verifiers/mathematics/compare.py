@@ -1,8 +1,8 @@
-"""Structure first: whether two values are the same thing, in three-valued logic.
+"""Structural comparison of two values, in three-valued logic.
 
-Brackets, order, open ends, units and names of variables are compared and not stripped. At the leaves two scalars are
-compared exactly in this process where that is possible; those that are not decided here are collected, so that all of
-them go to a worker at once, and the comparison runs a second time with its answers.
+Brackets, order, open ends, units and names of variables are compared and not stripped. Two scalars are compared exactly
+in this process where that is possible. Undecided pairs are collected and sent to a worker together, and the comparison
+runs a second time with the answers.
 """
 
 from __future__ import annotations
@@ -13,15 +13,22 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, TypeAlias
 
-from .canonical import canonical, family, infinity, unbraced, without_name
-from .containers import Listing, listing, side_by_side
+from .canonical import canonical_value, resolve_braces, sign_of_infinity, value_family, without_name
+from .containers import Listing, list_values, loose_listings
 from .normal import Budget, Ring, TooBig
-from .nouns import same_noun, says_nothing
-from .readings import as_units, as_variables
-from .solutions import Link, Solutions, is_region, links, may_be_a_point, region, solutions, spread
+from .nouns import is_harmless, same_noun
+from .solutions import (
+    BinaryRelation,
+    Solutions,
+    binary_relations,
+    expand_choices,
+    is_region,
+    may_be_a_point,
+    region,
+    solutions,
+)
 from .tree import (
     Apply,
-    Group,
     Matrix,
     Num,
     Quantity,
@@ -29,33 +36,35 @@ from .tree import (
     Scalar,
     Unit,
     Value,
+    ValueGroup,
     Words,
+    as_num,
+    count_operation,
     difference,
     is_scalar,
-    multiply,
-    number,
-    occurrences,
+    make_product,
     symbols,
     to_json,
 )
-from .units import ignorable
+from .unit_readings import as_units, as_variables
+from .units import is_ignorable
 
-# True, False, or None for what is not decided (yet).
+# True, False, or None for undecided (yet).
 Truth: TypeAlias = "bool | None"
 Region: TypeAlias = "tuple[str, Value] | None"
 
-# The truth, or what a worker has to be asked.
+# The truth, or questions for a worker.
 _Decision: TypeAlias = "Truth | list[list[Any]]"
 _Key: TypeAlias = "tuple[Any, ...]"
 
 MAX_QUESTIONS = 400
-NOTHING = Fraction(1, 10**30)  # what is left of an imaginary part that is zero
+NOTHING = Fraction(1, 10**30)  # differences below this are rounding errors of an imaginary part that is zero
 UNORDERED = frozenset(("{}", "or", "and", "∪", "∩"))
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How two values are compared; see `verifier.verify_math`."""
+class ComparisonOptions:
+    """Options of a comparison; see `verifier.verify_math`."""
 
     units: str = "required"
     assignment: bool = True
@@ -74,14 +83,18 @@ class Options:
 
 @dataclass(slots=True)
 class Comparison:
-    """One comparison; ``answers`` holds what a worker has said, ``questions`` what it should be asked, ``decided`` what
-    was found out here.
+    """One comparison of an answer with a reference.
 
     Attributes:
-        reason: "" or the kind of difference that was met first at the top: "form" or "unit".
+        options: see `ComparisonOptions`.
+        answers: a worker's replies, by question.
+        budget: of the exact arithmetic in this process.
+        questions: open questions for a worker.
+        decided: results of exact comparisons in this process, each computed once.
+        reason: "" or the first difference found at the top: "form" or "unit".
     """
 
-    options: Options
+    options: ComparisonOptions
     answers: dict[str, Any] = field(default_factory=dict)
     budget: Budget = field(default_factory=Budget)
     questions: dict[str, list[Any]] = field(default_factory=dict)
@@ -90,11 +103,11 @@ class Comparison:
     _relations: bool = False
 
     def same(self, answer: Value, reference: Value) -> Truth:
-        """Whether an answer is the reference: with letters that may be a unit as variables on both sides, or else as
-        units on both.
+        """Decide whether an answer equals the reference, with letters that may be a unit read as variables on both
+        sides, or as units on both sides.
 
         Raises:
-            Malformed: one of the two has no value, as 1/0.
+            Malformed: one of the two is undefined, as 1/0.
         """
         if isinstance(answer, Quantity) and isinstance(reference, Quantity) and not (answer.loose or reference.loose):
             # The common case of two amounts, at once.
@@ -110,22 +123,22 @@ class Comparison:
         return True if measured else None if None in (truth, measured) else False
 
     def _same(self, answer: Value, reference: Value) -> Truth:
-        answer, reference = unbraced(canonical(answer), canonical(reference))
+        answer, reference = resolve_braces(canonical_value(answer), canonical_value(reference))
         if self.options.assignment:
             answer, reference = without_name(answer, reference)
         self._relations = isinstance(reference, Relation)
-        if family(answer) != family(reference):
+        if value_family(answer) != value_family(reference):
             self.reason = "form"
         return self.equal(answer, reference)
 
     def equal(self, a: Value, b: Value) -> Truth:
-        """Whether two values are equal."""
+        """Decide whether two values are equal."""
         if is_scalar(a) and is_scalar(b):
             return self._scalars(a, b)  # type: ignore[arg-type]
         truth = self._structures(a, b)
         if truth is False and self.options.containers:
-            beside = side_by_side(listing(a), listing(b), a, b)
-            return False if beside is None else self._listings(*beside)
+            both = loose_listings(list_values(a), list_values(b), a, b)
+            return False if both is None else self._listings(*both)
         return truth
 
     def _structures(self, a: Value, b: Value) -> Truth:
@@ -141,15 +154,15 @@ class Comparison:
             # The names do not matter, the order does.
             same_length = len(listed.values) == len(expected.values)
             return self._all([*zip(listed.values, expected.values)]) if same_length else False
-        given, required = links(a), links(b)
+        given, required = binary_relations(a), binary_relations(b)
         if given is not None and required is not None and "∈" not in {link.operator for link in given + required}:
-            return self._matched(given, required, self._link)
+            return self._same_multisets(given, required, self._link)
         regions = region(a), region(b)
         if any(regions):
             return self._regions(a, b, *regions)
         if given is not None and required is not None:
-            return self._matched(given, required, self._link)
-        if isinstance(a, Group) and isinstance(b, Group):
+            return self._same_multisets(given, required, self._link)
+        if isinstance(a, ValueGroup) and isinstance(b, ValueGroup):
             return self._groups(a, b)
         if isinstance(a, Matrix) and isinstance(b, Matrix):
             if len(a.rows) != len(b.rows) or len(a.rows[0]) != len(b.rows[0]):
@@ -160,20 +173,20 @@ class Comparison:
     # Groups.
 
     def _solutions(self, a: Solutions, b: Solutions) -> Truth:
-        """Lists of values without order."""
+        """Compare lists of values without order."""
         if a.name != b.name and ((a.name and b.name) or not self.options.assignment):
             return False
-        if not a.stands_beside(b):
-            # Two sets are compared as such.
-            return self._covered(a.values, b.values) if a.kind == b.kind == "{}" else False
+        if not a.may_equal(b):
+            # Two sets are compared as sets.
+            return self._same_sets(a.values, b.values) if a.kind == b.kind == "{}" else False
         return (
-            self._covered(a.values, b.values)
+            self._same_sets(a.values, b.values)
             if "±" in (a.kind, b.kind)
-            else self._matched(a.values, b.values, self.equal)
+            else self._same_multisets(a.values, b.values, self.equal)
         )
 
     def _regions(self, a: Value, b: Value, given: Region, required: Region) -> Truth:
-        """An inequality or membership beside an interval or another of its kind."""
+        """Compare an inequality or membership with an interval or another relation of its kind."""
         if given and required:
             return given[0] == required[0] and self.equal(given[1], required[1])
         place, bare = (given, b) if given else (required, a)
@@ -181,7 +194,7 @@ class Comparison:
             return False
         return self.equal(given[1] if given else a, required[1] if required else b)
 
-    def _groups(self, a: Group, b: Group) -> Truth:
+    def _groups(self, a: ValueGroup, b: ValueGroup) -> Truth:
         if {":"} <= {a.kind, b.kind} <= {":", "clock"}:
             return self._ratios(a.items, b.items)
         if {a.kind, b.kind} == {"time", "clock"}:
@@ -189,26 +202,26 @@ class Comparison:
         if a.kind != b.kind:
             return False
         if a.kind == "{}":
-            return self._covered(spread(a.items), spread(b.items))
+            return self._same_sets(expand_choices(a.items), expand_choices(b.items))
         if a.kind in UNORDERED or (a.kind == "," and not self.options.ordered):
-            return self._matched(a.items, b.items, self.equal)
+            return self._same_multisets(a.items, b.items, self.equal)
         return self._all([*zip(a.items, b.items)]) if len(a.items) == len(b.items) else False
 
     def _listings(self, a: Listing, b: Listing) -> Truth:
-        """Values that are listed in different ways, in the reference's order where it has one."""
+        """Compare values listed in different containers, in the reference's order where it has one."""
         if b.kind == "{}":
-            return self._covered(a.values, b.values)
+            return self._same_sets(a.values, b.values)
         if b.unordered or (b.kind == "," and not self.options.ordered):
-            return self._matched(a.values, b.values, self.equal)
+            return self._same_multisets(a.values, b.values, self.equal)
         return self._all([*zip(a.values, b.values)]) if len(a.values) == len(b.values) else False
 
     def _ratios(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
-        """Ratios may be scaled: a1 b2 = a2 b1 for all pairs of neighbours."""
+        """Compare ratios, which may be scaled: a1 b2 = a2 b1 for all pairs of neighbours."""
         if len(a) != len(b):
             return False
         if not all(map(_scalable, [*a, *b])):
             return self._all([*zip(a, b)])
-        products = [(multiply(p, s), multiply(q, r)) for p, q, r, s in zip(a, a[1:], b, b[1:])]  # type: ignore[arg-type]
+        products = [(make_product(p, s), make_product(q, r)) for p, q, r, s in zip(a, a[1:], b, b[1:])]  # type: ignore[arg-type]
         return self._all(products)
 
     def _all(self, pairs: Iterable[tuple[Value, Value]]) -> Truth:
@@ -220,16 +233,16 @@ class Comparison:
             result = truth if truth is None else result
         return result
 
-    def _covered(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
-        """Whether two sets are equal: each element of the one is in the other."""
+    def _same_sets(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
+        """Decide whether two sets are equal: each element of the one is in the other."""
         table = [[self.equal(x, y) for y in b] for x in a]
         lines = [*table, *map(list, zip(*table))] if a and b else [[]] * (len(a) + len(b))
         if any(all(truth is False for truth in line) for line in lines):
             return False
         return True if all(True in line for line in lines) else None
 
-    def _matched(self, a: Sequence[Any], b: Sequence[Any], equal: Any) -> Truth:
-        """Whether two lists are equal but for their order."""
+    def _same_multisets(self, a: Sequence[Any], b: Sequence[Any], equal: Any) -> Truth:
+        """Decide whether two lists are equal up to their order."""
         if len(a) != len(b):
             return False
         left, open_ = list(b), []
@@ -245,7 +258,7 @@ class Comparison:
 
     # Relations.
 
-    def _link(self, a: Link, b: Link) -> Truth:
+    def _link(self, a: BinaryRelation, b: BinaryRelation) -> Truth:
         if a.operator != b.operator:
             return False
         direct = self._all([(a.left, b.left), (a.right, b.right)])
@@ -253,7 +266,7 @@ class Comparison:
             return direct
         scalars = all(map(is_scalar, (a.left, a.right, b.left, b.right)))
         symmetric = a.operator in "=≠"
-        if scalars and not any(occurrences(side, "oo") for side in (a.left, a.right, b.left, b.right)):  # type: ignore[arg-type]
+        if scalars and not any(count_operation(side, "oo") for side in (a.left, a.right, b.left, b.right)):  # type: ignore[arg-type]
             first, second = difference(a.left, a.right), difference(b.left, b.right)  # type: ignore[arg-type]
             if symbols(first) or symbols(second):
                 return self._once(("ratio", first, second, not symmetric), self._proportional)
@@ -270,7 +283,7 @@ class Comparison:
             if factor and not positive:
                 return True
             if factor and not ring.imaginary:
-                # Proportional it is; the sign of the factor is a matter of digits.
+                # They are proportional; a worker finds the sign of the factor numerically.
                 return [["sign", to_json(a), to_json(b)]]
             if ring.giant or (ring.certain and factor is None):
                 return False
@@ -294,10 +307,10 @@ class Comparison:
         quantity, other = (a, b) if isinstance(a, Quantity) else (b, a)
         if not isinstance(quantity, Quantity) or not is_scalar(other):
             return False
-        # In "y = 4m" and "3s^2" the letter is rather a variable.
+        # In "y = 4m" and "3s^2" the letter is more likely a variable.
         variable = quantity.doubtful or (quantity.plain is not None and self._relations)
-        forgiven = self.options.words and not variable and (quantity is b or says_nothing(quantity.unit))
-        if quantity.unit.sign or ((forgiven or self.options.units == "optional") and ignorable(quantity.unit)):
+        forgiven = self.options.words and not variable and (quantity is b or is_harmless(quantity.unit))
+        if quantity.unit.sign or ((forgiven or self.options.units == "optional") and is_ignorable(quantity.unit)):
             return self._scalars(quantity.value, other)  # type: ignore[arg-type]
         self.reason = self.reason if self.reason == "unit" else "unit"
         return False
@@ -310,7 +323,7 @@ class Comparison:
         return self._once(("equal", a, b), self._exactly)
 
     def _once(self, key: _Key, decide: Callable[..., _Decision]) -> Truth:
-        """What ``decide`` says, found out once: either the truth or what has to be asked for."""
+        """Return the truth of a comparison. ``decide`` runs once per key; its questions are looked up or collected."""
         if key not in self.decided:
             self.decided[key] = decide(*key[1:])
         decision = self.decided[key]
@@ -322,7 +335,7 @@ class Comparison:
         return replies[0]
 
     def _exactly(self, a: Scalar, b: Scalar) -> _Decision:
-        infinite = infinity(a), infinity(b)
+        infinite = sign_of_infinity(a), sign_of_infinity(b)
         if any(infinite):
             return infinite[0] == infinite[1]
         ring = Ring(self.budget)
@@ -352,7 +365,7 @@ class Comparison:
         return None
 
     def _approximately(self, values: list[list[str] | None]) -> Truth:
-        """Whether two numbers are near; for complex ones, both of their parts."""
+        """Compare two numbers within the tolerances; of complex numbers, both parts."""
         parts = [tuple(map(Fraction, value[:2])) for value in values if value is not None]
         if len(parts) < 2:
             return None
@@ -366,17 +379,19 @@ class Comparison:
             return True
         if options.absolute_tolerance is not None and abs(a - b) <= options.absolute_tolerance:
             return True
-        return options.decimals is not None and bool(rounded(a, options.decimals) & rounded(b, options.decimals))
+        return options.decimals is not None and bool(
+            nearest_integers(a, options.decimals) & nearest_integers(b, options.decimals)
+        )
 
 
-def rounded(value: Fraction, places: int) -> set[int]:
-    """``value`` in units of the last place, rounded to the nearest; both neighbours where it lies halfway."""
+def nearest_integers(value: Fraction, places: int) -> set[int]:
+    """Round ``value`` to ``places`` decimals, in units of the last place; both neighbours where it lies halfway."""
     scaled = value * 10**places
     return {floor(scaled + Fraction(1, 2)), ceil(scaled - Fraction(1, 2))}
 
 
-def _minutes(time: Group) -> Fraction | None:
-    """Minutes after midnight of "3:30 pm", or of "15:30"; None for what has seconds or is no number."""
+def _minutes(time: ValueGroup) -> Fraction | None:
+    """Convert "3:30 pm" or "15:30" to minutes after midnight; None for a time with seconds or without numbers."""
     if time.kind == "clock" and len(time.items) != 2:
         return None
     values = [item.value for item in time.items if isinstance(item, Num)]
@@ -386,16 +401,16 @@ def _minutes(time: Group) -> Fraction | None:
 
 
 def _scalable(term: Value) -> bool:
-    """Whether a term of a ratio can be multiplied; zero and negative numbers are left as they are."""
+    """Check that a term of a ratio can be scaled: not zero, negative or infinite."""
     if isinstance(term, Num):
         return term.value > 0
-    return is_scalar(term) and not occurrences(term, "oo")  # type: ignore[arg-type]
+    return is_scalar(term) and not count_operation(term, "oo")  # type: ignore[arg-type]
 
 
 def _in_base_units(value: Scalar, unit: Unit) -> Scalar:
-    factors = [value, number(unit.factor)]
+    factors = [value, as_num(unit.factor)]
     if unit.pi:
-        factors.append(Apply("^", (Apply("pi"), number(unit.pi))))
+        factors.append(Apply("^", (Apply("pi"), as_num(unit.pi))))
     if isinstance(value, Num) and not unit.pi:
         return Num(value.value * unit.factor)
-    return multiply(*factors)
+    return make_product(*factors)

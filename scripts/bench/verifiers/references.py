@@ -11,11 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..envs.datasets.layouts import find_boxed
-from ..envs.datasets.sources import SUFFIXES, read_source
-from ..errors import InputError
-from ..rewards import unreadable, verify
-from ..rewards.verifiers.mathematics.policies import POLICIES
+from ....envs.datasets.layouts import find_boxed
+from ....envs.datasets.sources import SUFFIXES, read_source
+from ....errors import InputError
+from ....rewards.verifiers.mathematics.policies import POLICIES
+from ....rewards.verifiers.references import unreadable
+from ....rewards.verifiers.registry import verify
 
 # Where data sets keep the answer of a record, by what is looked for first.
 FIELDS = ("final_answer", "expected_answer", "reference", "answer", "Answer", "target", "gt", "solution")

@@ -1,0 +1,195 @@
+"""Rewards from a judge: "judge" by a principle, "rubric" by criteria, "pairwise" against siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...checks import check_number
+from ...errors import InputError
+from ..episode import Episode
+from ..reward import GroupReward, PooledReward, register
+from ..verifiers import verify
+from .judge import Judge, Judgement, as_judge
+from .pairwise import mean_preference, play_matches
+from .rubric import Aggregation, Criterion, as_criterion, informative_criteria
+
+JudgeLike = Judge | str | Mapping[str, Any]
+
+
+def reference_text(episode: Episode) -> str | None:
+    """Return ``episode.extras["reference"]`` as text, for the judge; None where the caller supplied none."""
+    value = episode.extras.get("reference")
+    return None if value is None else str(value)
+
+
+@register("judge")
+class JudgeReward(PooledReward):
+    """A judge's score of the response by one principle.
+
+    The judge sees ``episode.prompt``, ``episode.response`` and, where the caller supplied it,
+    ``episode.extras["reference"]``. An episode whose judgement failed is not valid.
+
+    Args:
+        judge: a `Judge`, a registered name, or {"judge": name, ...options}.
+        principle: the standard of judgement, in words.
+    """
+
+    paper = "RewardAnything, arXiv 2506.03637"
+
+    def __init__(self, judge: JudgeLike = "rules", principle: str = "cites evidence"):
+        self.judge = as_judge(judge)
+        self.principle = principle
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        """Ask all questions in one round, so that an endpoint answers them at the same time."""
+        answers = self.judge.gather([self._call(episode) for episode in episodes])
+        return [answer.scores[0] if answer.valid else None for answer in answers]
+
+    def _call(self, episode: Episode) -> Callable[[], Judgement]:
+        return lambda: self.judge.score(self.principle, episode.prompt, [episode.response], reference_text(episode))
+
+    def describe(self) -> str:
+        return f"judge({self.judge!r}, {self.principle!r})"
+
+
+@register("rubric")
+class RubricReward(GroupReward):
+    """A rubric's score: criteria with signed points, by a judge and, for facts, by verifiers.
+
+    The value is that of RuscaRL by default: points of the met criteria over the sum of the positive points, at most 1.
+    Factual criteria with a verifier are checked on ``episode.answer``; all others are graded by the judge.
+
+    Args:
+        criteria: `Criterion` objects, texts of one point each, or fields as data; None reads
+            ``episode.extras["rubric"]``.
+        judge: a `Judge`, a registered name, or {"judge": name, ...options}.
+        aggregation: an `Aggregation`, its form ("signed" or "mean"), or its fields as data.
+        band: (low, high): criteria whose pass rate within the group is not strictly between them are left out of the
+            numerator; None keeps all. Groups of one keep all.
+
+    Raises:
+        InputError: a criterion that cannot be read, or a rubric without positive points.
+    """
+
+    paper = "RuscaRL, arXiv 2508.16949; Rubric Anchors, arXiv 2508.12790; RGR-GRPO, arXiv 2511.12344"
+    needs = frozenset({"rubric"})
+
+    def __init__(
+        self,
+        criteria: Sequence[Criterion | str | Mapping[str, Any]] | None = None,
+        judge: JudgeLike = "rules",
+        aggregation: Aggregation | str | Mapping[str, Any] = "signed",
+        band: tuple[float, float] | None = None,
+    ):
+        self.criteria = None if criteria is None else _check_rubric(criteria)
+        self.needs = frozenset({"rubric"}) if criteria is None else frozenset()
+        self.judge = as_judge(judge)
+        if isinstance(aggregation, str):
+            aggregation = Aggregation(aggregation)
+        elif isinstance(aggregation, Mapping):
+            aggregation = Aggregation(**aggregation)
+        self.aggregation = aggregation
+        if band is not None:
+            low, high = band
+            check_number("band", low, 0.0, 1.0)
+            check_number("band", high, low, 1.0)
+        self.band = band
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.aggregation.bounds(self.criteria) if self.criteria is not None else (float("-inf"), 1.0)
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        rubrics = [self.criteria or _check_rubric(episode.extra("rubric")) for episode in episodes]
+        calls = [self._call(episode, rubric) for episode, rubric in zip(episodes, rubrics)]
+        scores = [
+            _merge_scores(rubric, episode, answer)
+            for rubric, episode, answer in zip(rubrics, episodes, self.judge.gather(calls))
+        ]
+        kept = None
+        decided = [row for row in scores if row is not None]
+        if self.band is not None and len(decided) > 1:
+            if any(rubric != rubrics[0] for rubric in rubrics):
+                raise InputError("band compares siblings, which must share one rubric; set band=None.")
+            kept = informative_criteria(decided, *self.band)
+        return [None if row is None else self.aggregation(rubric, row, kept) for rubric, row in zip(rubrics, scores)]
+
+    def _call(self, episode: Episode, rubric: Sequence[Criterion]) -> Callable[[], Judgement]:
+        texts = [criterion.text for criterion in rubric if criterion.verifier is None]
+        return lambda: (
+            self.judge.grade(texts, episode.prompt, episode.response, reference_text(episode))
+            if texts
+            else Judgement(())
+        )
+
+    def describe(self) -> str:
+        count = "the episode's" if self.criteria is None else str(len(self.criteria))
+        return f"rubric({self.judge!r}, {count} criteria, {self.aggregation.form})"
+
+
+def _check_rubric(criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tuple[Criterion, ...]:
+    if not isinstance(criteria, (list, tuple)):
+        raise InputError(f"a rubric must be a list of criteria, not {criteria!r}.")
+    rubric = tuple(as_criterion(criterion) for criterion in criteria)
+    if not any(criterion.points > 0 for criterion in rubric):
+        raise InputError(f"a rubric needs a criterion with positive points, not {list(criteria)!r}.")
+    return rubric
+
+
+def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgement) -> list[float] | None:
+    """Collect one score per criterion, from the verifiers and the judge; None where either failed."""
+    if not judged.valid:
+        return None
+    scores, graded = [], iter(judged.scores)
+    for criterion in rubric:
+        if criterion.verifier is None:
+            scores.append(next(graded))
+            continue
+        verdict = verify(criterion.verifier, episode.answer or "", criterion.reference)
+        if not verdict.valid:
+            return None
+        scores.append(float(verdict.success))
+    return scores
+
+
+@register("pairwise")
+class PairwiseReward(GroupReward):
+    """The mean preference of a judge for a response over each of its siblings, both seats taken in turn.
+
+    Every pair is judged in both orders, so that a judge's preference for one position cancels and gives all episodes
+    0.5. A pair whose judgement failed is left out; an episode all of whose pairs failed is not valid. The value of a
+    single episode is 0.5.
+
+    Args:
+        judge: a `Judge`, a registered name, or {"judge": name, ...options}.
+        principle: the standard of judgement, in words.
+    """
+
+    paper = "ArenaRL, arXiv 2601.06487 (round robin)"
+
+    def __init__(self, judge: JudgeLike = "rules", principle: str = "cites evidence"):
+        self.judge = as_judge(judge)
+        self.principle = principle
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        count = len(episodes)
+        if count == 1:
+            return [0.5]
+        pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
+        responses = [episode.response for episode in episodes]
+        results = play_matches(
+            self.judge, self.principle, episodes[0].prompt, responses, pairs, reference_text(episodes[0])
+        )
+        return mean_preference(count, pairs, results)
+
+    def describe(self) -> str:
+        return f"pairwise({self.judge!r}, {self.principle!r})"
