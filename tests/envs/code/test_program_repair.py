@@ -56,7 +56,7 @@ def test_the_program_with_the_bug_fails_an_example_in_python_too():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_programs_earn_nothing_and_are_valid(name: str):
+def test_hostile_programs_get_no_reward_and_are_valid(name: str):
     task = tasks(1)[0]
     family = ProgramRepair(seconds=0.3)
     verdict = family.verify(task, HOSTILE[name].format(name=task.data.program.name))

@@ -73,7 +73,7 @@ def test_machine_whose_calls_are_not_known_is_refused(monkeypatch: pytest.Monkey
     assert seccomp.system_call_filter("aarch64") != seccomp.system_call_filter("x86_64")
 
 
-def test_files_of_a_run_are_let_go_of_when_it_ends(sandbox: LocalSandbox) -> None:
+def test_files_of_a_run_are_removed_when_it_ends(sandbox: LocalSandbox) -> None:
     program = "open('/tmp/x', 'wb').write(b'x' * (8 << 20)); open('/dev/shm/y', 'w').close()"
     assert sandbox.run(Job(program), LIMITS).ok
     root = Path(f"/proc/{supervisor(sandbox)}/root")
@@ -285,7 +285,7 @@ def test_processes_take_turns_near_the_limit_and_all_go_on_far_from_it() -> None
             os.close(processes)
 
 
-def test_broken_word_from_the_supervisor_is_a_lost_sandbox(sandbox: LocalSandbox) -> None:
+def test_a_broken_report_of_the_supervisor_is_a_lost_sandbox(sandbox: LocalSandbox) -> None:
     os.kill(supervisor(sandbox), 9)
     result = sandbox.run(Job("print(1)"), LIMITS)
     assert (result.valid, result.reason) == (False, "lost")
