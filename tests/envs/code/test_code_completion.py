@@ -138,7 +138,7 @@ def test_statements_are_indented_as_the_gap_is():
 
 @pytest.mark.parametrize("masked", ["expression", "line"])
 def test_constants_and_variables_never_fill_a_gap(masked: str):
-    for task in tasks(250, masked, 3):
+    for task in tasks(120, masked, 3):
         found, name = task.data, task.data.program.name
         guesses = ["0", "1", "10", "[]", "v", found.program.parameters[0].name] if masked == "expression" else ["pass"]
         for guess in guesses:

@@ -220,7 +220,7 @@ def mended(buggy: BuggyProgram, bugs: int) -> str:
 @pytest.mark.parametrize("domain", ["numbers", "strings", "lists"])
 def test_bugs_can_be_mended_one_a_turn_and_only_the_last_one_succeeds(domain: str):
     params = {"steps": 4, "domain": domain, "bugs": 3, "turns": 3, "examples": 3}
-    for seed in range(5):
+    for seed in range(3):
         buggy = draw_buggy(Dice(np.random.default_rng(seed)), domain, 4, 8, 3)
         state = ProgramDebugging().start(np.random.default_rng(seed), params)
         assert state.code == write_source(buggy.program, buggy.body)

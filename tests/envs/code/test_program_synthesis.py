@@ -132,7 +132,7 @@ def test_the_prompt_has_the_specification_and_not_the_program():
 
 
 def test_trivial_programs_are_never_right():
-    for task in tasks(25, steps=1, domain="numbers"):
+    for task in tasks(10, steps=1, domain="numbers"):
         name = task.data.program.name
         for body in ("args[0]", "0", "args[0] + 1", "[]", repr(task.data.tests[0].expected)):
             assert not FAMILY.verify(task, f"def {name}(*args):\n    return {body}").success
