@@ -75,22 +75,21 @@ class CodeOptimisation(ProgramQuestion):
     """Write a function that returns the same as a slow one, with fewer operations.
 
     Description:
-        The function has up to three slow parts, of 48 kinds with constants, conditions and names of their own: pairs
-        that are all looked at, work repeated in a loop, searches in a list, sums begun afresh, naive recursion, trial
-        division, ... Operations are counted and not timed, so that they are the same on every machine: the answer runs
-        step by step in the sandbox, in an interpreter of the common part of Python. Each statement, each node of an
-        expression and each turn of a loop is an operation; what goes over a sequence in one step costs its length.
+        The function has up to three slow parts, of 48 kinds with constants, conditions and names of their own: loops
+        over all pairs, work repeated in a loop, searches in a list, sums computed anew, naive recursion, trial
+        division, ... Operations are counted rather than timed, to be the same on every machine: the answer runs in the
+        sandbox, in an interpreter of the common part of Python. Each statement, each node of an expression and each
+        turn of a loop is an operation; an operation over a whole sequence costs its length.
 
     Parameters:
         parts (1 to 3): slow parts of the function.
         technique ("containers", "sweeps", "algorithms"): what makes them fast: sets, dicts and work done once; running
             sums, windows, two pointers and sorting; or another algorithm.
-        size (16 to 32, on request up to 64): of the large arguments; lists of about this length, and numbers and texts
-            that make as much work. The larger, the further from the fast program is one that is half as clever.
-        gap (3.0 to 1.2, harder downwards, on request 1.0): how many times the operations of a plain fast program the
-            target is; at most the geometric mean of those of the slow and the fast one. With arguments four times as
-            large a quarter more than that many times its operations are allowed, so that an answer must be faster in
-            its order of growth.
+        size (16 to 32, on request up to 64): the size of the large arguments: lists of about this length, and numbers
+            and texts that take as much work. The larger it is, the less a program suffices that is half as clever.
+        gap (3.0 to 1.2, harder downwards, on request 1.0): the target as a multiple of the operations of a plain fast
+            program, at most the geometric mean of those of the slow and the fast one. With arguments four times as
+            large, a quarter more is allowed, so that an answer must be faster in its order of growth.
 
     Observation:
         Text: the slow function, what it takes, its operations for large arguments that are not shown, and the target.
@@ -163,7 +162,7 @@ class CodeOptimisation(ProgramQuestion):
         return Verdict(score, success, terms={"speed": score if self.graded else float(success)}, feedback=feedback)
 
     def solver_cost(self, episode: Task) -> float:
-        """The speed-up that is asked for, times the length of the reference program in characters."""
+        """The required speed-up, times the length of the reference program in characters."""
         return len(self.oracle(episode)) * episode.data.slow / episode.data.target
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -221,7 +220,7 @@ def _score(data: Optimisation, larger: Check, target: int, outcomes: Sequence[Co
     """Compute the share of the way to both targets, from 0 to 1, and the feedback."""
     for outcome in outcomes:
         if outcome.error == UNCOUNTED:
-            return 0.0, f"The program cannot be counted: {outcome.said}."
+            return 0.0, f"The program cannot be counted: {outcome.message}."
     *_, large, largest = outcomes
     tests = (*data.tests, larger)
     passed = [not one.error and _is_equal(test.value, one.value) for test, one in zip(tests, outcomes)]
@@ -249,7 +248,7 @@ def _describe_failure(data: Optimisation, outcomes: Sequence[CountedCall], passe
     for test, outcome, good in list(zip(data.tests, outcomes, passed))[:PUBLIC]:
         if not good:
             call = f"{data.program.name}({', '.join(map(repr, test.arguments))})"
-            error = _shorten(f"{outcome.error}: {outcome.said}")
+            error = _shorten(f"{outcome.error}: {outcome.message}")
             got = f"failed: {error}" if outcome.error else f"returned {_shorten(repr(outcome.value))}"
             return f"{_shorten(call)} {got}; expected {_shorten(repr(test.value))}."
     return "A test that is not shown failed."

@@ -66,21 +66,21 @@ class ProgramDebugging(Game):
 
     Description:
         The function is one of `ProgramSynthesis`, with bugs as in `ProgramRepair`, each in a step of its own. None is
-        hidden: eight tests judge the function, and they fail unless all bugs are mended. Each turn the agent either
-        submits a program, and is told how many tests it passes and the first example that fails; or it calls the
-        program that it submitted last, to see what comes back. The first example shows the bugs; with as many examples
-        as bugs, each of the bugs alone would show in one.
+        hidden: eight tests judge the function, and they fail unless all bugs are fixed. In each turn the agent either
+        submits a program, and receives the number of tests that it passes and the first example that fails; or it calls
+        the program that it submitted last, and receives its value and output. The first example shows the bugs; with as
+        many examples as bugs, each bug alone would show in one.
 
     Parameters:
         steps (1 to 5, on request up to 8): sentences of the specification.
         domain ("numbers", "strings", "lists"): what the function takes.
         bugs (1 to 3, on request 4): bugs in the function, at most one for each step.
-        turns (6 to 2, harder downwards, on request 1 to 12): programs and calls in all. One program may do.
+        turns (6 to 2, harder downwards, on request 1 to 12): programs and calls in all. One program may suffice.
         examples (4 to 2, harder downwards, on request 1 to 7): tests that the prompt shows.
 
     Observation:
-        Text: at first the specification, the function with the bugs, and examples of what it should return; then what
-        the last turn brought, and how many turns are left. Long output lacks its middle.
+        Text: at first the specification, the function with the bugs, and examples of what it should return; then the
+        result of the last turn, and the number of turns left. Long output lacks its middle.
 
     Actions:
         Text with the whole function in a fenced block of Python or alone, the last block being the one that counts;

@@ -34,7 +34,7 @@ class ProgramRepair(ProgramQuestion):
 
     Description:
         The function is one of `ProgramSynthesis`, with a bug of one of 21 kinds (a comparison at its boundary, a wrong
-        operator, swapped arguments, a missing statement, a loop left early, ...) in one place. The specification tells
+        operator, swapped arguments, a missing statement, a loop left early, ...) in one place. The specification says
         what it should do. At least one of the examples shows the bug.
 
     Parameters:
@@ -51,7 +51,7 @@ class ProgramRepair(ProgramQuestion):
 
     Reward:
         1 if all six tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also
-        ``info["progress"]``; then the function as it is given earns what it passes.
+        ``info["progress"]``; then the function with the bug, unchanged, gets the share that it passes.
 
     Termination:
         After the first answer.

@@ -58,7 +58,7 @@ class ProgramSynthesis(ProgramQuestion):
 
     Source:
         The form is that of HumanEval (Chen et al., arXiv 2107.03374); the programs are drawn from a grammar, so that
-        there are as many as are wanted and none is in a training set.
+        there is no end of them, and none is in a training set.
 
     Args:
         milestones: True to run each answer once more under a tracer, for the reward "milestones": the results of the

@@ -187,7 +187,7 @@ class Container:
         except TimeoutError:
             reason = "time"
         except (*engine_errors(), ValueError, KeyError, TypeError):
-            reason = "memory" if self._ended_for_memory() else "lost"
+            reason = "memory" if self._was_killed_for_memory() else "lost"
         self.clean = False
         if not self.remove() or reason == "lost":
             return Result(reason="lost", valid=False, stderr="The container was lost.")
@@ -209,7 +209,7 @@ class Container:
             return False
         return True
 
-    def _ended_for_memory(self) -> bool:
+    def _was_killed_for_memory(self) -> bool:
         """True where the kernel killed the first process itself when memory ran out, and all the others with it."""
         try:
             # The events of the past end at the time of the engine's own clock.

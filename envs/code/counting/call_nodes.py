@@ -1,4 +1,4 @@
-"""Calls, of functions and of methods."""
+"""Translation of calls, of functions and of methods."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 from .meter import MAPPINGS
 from .methods import METHODS, attribute
 from .scopes import Scope
-from .translating import EXPRESSIONS, Counted, expression, spread
-from .values import Builtin, Frame, Function, call
+from .translating import EXPRESSIONS, Counted, translate_arguments, translate_expression
+from .values import Builtin, Frame, Function, call_function
 
 
 def _call(node: ast.Call, scope: Scope) -> Counted:
     meter = scope.meter
-    given, cost = spread(node.args, scope)
+    given, cost = translate_arguments(node.args, scope)
     options, other = _options(node.keywords, scope)
     if isinstance(node.func, ast.Attribute):
         name = node.func.attr
-        owner, third = expression(node.func.value, scope)
+        owner, third = translate_expression(node.func.value, scope)
 
         def run_method(frame: Frame) -> Any:
             box = owner(frame)
             method = METHODS.get(type(box), _NO_METHODS).get(name)
             if method is None:
-                return call(meter, attribute(meter, box, name), given(frame), options and options(frame))
+                return call_function(meter, attribute(meter, box, name), given(frame), options and options(frame))
             if options is None:
                 return method(meter, box, *given(frame))
             return method(meter, box, *given(frame), **options(frame))
 
         return run_method, 2 + third + cost + other
-    function, third = expression(node.func, scope)
+    function, third = translate_expression(node.func, scope)
 
     def run(frame: Frame) -> Any:
         called = function(frame)
@@ -40,7 +40,7 @@ def _call(node: ast.Call, scope: Scope) -> Counted:
             return called.call(given(frame), options and options(frame))
         if kind is Builtin and options is None:
             return called.run(meter, *given(frame))
-        return call(meter, called, given(frame), options and options(frame))
+        return call_function(meter, called, given(frame), options and options(frame))
 
     return run, 1 + third + cost + other
 
@@ -50,7 +50,7 @@ _NO_METHODS: dict[str, Any] = {}
 
 def _options(nodes: Sequence[ast.keyword], scope: Scope) -> tuple[Callable[[Frame], dict[str, Any]] | None, int]:
     meter = scope.meter
-    parts = [(node.arg, *expression(node.value, scope)) for node in nodes]
+    parts = [(node.arg, *translate_expression(node.value, scope)) for node in nodes]
 
     def run(frame: Frame) -> dict[str, Any]:
         found: dict[str, Any] = {}

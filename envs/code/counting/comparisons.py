@@ -7,29 +7,41 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from .meter import CONTAINERS, HOLDERS, ITEMS_VIEW, KEYS_VIEW, MAPPINGS, SMALL, Meter, iterator, size, weight, words
+from .meter import (
+    CONTAINERS,
+    HOLDERS,
+    ITEMS_VIEW,
+    KEYS_VIEW,
+    MAPPINGS,
+    SMALL,
+    Meter,
+    extra_words,
+    iterator,
+    size,
+    weight,
+)
 from .operators import Binary
 
 _SETS = frozenset({set, frozenset, KEYS_VIEW, ITEMS_VIEW})
 _HASHED = frozenset({set, frozenset, KEYS_VIEW, *MAPPINGS})
 
 
-def equal(meter: Meter, left: Any, right: Any) -> bool:
+def is_equal(meter: Meter, left: Any, right: Any) -> bool:
     kind = type(left)
     if kind is str or kind in HOLDERS:
         other = type(right)
         if (other is str or other in HOLDERS) and left is not right and len(left) == len(right):
             meter.charge(min(weight(meter, left), weight(meter, right)))
     elif kind is int and not -SMALL < left < SMALL and type(right) is int:
-        meter.charge(min(words(left), words(right)))
+        meter.charge(min(extra_words(left), extra_words(right)))
     return left == right
 
 
 def _unequal(meter: Meter, left: Any, right: Any) -> bool:
-    return not equal(meter, left, right)
+    return not is_equal(meter, left, right)
 
 
-def _ordered(apply: Callable[[Any, Any], Any]) -> Binary:
+def _charge_ordering(apply: Callable[[Any, Any], Any]) -> Binary:
     def run(meter: Meter, left: Any, right: Any) -> Any:
         if type(left) is not int or not -SMALL < left < SMALL:
             meter.charge(min(weight(meter, left), weight(meter, right)))
@@ -40,7 +52,7 @@ def _ordered(apply: Callable[[Any, Any], Any]) -> Binary:
     return run
 
 
-def contains(meter: Meter, item: Any, box: Any) -> bool:
+def contains_item(meter: Meter, item: Any, box: Any) -> bool:
     kind = type(box)
     if kind in _HASHED or kind is ITEMS_VIEW:
         meter.charge(weight(meter, item))
@@ -52,19 +64,18 @@ def contains(meter: Meter, item: Any, box: Any) -> bool:
         meter.charge(0 if isinstance(item, int) else len(box))
         return item in box
     if kind in (list, tuple) and type(item) not in CONTAINERS:
-        return position(meter, item, box) is not None
+        return find_position(meter, item, box) is not None
     found = False
     for other in iterator(box):
         meter.charge(1)
-        if other is item or equal(meter, other, item):
+        if other is item or is_equal(meter, other, item):
             found = True
             break
     return found
 
 
-def position(meter: Meter, item: Any, box: Any, *ends: int) -> int | None:
-    """Where an item is in a list, tuple or deque, between ``ends``; each comparison costs a step, and what the item
-    weighs."""
+def find_position(meter: Meter, item: Any, box: Any, *ends: int) -> int | None:
+    """Find an item in a list, tuple or deque, between ``ends``. Each comparison costs a step, and the item's weight."""
     each = 1 + weight(meter, item)
     start, stop, _ = slice(*(ends if len(ends) == 2 else (*ends, None))).indices(len(box)) if ends else (0, len(box), 1)
     try:
@@ -77,17 +88,17 @@ def position(meter: Meter, item: Any, box: Any, *ends: int) -> int | None:
 
 
 def _lacks(meter: Meter, item: Any, box: Any) -> bool:
-    return not contains(meter, item, box)
+    return not contains_item(meter, item, box)
 
 
 COMPARISONS: dict[type[ast.cmpop], Binary] = {
-    ast.Eq: equal,
+    ast.Eq: is_equal,
     ast.NotEq: _unequal,
-    ast.Lt: _ordered(operator.lt),
-    ast.LtE: _ordered(operator.le),
-    ast.Gt: _ordered(operator.gt),
-    ast.GtE: _ordered(operator.ge),
-    ast.In: contains,
+    ast.Lt: _charge_ordering(operator.lt),
+    ast.LtE: _charge_ordering(operator.le),
+    ast.Gt: _charge_ordering(operator.gt),
+    ast.GtE: _charge_ordering(operator.ge),
+    ast.In: contains_item,
     ast.NotIn: _lacks,
     ast.Is: lambda meter, left, right: left is right,
     ast.IsNot: lambda meter, left, right: left is not right,

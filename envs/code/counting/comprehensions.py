@@ -1,4 +1,4 @@
-"""Comprehensions of all four kinds, each with a scope of its own."""
+"""Translation of comprehensions of all four kinds, each with a scope of its own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from .meter import OutOfWork, Uncounted, iterator, weight
 from .scopes import Scope, comprehension_scope
-from .targets import assignment
-from .translating import EXPRESSIONS, Counted, charging, expression
+from .targets import translate_assignment
+from .translating import EXPRESSIONS, Counted, translate_expression, translate_self_charging
 from .values import AROUND, Frame
 
 
@@ -17,10 +17,10 @@ def _comprehension(node: Any, scope: Scope) -> Counted:
     meter = scope.meter
     first = node.generators[0]
     inner = comprehension_scope(scope, [source.target for source in node.generators])
-    source, cost = expression(first.iter, scope)
+    source, cost = translate_expression(first.iter, scope)
     rows = _rows(node.generators, inner)
     if isinstance(node, ast.DictComp):
-        key, value = charging(node.key, inner), charging(node.value, inner)
+        key, value = translate_self_charging(node.key, inner), translate_self_charging(node.value, inner)
 
         def a_dict(frame: Frame) -> dict[Any, Any]:
             found: dict[Any, Any] = {}
@@ -32,7 +32,7 @@ def _comprehension(node: Any, scope: Scope) -> Counted:
             return found
 
         return a_dict, 1 + cost
-    element = charging(node.elt, inner)
+    element = translate_self_charging(node.elt, inner)
     if isinstance(node, ast.GeneratorExp):
 
         def lazily(own: Frame, values: Iterator[Any]) -> Iterator[Any]:
@@ -61,13 +61,13 @@ def _comprehension(node: Any, scope: Scope) -> Counted:
 
 
 def _rows(generators: Sequence[ast.comprehension], scope: Scope) -> Callable[[Frame, Iterator[Any]], Iterator[None]]:
-    """Goes through the values that the targets take, in the frame given; each turn costs a step."""
+    """Return a generator function that assigns the values to the targets, one turn each. A turn costs a step."""
     meter, here, rest = scope.meter, generators[0], generators[1:]
     if here.is_async:
         raise Uncounted("async is not counted here: use for")
-    keep, tests = assignment(here.target, scope), [charging(test, scope) for test in here.ifs]
+    keep, tests = translate_assignment(here.target, scope), [translate_self_charging(test, scope) for test in here.ifs]
     again = _rows(rest, scope) if rest else None
-    source = charging(rest[0].iter, scope) if rest else None
+    source = translate_self_charging(rest[0].iter, scope) if rest else None
 
     def run(frame: Frame, values: Iterator[Any]) -> Iterator[None]:
         for value in values:

@@ -1,4 +1,4 @@
-"""A program whose steps are counted, and `measure`, which is what the sandbox calls."""
+"""A program whose steps are counted, and `count_call`, the function that the sandbox calls."""
 
 from __future__ import annotations
 
@@ -7,41 +7,48 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-# These fill the tables of what can be translated.
+# Importing these fills the tables of translators.
 from . import call_nodes, comprehensions, definitions, exceptions, expression_nodes  # noqa: F401
 from .meter import UNCOUNTED, WORK, Meter, OutOfWork, Uncounted
 from .scopes import Scope
-from .statement_nodes import block
-from .values import Frame, call
+from .statement_nodes import translate_block
+from .values import Frame, call_function
 
-# Calls nest a dozen of Python's own each.
+# The recursion limit of this interpreter: a call of the program nests about a dozen calls of Python.
 _OWN_DEPTH = 60_000
 
 
 class CountedProgram:
-    """A Python program, of which functions can be called.
+    """A Python program whose functions can be called.
 
     Args:
         text: the program.
 
     Raises:
         SyntaxError: it is no Python.
-        Uncounted: it uses something that is not counted.
+        Uncounted: it uses a part of Python that is not supported.
     """
 
     def __init__(self, text: str):
         self._meter, self._everywhere = Meter(), Frame()
         tree = ast.parse(text, "answer.py")
-        self._body = block(tree.body, Scope(self._meter, self._everywhere, None, set(), set()))
+        self._body = translate_block(tree.body, Scope(self._meter, self._everywhere, None, set(), set()))
 
     def call(self, function: str, arguments: Sequence[Any], most: int) -> tuple[Any, int]:
-        """What a function returns, and the steps that it takes, those of the program around it included. Everything
-        begins afresh with each call, but for arguments that are changed.
+        """Run the program, then call a function of it. Nothing is kept between calls except changes of the arguments.
+
+        Args:
+            function: the name of the function.
+            arguments: plain data.
+            most: the steps after which the call is given up.
+
+        Returns:
+            the value, and the steps, those of running the program included.
 
         Raises:
-            OutOfWork: that takes more than ``most`` steps.
-            Uncounted: something is used that is not counted.
-            Exception: what the program raises.
+            OutOfWork: it takes more than ``most`` steps.
+            Uncounted: it uses a part of Python that is not supported.
+            Exception: an exception of the program.
         """
         meter = self._meter
         meter.left, meter.depth = most, 0
@@ -51,21 +58,21 @@ class CountedProgram:
         if function not in self._everywhere:
             raise NameError(f"name {function!r} is not defined")
         meter.charge(1)
-        value = call(meter, self._everywhere[function], [*arguments])
+        value = call_function(meter, self._everywhere[function], [*arguments])
         meter.charge(0)
         return value, most - meter.left
 
 
 def count_call(text: str, function: str, arguments: Sequence[Any], most: int) -> tuple[str, Any, int]:
-    """Call a function of a program that is not trusted, in a process that is for nothing else.
+    """Call a function of an untrusted program, in a process that does nothing else.
 
     Returns:
-        ("", its value, steps), or (why there is none, in one word, and in one sentence, 0): the word is `WORK`,
-        `UNCOUNTED`, or the name of an exception.
+        ("", its value, steps), or (error, a sentence about it, 0), where the error is `WORK`, `UNCOUNTED`, or the name
+        of an exception.
     """
     sys.setrecursionlimit(_OWN_DEPTH)
     try:
-        # Finds what only the whole of Python's compiler does, such as a break outside a loop.
+        # Python's own compiler finds errors that the parser does not, such as a break outside a loop.
         compile(text, "answer.py", "exec", dont_inherit=True)
         value, steps = CountedProgram(text).call(function, arguments, most)
     except OutOfWork:

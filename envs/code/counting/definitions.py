@@ -1,4 +1,4 @@
-"""Functions: def, lambda and decorators; and the statements of those that yield."""
+"""Translation of functions: def, lambda and decorators; and of the statements of generator functions."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .meter import OutOfWork, Uncounted, iterator
-from .scopes import Scope, function_scope, store, within
-from .statement_nodes import BREAK, CONTINUE, STATEMENTS, Statement, block, statement
-from .targets import assignment
-from .translating import EXPRESSIONS, Counted, charging, expression, expressions, nothing
-from .values import Code, Frame, Function, Parameters, call
+from .scopes import Scope, function_scope, name_writer, within
+from .statement_nodes import BREAK, CONTINUE, STATEMENTS, Statement, translate_block, translate_statement
+from .targets import translate_assignment
+from .translating import (
+    EXPRESSIONS,
+    Counted,
+    do_nothing,
+    translate_expression,
+    translate_expressions,
+    translate_self_charging,
+)
+from .values import Code, Frame, Function, Parameters, call_function
 
-# Runs a statement of a function that yields; what `Run` would give is the value of the iteration.
+# Runs a statement of a generator function; the value of the iteration is what `Run` would return.
 Yielding = Callable[[Frame], Iterator[Any]]
 
 
 def _lambda(node: ast.Lambda, scope: Scope) -> Counted:
     parameters = _parameters(node.args)
     inner = function_scope(scope, _names(parameters), within([node.body]))
-    value = charging(node.body, inner)
+    value = translate_self_charging(node.body, inner)
     code = Code("<lambda>", parameters, lambda frame: (value(frame),), False)
-    make, cost = _made(code, node.args, scope)
+    make, cost = _function_maker(code, node.args, scope)
     return make, 1 + cost
 
 
@@ -31,16 +38,16 @@ def _function(node: ast.FunctionDef, scope: Scope) -> Statement:
     nodes = list(within(node.body))
     inner = function_scope(scope, _names(parameters), nodes)
     yields = any([isinstance(part, (ast.Yield, ast.YieldFrom)) for part in nodes])
-    body: Any = yielding_block(node.body, inner) if yields else block(node.body, inner)
-    make, cost = _made(Code(node.name, parameters, body, yields), node.args, scope)
-    decorators, other = expressions(node.decorator_list, scope)
-    keep = store(scope, node.name)
+    body: Any = translate_yielding_block(node.body, inner) if yields else translate_block(node.body, inner)
+    make, cost = _function_maker(Code(node.name, parameters, body, yields), node.args, scope)
+    decorators, other = translate_expressions(node.decorator_list, scope)
+    keep = name_writer(scope, node.name)
 
     def run(frame: Frame) -> None:
         applied = [decorator(frame) for decorator in decorators]
         function: Any = make(frame)
         for decorator in reversed(applied):
-            function = call(meter, decorator, [function])
+            function = call_function(meter, decorator, [function])
         keep(frame, function)
 
     return run, 1 + cost + other
@@ -56,11 +63,15 @@ def _names(parameters: Parameters) -> list[str]:
     return [name for name in (*parameters.names, parameters.rest, *parameters.named, parameters.options) if name]
 
 
-def _made(code: Code, given: ast.arguments, scope: Scope) -> tuple[Callable[[Frame], Function], int]:
-    """Makes the function, with the defaults that hold at that moment."""
+def _function_maker(code: Code, given: ast.arguments, scope: Scope) -> tuple[Callable[[Frame], Function], int]:
+    """Return a function that makes the function object, with the defaults evaluated at that moment; and its cost."""
     meter = scope.meter
-    defaults, cost = expressions(given.defaults, scope)
-    named = [(one.arg, expression(value, scope)) for one, value in zip(given.kwonlyargs, given.kw_defaults) if value]
+    defaults, cost = translate_expressions(given.defaults, scope)
+    named = [
+        (one.arg, translate_expression(value, scope))
+        for one, value in zip(given.kwonlyargs, given.kw_defaults)
+        if value
+    ]
 
     def make(frame: Frame) -> Function:
         return Function(
@@ -74,11 +85,11 @@ def _made(code: Code, given: ast.arguments, scope: Scope) -> tuple[Callable[[Fra
     return make, cost + sum([price for _, (_, price) in named])
 
 
-# Functions that yield.
+# Generator functions.
 
 
-def yielding_block(nodes: Sequence[ast.stmt], scope: Scope) -> Yielding:
-    """As `statements.block`."""
+def translate_yielding_block(nodes: Sequence[ast.stmt], scope: Scope) -> Yielding:
+    """Translate the statements of a generator function; as `statement_nodes.translate_block`."""
     meter = scope.meter
     steps = [_yielding(node, scope) for node in nodes]
 
@@ -94,11 +105,11 @@ def yielding_block(nodes: Sequence[ast.stmt], scope: Scope) -> Yielding:
 
 
 def _yielding(node: ast.stmt, scope: Scope) -> tuple[Any, int, Any]:
-    """(run, cost, None) for a statement without yield, and (None, cost, iteration) for one with."""
+    """Translate a statement: to (run, cost, None) without yield, to (None, cost, iteration) with one."""
     if not any([isinstance(part, (ast.Yield, ast.YieldFrom)) for part in within([node])]):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            return nothing, 0, None
-        return *statement(node, scope), None
+            return do_nothing, 0, None
+        return *translate_statement(node, scope), None
     translate = _YIELDING.get(type(node))
     if translate is None:
         raise Uncounted("the value of yield is not counted here: use yield as a statement")
@@ -109,7 +120,7 @@ def _yielding(node: ast.stmt, scope: Scope) -> tuple[Any, int, Any]:
 def _yield(node: ast.Expr, scope: Scope) -> tuple[Yielding, int]:
     meter, given = scope.meter, node.value
     if isinstance(given, ast.YieldFrom):
-        source, cost = expression(given.value, scope)
+        source, cost = translate_expression(given.value, scope)
 
         def run_all(frame: Frame) -> Iterator[Any]:
             for item in iterator(source(frame)):
@@ -120,7 +131,7 @@ def _yield(node: ast.Expr, scope: Scope) -> tuple[Yielding, int]:
         return run_all, 2 + cost
     if not isinstance(given, ast.Yield):
         raise Uncounted("the value of yield is not counted here: use yield as a statement")
-    value, cost = (nothing, 0) if given.value is None else expression(given.value, scope)
+    value, cost = (do_nothing, 0) if given.value is None else translate_expression(given.value, scope)
 
     def run(frame: Frame) -> Iterator[Any]:
         yield value(frame)
@@ -130,8 +141,8 @@ def _yield(node: ast.Expr, scope: Scope) -> tuple[Yielding, int]:
 
 
 def _yielding_if(node: ast.If, scope: Scope) -> tuple[Yielding, int]:
-    test, cost = expression(node.test, scope)
-    body, other = yielding_block(node.body, scope), yielding_block(node.orelse, scope)
+    test, cost = translate_expression(node.test, scope)
+    body, other = translate_yielding_block(node.body, scope), translate_yielding_block(node.orelse, scope)
 
     def run(frame: Frame) -> Iterator[Any]:
         return (yield from body(frame) if test(frame) else other(frame))
@@ -141,11 +152,11 @@ def _yielding_if(node: ast.If, scope: Scope) -> tuple[Yielding, int]:
 
 def _yielding_for(node: ast.For, scope: Scope) -> tuple[Yielding, int]:
     meter = scope.meter
-    source, cost = expression(node.iter, scope)
+    source, cost = translate_expression(node.iter, scope)
     keep, body, other = (
-        assignment(node.target, scope),
-        yielding_block(node.body, scope),
-        yielding_block(node.orelse, scope),
+        translate_assignment(node.target, scope),
+        translate_yielding_block(node.body, scope),
+        translate_yielding_block(node.orelse, scope),
     )
 
     def run(frame: Frame) -> Iterator[Any]:
@@ -163,8 +174,8 @@ def _yielding_for(node: ast.For, scope: Scope) -> tuple[Yielding, int]:
 
 
 def _yielding_while(node: ast.While, scope: Scope) -> tuple[Yielding, int]:
-    test = charging(node.test, scope)
-    body, other = yielding_block(node.body, scope), yielding_block(node.orelse, scope)
+    test = translate_self_charging(node.test, scope)
+    body, other = translate_yielding_block(node.body, scope), translate_yielding_block(node.orelse, scope)
 
     def run(frame: Frame) -> Iterator[Any]:
         while test(frame):

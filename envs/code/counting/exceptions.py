@@ -1,4 +1,4 @@
-"""Statements about exceptions: try, raise and assert."""
+"""Translation of statements about exceptions: try, raise and assert."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from .scopes import Scope, store
-from .statement_nodes import STATEMENTS, Statement, block
-from .targets import deletion
-from .translating import charging, expression, nothing
-from .values import Builtin, Frame, call
+from .scopes import Scope, name_writer
+from .statement_nodes import STATEMENTS, Statement, translate_block
+from .targets import translate_deletion
+from .translating import do_nothing, translate_expression, translate_self_charging
+from .values import Builtin, Frame, call_function
 
 
 def _assert(node: ast.Assert, scope: Scope) -> Statement:
-    test, cost = expression(node.test, scope)
-    message = charging(node.msg, scope) if node.msg is not None else None
+    test, cost = translate_expression(node.test, scope)
+    message = translate_self_charging(node.msg, scope) if node.msg is not None else None
 
     def run(frame: Frame) -> None:
         if not test(frame):
@@ -35,12 +35,12 @@ def _raise(node: ast.Raise, scope: Scope) -> Statement:
             raise meter.handled[-1]
 
         return again, 1
-    value, cost = expression(node.exc, scope)
+    value, cost = translate_expression(node.exc, scope)
 
     def run(frame: Frame) -> None:
         error = value(frame)
         if type(error) is Builtin and error.kind is not None:
-            error = call(meter, error, [])
+            error = call_function(meter, error, [])
         if not isinstance(error, Exception):
             raise TypeError("exceptions must derive from BaseException")
         raise error
@@ -49,7 +49,7 @@ def _raise(node: ast.Raise, scope: Scope) -> Statement:
 
 
 def _try(node: ast.Try, scope: Scope) -> Statement:
-    body, other = block(node.body, scope), block(node.orelse, scope) if node.orelse else nothing
+    body, other = translate_block(node.body, scope), translate_block(node.orelse, scope) if node.orelse else do_nothing
     handlers = [_handler(handler, scope) for handler in node.handlers]
 
     def guarded(frame: Frame) -> Any:
@@ -65,7 +65,7 @@ def _try(node: ast.Try, scope: Scope) -> Statement:
 
     if not node.finalbody:
         return guarded, 1
-    final = block(node.finalbody, scope)
+    final = translate_block(node.finalbody, scope)
 
     def run(frame: Frame) -> Any:
         try:
@@ -82,11 +82,11 @@ def _try(node: ast.Try, scope: Scope) -> Statement:
 
 
 def _handler(node: ast.ExceptHandler, scope: Scope) -> Callable[[Frame, Exception], Any]:
-    """Gives None where it does not handle the exception, or else what its body gives in a tuple of one."""
-    matches, body = _matching(node, scope), block(node.body, scope)
+    """Translate a handler. It returns None where it does not match, else a tuple of one with the signal of its body."""
+    matches, body = _matching(node, scope), translate_block(node.body, scope)
     name, meter = node.name, scope.meter
-    keep = store(scope, name) if name else None
-    forget = deletion(ast.Name(name), scope) if name else None
+    keep = name_writer(scope, name) if name else None
+    forget = translate_deletion(ast.Name(name), scope) if name else None
 
     def run(frame: Frame, error: Exception) -> Any:
         if not matches(frame, error):
@@ -106,10 +106,10 @@ def _handler(node: ast.ExceptHandler, scope: Scope) -> Callable[[Frame, Exceptio
 
 
 def _matching(node: ast.ExceptHandler, scope: Scope) -> Callable[[Frame, Exception], bool]:
-    """Whether the handler is one for an exception."""
+    """Translate the test whether a handler matches an exception."""
     if node.type is None:
         return lambda frame, error: True
-    kinds = charging(node.type, scope)
+    kinds = translate_self_charging(node.type, scope)
 
     def run(frame: Frame, error: Exception) -> bool:
         wanted = kinds(frame)

@@ -1,4 +1,4 @@
-"""Expressions other than calls and what makes scopes of its own."""
+"""Translation of expressions, except calls, comprehensions and lambda."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ import operator
 from typing import Any
 
 from .comparisons import COMPARISONS
-from .formatting import formatted
-from .items import item_of
+from .formatting import format_value
+from .items import get_item
 from .meter import MAPPINGS, SMALL, Uncounted, weight
 from .methods import attribute
 from .operators import BINARY, unary
-from .scopes import Scope, load, store
-from .translating import EXPRESSIONS, Counted, charging, expression, expressions, nothing, spread
+from .scopes import Scope, name_reader, name_writer
+from .translating import (
+    EXPRESSIONS,
+    Counted,
+    do_nothing,
+    translate_arguments,
+    translate_expression,
+    translate_expressions,
+    translate_self_charging,
+)
 from .values import Frame
 
 
@@ -25,13 +33,13 @@ def _constant(node: ast.Constant, scope: Scope) -> Counted:
 
 
 def _name(node: ast.Name, scope: Scope) -> Counted:
-    return load(scope, node.id), 1
+    return name_reader(scope, node.id), 1
 
 
 def _display(node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Counted:
     kind: Any = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
     meter = scope.meter
-    values_of, cost = spread(node.elts, scope)
+    values_of, cost = translate_arguments(node.elts, scope)
     if kind is list:
         return values_of, 1 + cost
     if kind is tuple:
@@ -47,8 +55,8 @@ def _display(node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Counted:
 
 def _dict(node: ast.Dict, scope: Scope) -> Counted:
     meter = scope.meter
-    keys = [None if key is None else expression(key, scope) for key in node.keys]
-    values = [expression(value, scope) for value in node.values]
+    keys = [None if key is None else translate_expression(key, scope) for key in node.keys]
+    values = [translate_expression(value, scope) for value in node.values]
     cost = 1 + sum([each[1] for each in (*keys, *values) if each is not None])
 
     def run(frame: Frame) -> dict[Any, Any]:
@@ -71,21 +79,21 @@ def _dict(node: ast.Dict, scope: Scope) -> Counted:
 
 def _binary(node: ast.BinOp, scope: Scope) -> Counted:
     meter, apply = scope.meter, BINARY[type(node.op)]
-    (left, cost), (right, other) = expression(node.left, scope), expression(node.right, scope)
+    (left, cost), (right, other) = translate_expression(node.left, scope), translate_expression(node.right, scope)
     return lambda frame: apply(meter, left(frame), right(frame)), 1 + cost + other
 
 
 def _unary(node: ast.UnaryOp, scope: Scope) -> Counted:
     meter, kind = scope.meter, type(node.op)
-    value, cost = expression(node.operand, scope)
+    value, cost = translate_expression(node.operand, scope)
     if kind is ast.Not:
         return lambda frame: not value(frame), 1 + cost
     return lambda frame: unary(meter, kind, value(frame)), 1 + cost
 
 
 def _boolean(node: ast.BoolOp, scope: Scope) -> Counted:
-    first, cost = expression(node.values[0], scope)
-    rest, stops_at = [charging(value, scope) for value in node.values[1:]], isinstance(node.op, ast.Or)
+    first, cost = translate_expression(node.values[0], scope)
+    rest, stops_at = [translate_self_charging(value, scope) for value in node.values[1:]], isinstance(node.op, ast.Or)
 
     def run(frame: Frame) -> Any:
         result = first(frame)
@@ -100,7 +108,10 @@ def _boolean(node: ast.BoolOp, scope: Scope) -> Counted:
 
 def _compare(node: ast.Compare, scope: Scope) -> Counted:
     meter = scope.meter
-    (first, cost), (second, other) = expression(node.left, scope), expression(node.comparators[0], scope)
+    (first, cost), (second, other) = (
+        translate_expression(node.left, scope),
+        translate_expression(node.comparators[0], scope),
+    )
     holds = COMPARISONS[type(node.ops[0])]
     direct = _DIRECT.get(type(node.ops[0]))
     if len(node.ops) == 1 and direct is not None:
@@ -114,7 +125,10 @@ def _compare(node: ast.Compare, scope: Scope) -> Counted:
         return run_one, 1 + cost + other
     if len(node.ops) == 1:
         return lambda frame: holds(meter, first(frame), second(frame)), 1 + cost + other
-    rest = [(COMPARISONS[type(op)], charging(value, scope)) for op, value in zip(node.ops[1:], node.comparators[1:])]
+    rest = [
+        (COMPARISONS[type(op)], translate_self_charging(value, scope))
+        for op, value in zip(node.ops[1:], node.comparators[1:])
+    ]
 
     def run(frame: Frame) -> Any:
         left, right = first(frame), second(frame)
@@ -137,40 +151,42 @@ _DIRECT: dict[type[ast.cmpop], Any] = {
 
 
 def _either(node: ast.IfExp, scope: Scope) -> Counted:
-    test, cost = expression(node.test, scope)
-    body, other = charging(node.body, scope), charging(node.orelse, scope)
+    test, cost = translate_expression(node.test, scope)
+    body, other = translate_self_charging(node.body, scope), translate_self_charging(node.orelse, scope)
     return lambda frame: body(frame) if test(frame) else other(frame), 1 + cost
 
 
 def _subscript(node: ast.Subscript, scope: Scope) -> Counted:
     meter = scope.meter
-    (box, cost), (key, other) = expression(node.value, scope), expression(node.slice, scope)
+    (box, cost), (key, other) = translate_expression(node.value, scope), translate_expression(node.slice, scope)
 
     def run(frame: Frame) -> Any:
         owner, place = box(frame), key(frame)
         if type(owner) is list and type(place) is int:
             return owner[place]
-        return item_of(meter, owner, place)
+        return get_item(meter, owner, place)
 
     return run, 1 + cost + other
 
 
 def _slice(node: ast.Slice, scope: Scope) -> Counted:
-    parts = [None if part is None else expression(part, scope) for part in (node.lower, node.upper, node.step)]
-    low, high, step = (nothing if part is None else part[0] for part in parts)
+    parts = [
+        None if part is None else translate_expression(part, scope) for part in (node.lower, node.upper, node.step)
+    ]
+    low, high, step = (do_nothing if part is None else part[0] for part in parts)
     cost = sum([part[1] for part in parts if part is not None])
     return lambda frame: slice(low(frame), high(frame), step(frame)), cost
 
 
 def _attribute(node: ast.Attribute, scope: Scope) -> Counted:
     meter, name = scope.meter, node.attr
-    owner, cost = expression(node.value, scope)
+    owner, cost = translate_expression(node.value, scope)
     return lambda frame: attribute(meter, owner(frame), name), 1 + cost
 
 
 def _named(node: ast.NamedExpr, scope: Scope) -> Counted:
-    value, cost = expression(node.value, scope)
-    keep = store(scope, node.target.id, scope.hops_outside(node.target.id))
+    value, cost = translate_expression(node.value, scope)
+    keep = name_writer(scope, node.target.id, scope.hops_outside(node.target.id))
 
     def run(frame: Frame) -> Any:
         found = value(frame)
@@ -182,7 +198,7 @@ def _named(node: ast.NamedExpr, scope: Scope) -> Counted:
 
 def _text(node: ast.JoinedStr, scope: Scope) -> Counted:
     meter = scope.meter
-    runs, cost = expressions(node.values, scope)
+    runs, cost = translate_expressions(node.values, scope)
 
     def run(frame: Frame) -> str:
         parts = [part(frame) for part in runs]
@@ -194,9 +210,9 @@ def _text(node: ast.JoinedStr, scope: Scope) -> Counted:
 
 def _formatted(node: ast.FormattedValue, scope: Scope) -> Counted:
     meter, conversion = scope.meter, "" if node.conversion < 0 else chr(node.conversion)
-    value, cost = expression(node.value, scope)
-    form, other = (lambda _: "", 0) if node.format_spec is None else expression(node.format_spec, scope)
-    return lambda frame: formatted(meter, value(frame), form(frame), conversion), 1 + cost + other
+    value, cost = translate_expression(node.value, scope)
+    form, other = (lambda _: "", 0) if node.format_spec is None else translate_expression(node.format_spec, scope)
+    return lambda frame: format_value(meter, value(frame), form(frame), conversion), 1 + cost + other
 
 
 EXPRESSIONS.update(

@@ -1,12 +1,13 @@
-"""Values as text: str, repr, format, the operator %, str.format and f-strings.
+"""Text of values, with its cost: str, repr, format, the operator %, str.format and f-strings.
 
-Formats reach no attribute and no item of a value: ``"{0.name}"`` is not counted.
+Formats cannot reach attributes or items of a value: ``"{0.name}"`` is not supported.
 """
 
 from __future__ import annotations
 
 import re
 import string
+from collections.abc import Callable
 from typing import Any
 
 from .meter import Meter, Uncounted, weight
@@ -15,44 +16,44 @@ _NUMBERS = re.compile(r"\d+")
 _FIELD = re.compile(r"|\d+|[^\W\d]\w*")
 
 
-def text_of(meter: Meter, value: Any) -> str:
-    return value if type(value) is str else _written(meter, value, str(value) if _light(meter, value) else "")
+def write_str(meter: Meter, value: Any) -> str:
+    """Return ``str(value)``, and charge for what the value holds and for the text."""
+    return value if type(value) is str else _charge_text(meter, value, str)
 
 
-def repr_of(meter: Meter, value: Any) -> str:
-    return _written(meter, value, repr(value) if _light(meter, value) else "")
+def write_repr(meter: Meter, value: Any) -> str:
+    """Return ``repr(value)``, and charge for what the value holds and for the text."""
+    return _charge_text(meter, value, repr)
 
 
-def _light(meter: Meter, value: Any) -> bool:
-    """Charge for a value that holds others before it is written; always true."""
+def _charge_text(meter: Meter, value: Any, write: Callable[[Any], str]) -> str:
+    # What the value holds is charged before it is written, so that no huge text is made.
     if type(value) is not str:
         meter.charge(weight(meter, value))
-    return True
-
-
-def _written(meter: Meter, value: Any, text: str) -> str:
+    text = write(value)
     meter.charge(len(text))
     return text
 
 
-def formatted(meter: Meter, value: Any, form: str = "", conversion: str = "") -> str:
-    """As the built-in function format, after a conversion ("s", "r", "a" or none)."""
+def format_value(meter: Meter, value: Any, form: str = "", conversion: str = "") -> str:
+    """Return ``format(value, form)`` after a conversion ("s", "r", "a" or none), and charge for it."""
     if conversion == "s":
-        value = text_of(meter, value)
+        value = write_str(meter, value)
     elif conversion:
-        value = repr_of(meter, value)
+        value = write_repr(meter, value)
         value = value if conversion == "r" else ascii(value)
     if not form:
-        return text_of(meter, value)
+        return write_str(meter, value)
     _charge_widths(meter, form)
-    _light(meter, value)
+    if type(value) is not str:
+        meter.charge(weight(meter, value))
     result = format(value, form)
     meter.charge(len(result))
     return result
 
 
-def percent(meter: Meter, form: str, values: Any) -> str:
-    """``form % values``."""
+def format_percent(meter: Meter, form: str, values: Any) -> str:
+    """Return ``form % values``, and charge for it."""
     if "*" in form:
         raise Uncounted("a width * in a format is not counted here: use an f-string")
     _charge_widths(meter, form)
@@ -70,21 +71,21 @@ def _charge_widths(meter: Meter, form: str) -> None:
 
 
 def format_method(meter: Meter, form: str, /, *values: Any, **named: Any) -> str:
-    """``form.format(*values, **named)``."""
+    """Return ``form.format(*values, **named)``, and charge for it."""
     meter.charge(len(form))
-    result = _Filling(meter, values, named).filled(form, 0)
+    result = _Filling(meter, values, named).fill(form, 0)
     meter.charge(len(result))
     return result
 
 
 class _Filling:
-    """One call of str.format: its values, and how its fields are numbered."""
+    """The state of one call of str.format: its values, and the numbering of its fields."""
 
     def __init__(self, meter: Meter, values: tuple[Any, ...], named: dict[str, Any]):
         self.meter, self.values, self.named = meter, values, named
         self.next, self.numbered = 0, False
 
-    def filled(self, form: str, depth: int) -> str:
+    def fill(self, form: str, depth: int) -> str:
         if depth > 1:
             raise ValueError("Max string recursion exceeded")
         parts = []
@@ -94,8 +95,8 @@ class _Filling:
                 value = self._value(field)
                 if conversion not in (None, "s", "r", "a"):
                     raise ValueError(f"Unknown conversion specifier {conversion!r}")
-                form_of_one = self.filled(spec, depth + 1) if spec else ""
-                parts.append(formatted(self.meter, value, form_of_one, conversion or ""))
+                form_of_one = self.fill(spec, depth + 1) if spec else ""
+                parts.append(format_value(self.meter, value, form_of_one, conversion or ""))
         return "".join(parts)
 
     def _value(self, field: str) -> Any:

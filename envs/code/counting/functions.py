@@ -1,4 +1,4 @@
-"""Python's built-in functions, types and exceptions."""
+"""Python's built-in functions, types and exceptions, with their costs."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import collections
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .formatting import formatted, repr_of, text_of
-from .meter import MAPPINGS, SIZED, Meter, iterator, keys, size, walk, weight, words
-from .methods import pairs
+from .formatting import format_value, write_repr, write_str
+from .meter import MAPPINGS, SIZED, Meter, extra_words, iterator, size, walk, walk_keys, weight
+from .methods import key_value_pairs
 from .operators import add, floor_divide, modulo, power
 from .sorting import greatest, least, sorted_list
-from .values import Builtin, Function, call, uncounted
+from .values import Builtin, Function, call_function, refuse
 
 _NONE = object()
 _REVERSIBLE = frozenset({str, list, tuple, range, collections.deque, *MAPPINGS})
-# Digits of text that are taken for one word of a number.
+# Digits of a text that count as one word of the number.
 _DIGITS = 16
 
 
@@ -23,7 +23,7 @@ _DIGITS = 16
 
 
 def _abs(meter: Meter, number: Any, /) -> Any:
-    meter.charge(words(number) if isinstance(number, int) else 0)
+    meter.charge(extra_words(number) if isinstance(number, int) else 0)
     return abs(number)
 
 
@@ -31,7 +31,7 @@ def _int(meter: Meter, value: Any = 0, /, *base: Any, **named: Any) -> int:
     if isinstance(value, str):
         meter.charge(len(value) + (len(value) // _DIGITS) ** 2)
     elif isinstance(value, int):
-        meter.charge(words(value))
+        meter.charge(extra_words(value))
     return int(value, *base, **named)
 
 
@@ -49,7 +49,7 @@ def _pow(meter: Meter, base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 def _round(meter: Meter, number: Any, ndigits: Any = None) -> Any:
-    meter.charge(words(number) ** 2 if isinstance(number, int) else 0)
+    meter.charge(extra_words(number) ** 2 if isinstance(number, int) else 0)
     return round(number, ndigits)
 
 
@@ -71,8 +71,8 @@ def _sum(meter: Meter, values: Any, /, start: Any = 0) -> Any:
     items = walk(meter, values)
     if isinstance(start, (int, float)) and type(values) in SIZED:
         total = sum(items, start)
-        if isinstance(total, int) and words(total):
-            meter.charge(len(values) * words(total))
+        if isinstance(total, int) and extra_words(total):
+            meter.charge(len(values) * extra_words(total))
         return total
     for item in items:
         start = add(meter, start, item)
@@ -108,7 +108,7 @@ def _reversed(_: Meter, values: Any, /) -> Iterator[Any]:
 
 
 def _iter(_: Meter, values: Any, /, *sentinel: Any) -> Iterator[Any]:
-    return uncounted("iter with two arguments", "a loop")() if sentinel else iterator(values)
+    return refuse("iter with two arguments", "a loop")() if sentinel else iterator(values)
 
 
 def _next(meter: Meter, values: Any, /, *default: Any) -> Any:
@@ -119,37 +119,37 @@ def _next(meter: Meter, values: Any, /, *default: Any) -> Any:
 
 
 def _enumerate(meter: Meter, iterable: Any, start: int = 0) -> Iterator[tuple[int, Any]]:
-    return _charged(meter, enumerate(iterator(iterable), start), 1)
+    return _charge_each(meter, enumerate(iterator(iterable), start), 1)
 
 
 def _zip(meter: Meter, /, *sources: Any, strict: Any = False) -> Iterator[tuple[Any, ...]]:
-    return _charged(meter, zip(*map(iterator, sources), strict=bool(strict)), len(sources))
+    return _charge_each(meter, zip(*map(iterator, sources), strict=bool(strict)), len(sources))
 
 
-def _charged(meter: Meter, values: Iterator[Any], each: int) -> Iterator[Any]:
+def _charge_each(meter: Meter, values: Iterator[Any], each: int) -> Iterator[Any]:
     for value in values:
         meter.charge(each)
         yield value
 
 
 def _map(meter: Meter, function: Any, source: Any, /, *sources: Any) -> Iterator[Any]:
-    return _mapped(meter, function, zip(*map(iterator, (source, *sources))))
+    return _map_rows(meter, function, zip(*map(iterator, (source, *sources))))
 
 
-def _mapped(meter: Meter, function: Any, rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
+def _map_rows(meter: Meter, function: Any, rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
     for row in rows:
         meter.charge(len(row))
-        yield call(meter, function, [*row])
+        yield call_function(meter, function, [*row])
 
 
 def _filter(meter: Meter, function: Any, source: Any, /) -> Iterator[Any]:
-    return _filtered(meter, function, iterator(source))
+    return _filter_values(meter, function, iterator(source))
 
 
-def _filtered(meter: Meter, function: Any, values: Iterator[Any]) -> Iterator[Any]:
+def _filter_values(meter: Meter, function: Any, values: Iterator[Any]) -> Iterator[Any]:
     for value in values:
         meter.charge(1)
-        if value if function is None else call(meter, function, [value]):
+        if value if function is None else call_function(meter, function, [value]):
             yield value
 
 
@@ -165,24 +165,24 @@ def _tuple(meter: Meter, values: Any = (), /) -> tuple[Any, ...]:
 
 
 def _set(meter: Meter, values: Any = (), /) -> set[Any]:
-    return set(keys(meter, values))
+    return set(walk_keys(meter, values))
 
 
 def _frozenset(meter: Meter, values: Any = (), /) -> frozenset[Any]:
-    return values if type(values) is frozenset else frozenset(keys(meter, values))
+    return values if type(values) is frozenset else frozenset(walk_keys(meter, values))
 
 
 def _dict(meter: Meter, source: Any = (), /, **options: Any) -> dict[str, Any]:
     meter.charge(len(options))
-    return dict(pairs(meter, source), **options)
+    return dict(key_value_pairs(meter, source), **options)
 
 
 def _str(meter: Meter, value: Any = "", /) -> str:
-    return text_of(meter, value)
+    return write_str(meter, value)
 
 
 def _format(meter: Meter, value: Any, form: str = "", /) -> str:
-    return formatted(meter, value, form)
+    return format_value(meter, value, form)
 
 
 def _is_of(value: Any, kinds: Any) -> bool:
@@ -203,7 +203,7 @@ def _callable(_: Meter, value: Any, /) -> bool:
 
 def _print(meter: Meter, /, *values: Any, sep: Any = " ", end: Any = "\n") -> None:
     for value in values:
-        text_of(meter, value)
+        write_str(meter, value)
 
 
 def _exception(kind: type[Exception]) -> Builtin:
@@ -220,7 +220,7 @@ _NAMED: dict[str, Callable[..., Any]] = {
     **{f.__name__: (lambda meter, value, /, f=f: f(value)) for f in (chr, ord)},
     **{"sum": _sum, "all": _all, "any": _any, "len": _len, "min": least, "max": greatest, "sorted": sorted_list},
     **{"reversed": _reversed, "iter": _iter, "next": _next, "map": _map, "filter": _filter, "zip": _zip},
-    **{"repr": lambda meter, value, /: repr_of(meter, value), "format": _format, "enumerate": _enumerate},
+    **{"repr": lambda meter, value, /: write_repr(meter, value), "format": _format, "enumerate": _enumerate},
     **{"isinstance": _isinstance, "callable": _callable, "print": _print},
 }
 _TYPES: dict[type, Callable[..., Any]] = {
@@ -240,11 +240,11 @@ _UNCOUNTED = (
     *("super", "type", "vars"),
 )
 BUILTINS: dict[str, Any] = {
-    **{name: Builtin(name, uncounted(name, _INSTEAD.get(name, ""))) for name in _UNCOUNTED},
+    **{name: Builtin(name, refuse(name, _INSTEAD.get(name, ""))) for name in _UNCOUNTED},
     **{name: Builtin(name, run) for name, run in _NAMED.items()},
     **{kind.__name__: Builtin(kind.__name__, run, kind) for kind, run in _TYPES.items()},
     **{kind.__name__: _exception(kind) for kind in _EXCEPTIONS},
-    # All that a handler may catch.
+    # Handlers can catch no more than Exception.
     "BaseException": _exception(Exception),
     "__name__": "answer",
 }

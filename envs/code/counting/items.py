@@ -1,4 +1,4 @@
-"""Items and slices: read, put in place, and taken away."""
+"""Reading, setting and deleting items and slices, with their costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .meter import MAPPINGS, Meter, walk, weight
 _DEQUE_BLOCK = 64
 
 
-def item_of(meter: Meter, box: Any, key: Any) -> Any:
+def get_item(meter: Meter, box: Any, key: Any) -> Any:
     kind = type(box)
     if kind is list or kind is tuple or kind is str:
         if type(key) is slice:
@@ -50,7 +50,7 @@ def delete_item(meter: Meter, box: Any, key: Any) -> None:
             start, stop, _ = key.indices(len(box))
             meter.charge(len(box) - min(start, stop))
         elif isinstance(key, int):
-            meter.charge(moved(box, key))
+            meter.charge(count_moved(box, key))
     elif kind in MAPPINGS:
         meter.charge(weight(meter, key))
     elif kind is collections.deque:
@@ -60,12 +60,13 @@ def delete_item(meter: Meter, box: Any, key: Any) -> None:
     del box[key]
 
 
-def moved(box: list[Any], place: int) -> int:
-    """Items of a list behind a place, which move when one is put in or taken away there."""
+def count_moved(box: list[Any], place: int) -> int:
+    """Count the items of a list behind a place, which move when one is inserted or removed there."""
     return max(len(box) - 1 - place, 0) if place >= 0 else min(-place - 1, len(box))
 
 
 def _reach(box: collections.deque[Any], place: Any) -> int:
+    """Count the blocks of a deque between a place and its nearer end."""
     if not isinstance(place, int):
         return 0
     place = place + len(box) if place < 0 else place

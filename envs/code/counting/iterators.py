@@ -1,4 +1,4 @@
-"""The module itertools."""
+"""The module itertools, with the costs of its functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .meter import Meter, iterator, size, walk
 from .operators import add
-from .values import Builtin, call, named, native
+from .values import Builtin, as_python_function, builtins_by_name, call_function
 
 _NONE = object()
 
@@ -21,12 +21,12 @@ def _accumulate(meter: Meter, iterable: Any, func: Any = None, *, initial: Any =
         if total is _NONE:
             total = item
         else:
-            total = add(meter, total, item) if func is None else call(meter, func, [total, item])
+            total = add(meter, total, item) if func is None else call_function(meter, func, [total, item])
         yield total
 
 
 def _rows(make: Callable[..., Iterator[tuple[Any, ...]]]) -> Callable[..., Iterator[Any]]:
-    """What picks from one sequence: each row costs its length."""
+    """A function that picks rows from one sequence: each row costs its length."""
 
     def run(meter: Meter, iterable: Any, r: Any = None) -> Iterator[Any]:
         pool = list(walk(meter, iterable))
@@ -60,10 +60,10 @@ def _singly(meter: Meter, values: Iterator[Any]) -> Iterator[Any]:
 
 
 def _chain(meter: Meter, /, *sources: Any) -> Iterator[Any]:
-    return chained(meter, iter(sources))
+    return chain_all(meter, iter(sources))
 
 
-def chained(meter: Meter, sources: Any, /) -> Iterator[Any]:
+def chain_all(meter: Meter, sources: Any, /) -> Iterator[Any]:
     for source in iterator(sources):
         for item in iterator(source):
             meter.charge(1)
@@ -75,7 +75,7 @@ def _islice(meter: Meter, values: Any, /, *bounds: Any) -> Iterator[Any]:
 
 
 def _groupby(meter: Meter, iterable: Any, key: Any = None) -> Iterator[Any]:
-    by = None if key is None else native(meter, key)
+    by = None if key is None else as_python_function(meter, key)
     return ((one, iter([*group])) for one, group in itertools.groupby(walk(meter, iterator(iterable)), by))
 
 
@@ -88,12 +88,12 @@ def _zip_longest(meter: Meter, /, *sources: Any, fillvalue: Any = None) -> Itera
 
 
 def _while(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    return lambda meter, test, values, /: make(native(meter, test), walk(meter, iterator(values)))
+    return lambda meter, test, values, /: make(as_python_function(meter, test), walk(meter, iterator(values)))
 
 
 def _starmap(meter: Meter, function: Any, rows: Any, /) -> Iterator[Any]:
     for row in iterator(rows):
-        yield call(meter, function, list(walk(meter, row)))
+        yield call_function(meter, function, list(walk(meter, row)))
 
 
 def _compress(meter: Meter, data: Any, selectors: Any) -> Iterator[Any]:
@@ -101,12 +101,12 @@ def _compress(meter: Meter, data: Any, selectors: Any) -> Iterator[Any]:
 
 
 ITERTOOLS = {
-    **named(accumulate=_accumulate, product=_product, islice=_islice, groupby=_groupby, pairwise=_pairwise),
-    **named(zip_longest=_zip_longest, starmap=_starmap, compress=_compress),
-    **named(combinations=_rows(itertools.combinations), permutations=_rows(itertools.permutations)),
-    **named(combinations_with_replacement=_rows(itertools.combinations_with_replacement)),
-    **named(takewhile=_while(itertools.takewhile), dropwhile=_while(itertools.dropwhile)),
-    **named(count=_endless(itertools.count), repeat=_endless(itertools.repeat)),
-    **named(cycle=lambda meter, values, /: _singly(meter, itertools.cycle(list(walk(meter, values))))),
+    **builtins_by_name(accumulate=_accumulate, product=_product, islice=_islice, groupby=_groupby, pairwise=_pairwise),
+    **builtins_by_name(zip_longest=_zip_longest, starmap=_starmap, compress=_compress),
+    **builtins_by_name(combinations=_rows(itertools.combinations), permutations=_rows(itertools.permutations)),
+    **builtins_by_name(combinations_with_replacement=_rows(itertools.combinations_with_replacement)),
+    **builtins_by_name(takewhile=_while(itertools.takewhile), dropwhile=_while(itertools.dropwhile)),
+    **builtins_by_name(count=_endless(itertools.count), repeat=_endless(itertools.repeat)),
+    **builtins_by_name(cycle=lambda meter, values, /: _singly(meter, itertools.cycle(list(walk(meter, values))))),
     "chain": Builtin("chain", _chain, itertools.chain),
 }

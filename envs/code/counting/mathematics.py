@@ -1,4 +1,4 @@
-"""The module math."""
+"""The module math, with the costs of its functions."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .meter import Meter, walk, words
+from .meter import Meter, extra_words, walk
 from .operators import multiply
-from .values import Builtin, named
+from .values import Builtin, builtins_by_name
 
 
-def by_words(function: Callable[..., Any]) -> Callable[..., Any]:
+def charge_words(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(meter: Meter, /, *given: Any, **options: Any) -> Any:
-        meter.charge(sum([words(one) for one in given if isinstance(one, int)]))
+        meter.charge(sum([extra_words(one) for one in given if isinstance(one, int)]))
         return function(*given, **options)
 
     return run
 
 
 def _by_digits(function: Callable[..., int]) -> Callable[..., int]:
-    """gcd and lcm: Euclid's algorithm takes about a step for each binary digit of the smaller one."""
+    """Charge gcd and lcm: Euclid's algorithm takes about one step for each binary digit of the smaller number."""
 
     def run(meter: Meter, /, *given: int) -> int:
         total = given[0] if given else 0
         for other in given[1:]:
             if isinstance(total, int) and isinstance(other, int):
                 least = min(total.bit_length(), other.bit_length())
-                meter.charge(least * (1 + max(words(total), words(other))))
+                meter.charge(least * (1 + max(extra_words(total), extra_words(other))))
             total = function(total, other)
         return function(*given) if len(given) < 2 else total
 
@@ -35,7 +35,7 @@ def _by_digits(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def _isqrt(meter: Meter, number: int, /) -> int:
-    meter.charge(words(number) ** 2 if isinstance(number, int) else 0)
+    meter.charge(extra_words(number) ** 2 if isinstance(number, int) else 0)
     return math.isqrt(number)
 
 
@@ -69,7 +69,7 @@ def _fsum(meter: Meter, values: Any, /) -> float:
 
 MATH = {
     **{
-        name: Builtin(name, by_words(getattr(math, name)))
+        name: Builtin(name, charge_words(getattr(math, name)))
         for name in (
             *("ceil", "floor", "trunc", "sqrt", "log", "log2", "log10", "exp", "sin", "cos", "tan", "atan", "atan2"),
             *(
@@ -88,6 +88,6 @@ MATH = {
         )
     },
     **{name: getattr(math, name) for name in ("pi", "e", "inf", "nan", "tau")},
-    **named(gcd=_by_digits(math.gcd), lcm=_by_digits(math.lcm), isqrt=_isqrt, factorial=_factorial),
-    **named(comb=_chosen(math.comb), perm=_chosen(math.perm), prod=_prod, fsum=_fsum),
+    **builtins_by_name(gcd=_by_digits(math.gcd), lcm=_by_digits(math.lcm), isqrt=_isqrt, factorial=_factorial),
+    **builtins_by_name(comb=_chosen(math.comb), perm=_chosen(math.perm), prod=_prod, fsum=_fsum),
 }

@@ -1,4 +1,4 @@
-"""What is counted: the meter, and what work on values costs beyond the step that asks for it."""
+"""The meter of steps, and the costs of values: the work of an operation beyond its own step."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 # Whole numbers between -SMALL and SMALL cost no more than a step.
 SMALL = 1 << 62
 _WORD = 64
-# Characters that are compared in one step.
+# The logarithm to the base 2 of the characters that are compared in one step.
 _COMPARED_AT_ONCE = 3
 
 
-# Why a call has no value, besides the names of exceptions.
+# Errors of a call, besides the names of exceptions: too many steps; a part of Python that is not supported.
 WORK, UNCOUNTED = "work", "uncounted"
 
 
 class OutOfWork(BaseException):
-    """The program took more steps than it was given."""
+    """The program exceeds its steps."""
 
 
 class Uncounted(BaseException):
-    """The program uses something whose work is not counted here. The message says what, and what to use instead."""
+    """The program uses a part of Python whose work is not counted. The message names it, and what to use instead."""
 
 
 class Meter:
-    """Steps that are left, calls under way, and the exceptions that handlers are at work on."""
+    """The steps that are left, the depth of calls, and the exceptions that are being handled, the innermost last."""
 
     __slots__ = ("depth", "handled", "left")
 
@@ -36,7 +36,7 @@ class Meter:
         self.handled: list[Exception] = []
 
     def charge(self, steps: int) -> None:
-        """Take steps away.
+        """Subtract steps.
 
         Raises:
             OutOfWork: fewer are left.
@@ -50,27 +50,27 @@ _VIEWS = tuple(type(view) for view in ({}.keys(), {}.values(), {}.items()))
 KEYS_VIEW, VALUES_VIEW, ITEMS_VIEW = _VIEWS
 MAPPINGS = frozenset({dict, collections.Counter, collections.defaultdict})
 CONTAINERS = frozenset({list, tuple, set, frozenset, collections.deque, *MAPPINGS})
-# What holds other values.
+# The types that hold other values.
 HOLDERS = frozenset({*CONTAINERS, *_VIEWS})
-# What has a length and can be gone over again and again.
+# The types that have a length and can be iterated again and again.
 SIZED = frozenset({str, range, *HOLDERS})
 
 
-def words(number: int) -> int:
-    """Machine words of a whole number, beyond the first."""
+def extra_words(number: int) -> int:
+    """Count the machine words of a whole number beyond the first."""
     return number.bit_length() // _WORD
 
 
 def size(value: Any) -> int:
-    """The length of what has one, or else 0."""
+    """Return the length of a value, 0 for one without."""
     return len(value) if type(value) in SIZED else 0
 
 
 def weight(meter: Meter, value: Any) -> int:
-    """Steps, beyond one, that it takes to compare or hash a value: the size of all that it holds."""
+    """Count the steps beyond one of comparing or hashing a value: the size of all that it holds."""
     kind = type(value)
     if kind is int:
-        return 0 if -SMALL < value < SMALL else words(value)
+        return 0 if -SMALL < value < SMALL else extra_words(value)
     if kind is str:
         return len(value) >> _COMPARED_AT_ONCE
     if isinstance(value, Exception):
@@ -91,44 +91,44 @@ def weight(meter: Meter, value: Any) -> int:
         elif kind is str:
             total += len(item) >> _COMPARED_AT_ONCE
         elif kind is int:
-            total += words(item)
+            total += extra_words(item)
         elif isinstance(item, Exception):
             waiting.append(item.args)
     return total
 
 
 def walk(meter: Meter, values: Any) -> Iterable[Any]:
-    """The values one by one, each of which costs a step.
+    """Iterate over values, each of which costs a step.
 
     Raises:
-        TypeError: they cannot be gone over.
+        TypeError: they are not iterable.
     """
     if type(values) in SIZED:
         meter.charge(len(values))
         return values
-    return _metered(meter, iterator(values))
+    return _walk_iterator(meter, iterator(values))
 
 
 def iterator(values: Any) -> Iterator[Any]:
-    """As the built-in function iter."""
+    """Return ``iter(values)`` for the types of this interpreter."""
     if type(values) in SIZED or hasattr(values, "__next__"):
         return iter(values)
     raise TypeError(f"{type(values).__name__!r} object is not iterable")
 
 
-def _metered(meter: Meter, values: Iterator[Any]) -> Iterator[Any]:
+def _walk_iterator(meter: Meter, values: Iterator[Any]) -> Iterator[Any]:
     for value in values:
         meter.charge(1)
         yield value
 
 
-def keys(meter: Meter, values: Any) -> Iterator[Any]:
-    """As `walk`, for values that are to be hashed."""
+def walk_keys(meter: Meter, values: Any) -> Iterator[Any]:
+    """Iterate over values that are hashed next: each costs a step, and its weight."""
     for value in walk(meter, values):
         meter.charge(weight(meter, value))
         yield value
 
 
-def rounds(count: int) -> int:
-    """The logarithm to the base 2, rounded up."""
+def ceil_log2(count: int) -> int:
+    """Return the logarithm to the base 2, rounded up; 0 for 0."""
     return max(count - 1, 0).bit_length()

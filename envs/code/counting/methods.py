@@ -1,4 +1,4 @@
-"""Methods of values, by their types. Nothing else of a value can be reached."""
+"""Methods of values by their types, with their costs. A program can reach nothing else of a value."""
 
 from __future__ import annotations
 
@@ -6,20 +6,32 @@ import collections
 from collections.abc import Iterable
 from typing import Any
 
-from .comparisons import position
-from .items import moved
-from .meter import ITEMS_VIEW, KEYS_VIEW, MAPPINGS, VALUES_VIEW, Meter, Uncounted, keys, rounds, size, walk, weight
+from .comparisons import find_position
+from .items import count_moved
+from .meter import (
+    ITEMS_VIEW,
+    KEYS_VIEW,
+    MAPPINGS,
+    VALUES_VIEW,
+    Meter,
+    Uncounted,
+    ceil_log2,
+    size,
+    walk,
+    walk_keys,
+    weight,
+)
 from .sorting import sort_in_place
-from .text_methods import TEXT, Method, costing, nothing
+from .text_methods import TEXT, Method, charge_by, no_cost
 from .values import Builtin, Module
 
 
 def attribute(meter: Meter, owner: Any, name: str) -> Any:
-    """``owner.name``, where that is a method, a name of a module, or the arguments of an exception.
+    """Return ``owner.name`` where that is a method, a name of a module, or the arguments of an exception.
 
     Raises:
-        AttributeError: there is no such thing in Python.
-        Uncounted: there is, but not here.
+        AttributeError: Python has no such attribute.
+        Uncounted: Python has it, but it is not supported here.
     """
     if type(owner) is Module:
         if name not in owner.names:
@@ -33,10 +45,10 @@ def attribute(meter: Meter, owner: Any, name: str) -> Any:
         method = METHODS.get(owner.kind, {}).get(name)
         if method is not None:
             return Builtin(name, _of_type(owner.kind, name, method))
-        raise missing(owner.kind, name)
+        raise missing_method(owner.kind, name)
     method = METHODS.get(type(owner), {}).get(name)
     if method is None:
-        raise missing(type(owner), name)
+        raise missing_method(type(owner), name)
     return Builtin(name, lambda meter, /, *given, **options: method(meter, owner, *given, **options))
 
 
@@ -49,8 +61,8 @@ def _of_type(kind: type, name: str, method: Method) -> Method:
     return run
 
 
-def missing(kind: type, name: str) -> BaseException:
-    """What is raised where a type has no such method here."""
+def missing_method(kind: type, name: str) -> BaseException:
+    """Return the exception for a method that a type does not have here."""
     if name.startswith("__") or hasattr(kind, name):
         return Uncounted(f"{kind.__name__}.{name} is not counted here")
     return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
@@ -64,13 +76,13 @@ def _extend(meter: Meter, items: Any, more: Any, /) -> None:
 
 
 def _insert(meter: Meter, items: Any, place: int, item: Any, /) -> None:
-    meter.charge(moved(items, place) if type(items) is list and isinstance(place, int) else len(items))
+    meter.charge(count_moved(items, place) if type(items) is list and isinstance(place, int) else len(items))
     items.insert(place, item)
 
 
 def _pop(meter: Meter, items: list[Any], place: int = -1, /) -> Any:
     if isinstance(place, int):
-        meter.charge(moved(items, place))
+        meter.charge(count_moved(items, place))
     return items.pop(place)
 
 
@@ -80,7 +92,7 @@ def _remove(meter: Meter, items: Any, item: Any, /) -> None:
 
 
 def _index(meter: Meter, items: Any, item: Any, /, *ends: int) -> int:
-    place = position(meter, item, items, *ends)
+    place = find_position(meter, item, items, *ends)
     if place is None:
         raise ValueError(f"{item!r} is not in list" if type(item) in (int, str) else "that is not in list")
     return place
@@ -98,19 +110,22 @@ def _sort(meter: Meter, items: list[Any], /, *, key: Any = None, reverse: Any = 
 _ITEMS: dict[str, Method] = {"index": _index, "count": _count}
 _ROW: dict[str, Method] = {
     **_ITEMS,
-    "append": costing(nothing, list.append),
+    "append": charge_by(no_cost, list.append),
     "extend": _extend,
     "insert": _insert,
     "remove": _remove,
-    **{name: costing(len, getattr(list, name)) for name in ("reverse", "copy", "clear")},
+    **{name: charge_by(len, getattr(list, name)) for name in ("reverse", "copy", "clear")},
 }
 _LIST = {**_ROW, "pop": _pop, "sort": _sort}
 _DEQUE = {
     **_ROW,
-    **{name: costing(nothing, getattr(collections.deque, name)) for name in ("append", "appendleft", "pop", "popleft")},
-    **{name: costing(len, getattr(collections.deque, name)) for name in ("reverse", "copy", "clear")},
+    **{
+        name: charge_by(no_cost, getattr(collections.deque, name))
+        for name in ("append", "appendleft", "pop", "popleft")
+    },
+    **{name: charge_by(len, getattr(collections.deque, name)) for name in ("reverse", "copy", "clear")},
     "extendleft": lambda meter, items, more, /: items.extendleft(list(walk(meter, more))),
-    "rotate": costing(
+    "rotate": charge_by(
         lambda items, *n: min(abs(n[0]) if n and isinstance(n[0], int) else 1, len(items)), collections.deque.rotate
     ),
 }
@@ -119,7 +134,7 @@ _DEQUE = {
 # Sets and dicts.
 
 
-def _keyed(method: Method) -> Method:
+def _charge_key(method: Method) -> Method:
     """A method whose first argument is hashed."""
 
     def run(meter: Meter, owner: Any, /, *given: Any) -> Any:
@@ -135,7 +150,7 @@ def _with_others(name: str) -> Method:
 
     def run(meter: Meter, owner: Any, /, *others: Any) -> Any:
         meter.charge(len(owner) if makes_one else 0)
-        taken = [list(keys(meter, other)) if type(other) not in (set, frozenset) else other for other in others]
+        taken = [list(walk_keys(meter, other)) if type(other) not in (set, frozenset) else other for other in others]
         meter.charge(sum(len(other) for other in taken if type(other) is not list))
         return getattr(type(owner), name)(owner, *taken)
 
@@ -152,15 +167,15 @@ _SET = {
         name: _with_others(name)
         for name in ("update", "intersection_update", "difference_update", "symmetric_difference_update")
     },
-    **{name: _keyed(getattr(set, name)) for name in ("add", "discard", "remove")},
-    "pop": costing(nothing, set.pop),
-    **{name: costing(len, getattr(set, name)) for name in ("copy", "clear")},
+    **{name: _charge_key(getattr(set, name)) for name in ("add", "discard", "remove")},
+    "pop": charge_by(no_cost, set.pop),
+    **{name: charge_by(len, getattr(set, name)) for name in ("copy", "clear")},
 }
-_FROZENSET = {**_SET_OF_ANY, "copy": costing(nothing, frozenset.copy)}
+_FROZENSET = {**_SET_OF_ANY, "copy": charge_by(no_cost, frozenset.copy)}
 
 
-def pairs(meter: Meter, source: Any) -> Iterable[tuple[Any, Any]]:
-    """Keys and values of a dict, or of pairs."""
+def key_value_pairs(meter: Meter, source: Any) -> Iterable[tuple[Any, Any]]:
+    """List the keys and values of a dict, or of an iterable of pairs, and charge for them."""
     if type(source) in MAPPINGS:
         meter.charge(len(source))
         return list(source.items())
@@ -173,14 +188,16 @@ def pairs(meter: Meter, source: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _update(meter: Meter, owner: Any, source: Any = (), /, **options: Any) -> None:
-    for key, value in pairs(meter, source):
+    for key, value in key_value_pairs(meter, source):
         owner[key] = value
     owner.update(options)
 
 
-def counted(meter: Meter, owner: Any, source: Any, sign: int, options: dict[str, int]) -> None:
-    """Add counts to a Counter."""
-    given = pairs(meter, source) if type(source) in MAPPINGS else [(key, 1) for key in keys(meter, source)]
+def add_counts(meter: Meter, owner: Any, source: Any, sign: int, options: dict[str, int]) -> None:
+    """Add ``sign`` times the counts of a mapping, or of items, to a Counter, and charge for them."""
+    given = (
+        key_value_pairs(meter, source) if type(source) in MAPPINGS else [(key, 1) for key in walk_keys(meter, source)]
+    )
     for key, count in (*given, *options.items()):
         owner[key] = owner[key] + sign * count
 
@@ -191,7 +208,7 @@ def _copy(meter: Meter, owner: Any, /) -> Any:
 
 
 def _most_common(meter: Meter, owner: Any, count: int | None = None, /) -> list[tuple[Any, int]]:
-    meter.charge(len(owner) * (1 + rounds(len(owner) if count is None else max(min(count, len(owner)), 1))))
+    meter.charge(len(owner) * (1 + ceil_log2(len(owner) if count is None else max(min(count, len(owner)), 1))))
     return owner.most_common(count)
 
 
@@ -202,34 +219,34 @@ def _elements(meter: Meter, owner: Any, /) -> Iterable[Any]:
 
 
 _DICT = {
-    **{name: _keyed(getattr(dict, name)) for name in ("get", "pop", "setdefault")},
-    **{name: costing(nothing, getattr(dict, name)) for name in ("keys", "values", "items", "popitem")},
+    **{name: _charge_key(getattr(dict, name)) for name in ("get", "pop", "setdefault")},
+    **{name: charge_by(no_cost, getattr(dict, name)) for name in ("keys", "values", "items", "popitem")},
     "copy": _copy,
-    "clear": costing(len, dict.clear),
+    "clear": charge_by(len, dict.clear),
     "update": _update,
 }
 _COUNTER = {
     **_DICT,
-    "update": lambda meter, owner, source=(), /, **options: counted(meter, owner, source, 1, options),
-    "subtract": lambda meter, owner, source=(), /, **options: counted(meter, owner, source, -1, options),
+    "update": lambda meter, owner, source=(), /, **options: add_counts(meter, owner, source, 1, options),
+    "subtract": lambda meter, owner, source=(), /, **options: add_counts(meter, owner, source, -1, options),
     "most_common": _most_common,
     "elements": _elements,
-    "total": costing(len, collections.Counter.total),
+    "total": charge_by(len, collections.Counter.total),
 }
 
 
 # Numbers.
 
 _WHOLE = {
-    "bit_length": costing(nothing, int.bit_length),
-    "bit_count": costing(lambda number: number.bit_length() // 64, int.bit_count),
-    "conjugate": costing(nothing, int.conjugate),
+    "bit_length": charge_by(no_cost, int.bit_length),
+    "bit_count": charge_by(lambda number: number.bit_length() // 64, int.bit_count),
+    "conjugate": charge_by(no_cost, int.conjugate),
 }
 METHODS: dict[type, dict[str, Method]] = {
     str: TEXT,
     list: _LIST,
     tuple: _ITEMS,
-    range: {"index": costing(nothing, range.index), "count": costing(nothing, range.count)},
+    range: {"index": charge_by(no_cost, range.index), "count": charge_by(no_cost, range.count)},
     collections.deque: _DEQUE,
     set: _SET,
     frozenset: _FROZENSET,
@@ -238,7 +255,7 @@ METHODS: dict[type, dict[str, Method]] = {
     collections.Counter: _COUNTER,
     int: _WHOLE,
     bool: _WHOLE,
-    float: {"is_integer": costing(nothing, float.is_integer)},
+    float: {"is_integer": charge_by(no_cost, float.is_integer)},
     KEYS_VIEW: {},
     VALUES_VIEW: {},
     ITEMS_VIEW: {},
@@ -246,7 +263,7 @@ METHODS: dict[type, dict[str, Method]] = {
 
 
 def _from_keys(meter: Meter, source: Any, value: Any = None, /) -> dict[Any, Any]:
-    return dict.fromkeys(keys(meter, source), value)
+    return dict.fromkeys(walk_keys(meter, source), value)
 
 
 def _make_translation(meter: Meter, /, *given: Any) -> Any:

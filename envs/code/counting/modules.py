@@ -1,4 +1,4 @@
-"""Modules of the standard library that may be imported, and what of them is counted."""
+"""The modules of the standard library that a program may import, with the names that are supported."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any
 
 from .comparisons import COMPARISONS
 from .functions import BUILTINS
-from .items import item_of
-from .iterators import ITERTOOLS, chained
-from .mathematics import MATH, by_words
+from .items import get_item
+from .iterators import ITERTOOLS, chain_all
+from .mathematics import MATH, charge_words
 from .meter import MAPPINGS, Meter, walk, weight
-from .methods import STATIC, counted
+from .methods import STATIC, add_counts
 from .operators import BINARY, IN_PLACE
 from .searching import BISECT, HEAPQ
-from .values import Builtin, Function, Module, call, named, native
+from .values import Builtin, Function, Module, as_python_function, builtins_by_name, call_function
 
-# Without effect, as annotations are not looked at.
+# Imports of these have no effect, as annotations are ignored.
 IGNORED = frozenset({"__future__", "typing"})
 _NONE = object()
 
@@ -44,13 +44,13 @@ def _counter(meter: Meter, source: Any = (), /, **options: int) -> Any:
         meter.charge(len(source))
         counts.update(source, **options)
     else:
-        counted(meter, counts, source, 1, options)
+        add_counts(meter, counts, source, 1, options)
     return counts
 
 
 def _defaultdict(meter: Meter, factory: Any = None, source: Any = (), /) -> Any:
     found = BUILTINS["dict"].run(meter, source)
-    return collections.defaultdict(None if factory is None else native(meter, factory), found)
+    return collections.defaultdict(None if factory is None else as_python_function(meter, factory), found)
 
 
 _COLLECTIONS = {
@@ -70,30 +70,30 @@ def _reduce(meter: Meter, function: Any, values: Any, initial: Any = _NONE, /) -
     if total is _NONE:
         raise TypeError("reduce() of empty iterable with no initial value")
     for item in items:
-        total = call(meter, function, [total, item])
+        total = call_function(meter, function, [total, item])
     return total
 
 
 def _partial(meter: Meter, function: Any, /, *given: Any, **options: Any) -> Builtin:
     return Builtin(
-        "partial", lambda _, /, *more, **others: call(meter, function, [*given, *more], {**options, **others})
+        "partial", lambda _, /, *more, **others: call_function(meter, function, [*given, *more], {**options, **others})
     )
 
 
-def _remembered(meter: Meter, function: Any, most: int | None) -> Builtin:
-    """A function whose values are kept, the ``most`` that were used last."""
-    kept: dict[Any, Any] = {}
+def _cache_values(meter: Meter, function: Any, most: int | None) -> Builtin:
+    """A function that caches its values, the ``most`` that were used last."""
+    cached: dict[Any, Any] = {}
 
     def run(meter: Meter, /, *given: Any, **options: Any) -> Any:
         key = (given, tuple(options.items())) if options else given
         meter.charge(1 + weight(meter, key))
-        value = kept.pop(key, _NONE)
+        value = cached.pop(key, _NONE)
         if value is _NONE:
-            value = call(meter, function, [*given], options)
-            if most is not None and len(kept) >= max(most, 1):
-                kept.pop(next(iter(kept)))
+            value = call_function(meter, function, [*given], options)
+            if most is not None and len(cached) >= max(most, 1):
+                cached.pop(next(iter(cached)))
         if most != 0:
-            kept[key] = value
+            cached[key] = value
         return value
 
     return Builtin("cache", run)
@@ -101,20 +101,20 @@ def _remembered(meter: Meter, function: Any, most: int | None) -> Builtin:
 
 def _lru_cache(meter: Meter, maxsize: Any = 128, typed: Any = False) -> Builtin:
     if type(maxsize) in (Function, Builtin):
-        return _remembered(meter, maxsize, 128)
-    return Builtin("lru_cache", lambda meter, function, /: _remembered(meter, function, maxsize))
+        return _cache_values(meter, maxsize, 128)
+    return Builtin("lru_cache", lambda meter, function, /: _cache_values(meter, function, maxsize))
 
 
 def _cmp_to_key(meter: Meter, function: Any, /) -> Builtin:
-    wrap = functools.cmp_to_key(native(meter, function))
+    wrap = functools.cmp_to_key(as_python_function(meter, function))
     return Builtin("cmp_to_key", lambda _, value, /: wrap(value))
 
 
-_FUNCTOOLS = named(
+_FUNCTOOLS = builtins_by_name(
     reduce=_reduce,
     partial=_partial,
     lru_cache=_lru_cache,
-    cache=lambda meter, function, /: _remembered(meter, function, None),
+    cache=lambda meter, function, /: _cache_values(meter, function, None),
     cmp_to_key=_cmp_to_key,
 )
 
@@ -137,7 +137,7 @@ def _itemgetter(meter: Meter, /, *wanted: Any) -> Builtin:
 
     def run(meter: Meter, box: Any, /) -> Any:
         meter.charge(len(wanted))
-        found = [item_of(meter, box, key) for key in wanted]
+        found = [get_item(meter, box, key) for key in wanted]
         return found[0] if len(found) == 1 else tuple(found)
 
     return Builtin("itemgetter", run)
@@ -152,13 +152,13 @@ _OPERATOR = {
         name: Builtin(name, (lambda meter, a, b, /, f=COMPARISONS[kind]: f(meter, a, b)))
         for name, kind in _COMPARED.items()
     },
-    **named(neg=by_words(operator.neg), not_=by_words(operator.not_), itemgetter=_itemgetter),
+    **builtins_by_name(neg=charge_words(operator.neg), not_=charge_words(operator.not_), itemgetter=_itemgetter),
     "contains": Builtin("contains", lambda meter, box, item, /: COMPARISONS[ast.In](meter, item, box)),
-    "getitem": Builtin("getitem", lambda meter, box, key, /: item_of(meter, box, key)),
+    "getitem": Builtin("getitem", lambda meter, box, key, /: get_item(meter, box, key)),
     "iadd": Builtin("iadd", lambda meter, a, b, /: IN_PLACE[ast.Add](meter, a, b)),
 }
 
-STATIC[itertools.chain, "from_iterable"] = chained
+STATIC[itertools.chain, "from_iterable"] = chain_all
 
 MODULES: dict[str, Module] = {
     "math": Module("math", MATH),

@@ -1,4 +1,4 @@
-"""Operators, with what they cost where they go over sequences or large numbers."""
+"""Binary and unary operators, with their costs on sequences and large numbers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from .formatting import percent
+from .formatting import format_percent
 from .meter import (
     MAPPINGS,
     SMALL,
     Meter,
     Uncounted,
+    extra_words,
     size,
     walk,
-    words,
 )
 
 Binary = Callable[[Meter, Any, Any], Any]
 _SEQUENCES = frozenset({str, list, tuple, collections.deque})
 
 
-def _both(meter: Meter, left: Any, right: Any) -> None:
-    """Charge for an operator whose work grows with both sides: numbers by their words, all else by its length."""
+def _charge_both(meter: Meter, left: Any, right: Any) -> None:
+    """Charge for an operator whose work grows with both operands: numbers by their words, others by their lengths."""
     if type(left) is int and type(right) is int:
-        meter.charge(max(words(left), words(right)))
+        meter.charge(max(extra_words(left), extra_words(right)))
     else:
         meter.charge(size(left) + size(right))
 
@@ -36,7 +36,7 @@ def add(meter: Meter, left: Any, right: Any) -> Any:
         result = left + right
         if -SMALL < left < SMALL and -SMALL < result < SMALL:
             return result
-    _both(meter, left, right)
+    _charge_both(meter, left, right)
     return left + right
 
 
@@ -45,7 +45,7 @@ def _subtract(meter: Meter, left: Any, right: Any) -> Any:
         result = left - right
         if -SMALL < left < SMALL and -SMALL < result < SMALL:
             return result
-    _both(meter, left, right)
+    _charge_both(meter, left, right)
     return left - right
 
 
@@ -53,36 +53,36 @@ def multiply(meter: Meter, left: Any, right: Any) -> Any:
     if type(left) is int and type(right) is int:
         if -SMALL < left < SMALL and -SMALL < right < SMALL:
             return left * right
-        meter.charge((words(left) + 1) * (words(right) + 1))
+        meter.charge((extra_words(left) + 1) * (extra_words(right) + 1))
     for items, count in ((left, right), (right, left)):
         if type(items) in _SEQUENCES and isinstance(count, int):
             meter.charge(size(items) * max(count, 0))
     return left * right
 
 
-def _divided(apply: Callable[[Any, Any], Any]) -> Binary:
+def _charge_division(apply: Callable[[Any, Any], Any]) -> Binary:
     def run(meter: Meter, left: Any, right: Any) -> Any:
         if isinstance(left, int) and not -SMALL < left < SMALL and isinstance(right, int):
-            meter.charge((words(left) + 1) * (words(right) + 1))
+            meter.charge((extra_words(left) + 1) * (extra_words(right) + 1))
         return apply(left, right)
 
     return run
 
 
-floor_divide, _true_divide, _remainder = map(_divided, (operator.floordiv, operator.truediv, operator.mod))
+floor_divide, _true_divide, _remainder = map(_charge_division, (operator.floordiv, operator.truediv, operator.mod))
 
 
 def modulo(meter: Meter, left: Any, right: Any) -> Any:
-    return percent(meter, left, right) if type(left) is str else _remainder(meter, left, right)
+    return format_percent(meter, left, right) if type(left) is str else _remainder(meter, left, right)
 
 
 def power(meter: Meter, base: Any, exponent: Any, modulus: Any = None) -> Any:
-    """Also the built-in function pow."""
+    """Return ``pow(base, exponent, modulus)``, and charge for it."""
     if isinstance(base, int) and isinstance(exponent, int):
         meter.charge(exponent.bit_length())
         if isinstance(modulus, int):
-            size_of_one = words(modulus) + 1
-            meter.charge(exponent.bit_length() * (size_of_one * size_of_one - 1) + words(base) * size_of_one)
+            size_of_one = extra_words(modulus) + 1
+            meter.charge(exponent.bit_length() * (size_of_one * size_of_one - 1) + extra_words(base) * size_of_one)
         elif exponent > 0 and not -1 <= base <= 1:
             whole = base.bit_length() * exponent // 64
             meter.charge(whole * whole)
@@ -97,20 +97,20 @@ def _shift_left(meter: Meter, left: Any, right: Any) -> Any:
 
 def _shift_right(meter: Meter, left: Any, right: Any) -> Any:
     if isinstance(left, int):
-        meter.charge(words(left))
+        meter.charge(extra_words(left))
     return left >> right
 
 
-def _bits(apply: Callable[[Any, Any], Any]) -> Binary:
+def _charge_bits(apply: Callable[[Any, Any], Any]) -> Binary:
     def run(meter: Meter, left: Any, right: Any) -> Any:
         if type(left) is not int or type(right) is not int or not (-SMALL < left < SMALL and -SMALL < right < SMALL):
-            _both(meter, left, right)
+            _charge_both(meter, left, right)
         return apply(left, right)
 
     return run
 
 
-def _no_matrices(meter: Meter, left: Any, right: Any) -> Any:
+def _refuse_matrices(meter: Meter, left: Any, right: Any) -> Any:
     raise Uncounted("the operator @ is not counted here: use loops")
 
 
@@ -124,16 +124,16 @@ BINARY: dict[type[ast.operator], Binary] = {
     ast.Pow: power,
     ast.LShift: _shift_left,
     ast.RShift: _shift_right,
-    ast.BitAnd: _bits(operator.and_),
-    ast.BitOr: _bits(operator.or_),
-    ast.BitXor: _bits(operator.xor),
-    ast.MatMult: _no_matrices,
+    ast.BitAnd: _charge_bits(operator.and_),
+    ast.BitOr: _charge_bits(operator.or_),
+    ast.BitXor: _charge_bits(operator.xor),
+    ast.MatMult: _refuse_matrices,
 }
 
 
 def unary(meter: Meter, kind: type[ast.unaryop], value: Any) -> Any:
     if isinstance(value, int):
-        meter.charge(words(value))
+        meter.charge(extra_words(value))
     return _UNARY[kind](value)
 
 
@@ -153,7 +153,7 @@ def _add_in_place(meter: Meter, left: Any, right: Any) -> Any:
     if type(left) is list or type(left) is collections.deque:
         left.extend(walk(meter, right) if right is not left else list(walk(meter, right)))
         return left
-    return _changed(operator.iadd, add)(meter, left, right)
+    return _charge_in_place(operator.iadd, add)(meter, left, right)
 
 
 def _multiply_in_place(meter: Meter, left: Any, right: Any) -> Any:
@@ -164,8 +164,8 @@ def _multiply_in_place(meter: Meter, left: Any, right: Any) -> Any:
     return multiply(meter, left, right)
 
 
-def _changed(apply: Callable[[Any, Any], Any], otherwise: Binary) -> Binary:
-    """An operator that changes sets and dicts in place."""
+def _charge_in_place(apply: Callable[[Any, Any], Any], otherwise: Binary) -> Binary:
+    """Make an operator that changes sets and dicts in place, and falls back to ``otherwise``."""
 
     def run(meter: Meter, left: Any, right: Any) -> Any:
         if type(left) is set or type(left) in MAPPINGS:
@@ -181,8 +181,8 @@ IN_PLACE: dict[type[ast.operator], Binary] = {
     **BINARY,
     ast.Add: _add_in_place,
     ast.Mult: _multiply_in_place,
-    ast.Sub: _changed(operator.isub, _subtract),
-    ast.BitAnd: _changed(operator.iand, BINARY[ast.BitAnd]),
-    ast.BitOr: _changed(operator.ior, BINARY[ast.BitOr]),
-    ast.BitXor: _changed(operator.ixor, BINARY[ast.BitXor]),
+    ast.Sub: _charge_in_place(operator.isub, _subtract),
+    ast.BitAnd: _charge_in_place(operator.iand, BINARY[ast.BitAnd]),
+    ast.BitOr: _charge_in_place(operator.ior, BINARY[ast.BitOr]),
+    ast.BitXor: _charge_in_place(operator.ixor, BINARY[ast.BitXor]),
 }

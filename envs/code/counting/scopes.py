@@ -1,4 +1,4 @@
-"""Which name is meant where: as in Python, that is settled before a program runs."""
+"""Scopes: the frame that each name refers to. As in Python, it is settled before a program runs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Scope:
-    """A module, a function or a comprehension.
+    """The scope of a module, a function or a comprehension.
 
     Attributes:
-        names: what it binds itself.
+        names: the names that it binds itself.
+        declared: the names that it declares global.
         outer: the scope around it; None for a module.
         everywhere: the frame of the module.
     """
@@ -29,7 +30,7 @@ class Scope:
         self.comprehension = False
 
     def hops(self, name: str) -> int:
-        """How many frames around this one a name is bound; -1 for the module."""
+        """Count the frames between this one and the one that binds a name; -1 stands for the module's."""
         count, scope = 0, self
         while scope.outer is not None:
             if name in scope.declared:
@@ -40,7 +41,7 @@ class Scope:
         return -1
 
     def hops_outside(self, name: str) -> int:
-        """As `hops`, for what := binds: a comprehension binds it around itself."""
+        """Count as `hops`, for a name that := binds: a comprehension binds it in the scope around it."""
         count, scope = 0, self
         while scope.comprehension and scope.outer is not None:
             count, scope = count + 1, scope.outer
@@ -49,7 +50,7 @@ class Scope:
 
 
 def function_scope(outer: Scope, parameters: Sequence[str], nodes: Iterable[ast.AST]) -> Scope:
-    """The scope of a function with these nodes ``within``."""
+    """Make the scope of a function; ``nodes`` are those `within` its body."""
     bound, everywhere, around = set(parameters), set(), set()
     for node in nodes:
         if isinstance(node, ast.Global):
@@ -69,8 +70,8 @@ def comprehension_scope(outer: Scope, targets: Sequence[ast.expr]) -> Scope:
 
 
 def within(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of a function's body, without those of functions in it; of comprehensions only what they bind
-    outside themselves, which is by :=."""
+    """Iterate over the nodes of a function's body, without those of inner functions. Of comprehensions only the names
+    are included that they bind outside themselves, by :=."""
     waiting = [(node, False) for node in body]
     while waiting:
         node, inner = waiting.pop()
@@ -100,8 +101,8 @@ def _bound_by(node: ast.AST) -> list[str]:
 # Loading, storing and deleting.
 
 
-def load(scope: Scope, name: str) -> Any:
-    """A closure that gives the value of a name."""
+def name_reader(scope: Scope, name: str) -> Any:
+    """Return a function ``run(frame)`` that reads a name."""
     hops, everywhere = scope.hops(name), scope.everywhere
 
     def own(frame: Frame) -> Any:
@@ -128,8 +129,8 @@ def load(scope: Scope, name: str) -> Any:
     return own if hops == 0 else around if hops > 0 else anywhere
 
 
-def store(scope: Scope, name: str, hops: int | None = None) -> Any:
-    """A closure that gives a name a value: ``run(frame, value)``."""
+def name_writer(scope: Scope, name: str, hops: int | None = None) -> Any:
+    """Return a function ``run(frame, value)`` that assigns a value to a name."""
     everywhere = scope.everywhere
     hops = scope.hops(name) if hops is None else hops
 
@@ -147,8 +148,8 @@ def store(scope: Scope, name: str, hops: int | None = None) -> Any:
     return own if hops == 0 else around if hops > 0 else anywhere
 
 
-def delete(scope: Scope, name: str) -> Any:
-    """A closure that takes a name's value away."""
+def name_deleter(scope: Scope, name: str) -> Any:
+    """Return a function ``run(frame)`` that deletes a name."""
     hops, everywhere = scope.hops(name), scope.everywhere
 
     def run(frame: Frame) -> None:

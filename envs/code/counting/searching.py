@@ -1,4 +1,4 @@
-"""The modules bisect and heapq."""
+"""The modules bisect and heapq, with the costs of their functions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .meter import Meter, iterator, rounds, size, weight
+from .meter import Meter, ceil_log2, iterator, size, weight
 from .sorting import sorted_list
-from .values import Builtin, named, native
+from .values import Builtin, as_python_function, builtins_by_name
 
 
-def _bisected(function: Callable[..., int], inserts: bool) -> Callable[..., Any]:
+def _charge_bisection(function: Callable[..., int], inserts: bool) -> Callable[..., Any]:
     def run(meter: Meter, a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Any = None) -> Any:
         count = size(a)
         meter.charge((1 + weight(meter, x)) * max(count, 1).bit_length())
-        by = None if key is None else native(meter, key)
+        by = None if key is None else as_python_function(meter, key)
         sought = by(x) if by and inserts else x
         place = function(a, sought, lo, hi, key=by)
         if not inserts:
@@ -30,8 +30,8 @@ def _bisected(function: Callable[..., int], inserts: bool) -> Callable[..., Any]
     return run
 
 
-def _heap(function: Callable[..., Any], sifts: int) -> Callable[..., Any]:
-    """A function on heaps that moves an item along one path, ``sifts`` times."""
+def _charge_heap(function: Callable[..., Any], sifts: int) -> Callable[..., Any]:
+    """Make a function on heaps that moves an item along one path, ``sifts`` times."""
 
     def run(meter: Meter, heap: Any, /, *item: Any) -> Any:
         heaviest = max([weight(meter, one) for one in (*item, *(heap[:1] if type(heap) is list else ()))], default=0)
@@ -54,20 +54,22 @@ def _of_sorted(largest: bool) -> Callable[..., list[Any]]:
 
 
 def _merge(meter: Meter, /, *sources: Any, key: Any = None, reverse: bool = False) -> Iterator[Any]:
-    by = None if key is None else native(meter, key)
+    by = None if key is None else as_python_function(meter, key)
     for item in heapq.merge(*map(iterator, sources), key=by, reverse=reverse):
-        meter.charge((1 + weight(meter, item)) * (1 + rounds(len(sources))))
+        meter.charge((1 + weight(meter, item)) * (1 + ceil_log2(len(sources))))
         yield item
 
 
 BISECT = {
-    **{name: Builtin(name, _bisected(getattr(bisect, name), False)) for name in ("bisect", "bisect_left")},
-    "bisect_right": Builtin("bisect_right", _bisected(bisect.bisect_right, False)),
-    "insort_left": Builtin("insort_left", _bisected(bisect.bisect_left, True)),
-    **{name: Builtin(name, _bisected(bisect.bisect_right, True)) for name in ("insort", "insort_right")},
+    **{name: Builtin(name, _charge_bisection(getattr(bisect, name), False)) for name in ("bisect", "bisect_left")},
+    "bisect_right": Builtin("bisect_right", _charge_bisection(bisect.bisect_right, False)),
+    "insort_left": Builtin("insort_left", _charge_bisection(bisect.bisect_left, True)),
+    **{name: Builtin(name, _charge_bisection(bisect.bisect_right, True)) for name in ("insort", "insort_right")},
 }
 HEAPQ = {
-    **named(heappush=_heap(heapq.heappush, 1), heappop=_heap(heapq.heappop, 2), heapify=_heapify, merge=_merge),
-    **named(heapreplace=_heap(heapq.heapreplace, 2), heappushpop=_heap(heapq.heappushpop, 2)),
-    **named(nlargest=_of_sorted(True), nsmallest=_of_sorted(False)),
+    **builtins_by_name(
+        heappush=_charge_heap(heapq.heappush, 1), heappop=_charge_heap(heapq.heappop, 2), heapify=_heapify, merge=_merge
+    ),
+    **builtins_by_name(heapreplace=_charge_heap(heapq.heapreplace, 2), heappushpop=_charge_heap(heapq.heappushpop, 2)),
+    **builtins_by_name(nlargest=_of_sorted(True), nsmallest=_of_sorted(False)),
 }

@@ -1,19 +1,19 @@
-"""Sorting, and the least and the greatest: what keys cost, and what comparing them costs."""
+"""Sorting, minimum and maximum, with the costs of computing keys and of comparing them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .meter import Meter, rounds, walk, weight
-from .values import call
+from .meter import Meter, ceil_log2, walk, weight
+from .values import call_function
 
 _NONE = object()
 
 
 def sort_in_place(meter: Meter, items: list[Any], key: Any = None, reverse: Any = False) -> None:
-    """n items cost n times the logarithm to the base 2 of n, and as many times more what they weigh."""
+    """Sort a list. It costs the number of items plus their weights, times the logarithm to the base 2 of the number."""
     by = _keys(meter, items, key)
-    meter.charge((len(by) + sum([weight(meter, one) for one in by])) * rounds(len(by)))
+    meter.charge((len(by) + sum([weight(meter, one) for one in by])) * ceil_log2(len(by)))
     if key is None:
         items.sort(reverse=reverse)
     else:
@@ -55,4 +55,4 @@ def _extreme(meter: Meter, choose: Any, values: tuple[Any, ...], key: Any, defau
 
 
 def _keys(meter: Meter, items: list[Any], key: Any) -> list[Any]:
-    return items if key is None else [call(meter, key, [item]) for item in items]
+    return items if key is None else [call_function(meter, key, [item]) for item in items]

@@ -1,6 +1,6 @@
-"""Statements as closures: ``run(frame)`` gives None, BREAK, CONTINUE, or in a tuple of one what the function returns.
+"""Translation of statements to closures. A statement costs a step, plus the cost of its expressions.
 
-A statement costs a step and what its expressions cost.
+``run(frame)`` returns None, BREAK, CONTINUE, or a tuple of one with the value that the function returns.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .items import item_of, set_item
+from .items import get_item, set_item
 from .meter import OutOfWork, Uncounted, iterator
 from .modules import IGNORED, MODULES
 from .operators import IN_PLACE
-from .scopes import Scope, load, store
-from .targets import assignment, deletion
-from .translating import Run, charging, expression, nothing
+from .scopes import Scope, name_reader, name_writer
+from .targets import translate_assignment, translate_deletion
+from .translating import Run, do_nothing, translate_expression, translate_self_charging
 from .values import Frame
 
 BREAK, CONTINUE = object(), object()
@@ -29,19 +29,19 @@ _INSTEAD: dict[type[ast.AST], str] = {
 }
 
 
-def statement(node: ast.stmt, scope: Scope) -> Statement:
-    """The closure, and the steps that are to be charged before it runs."""
+def translate_statement(node: ast.stmt, scope: Scope) -> Statement:
+    """Return the closure of a statement, and the steps to charge before it runs."""
     translate = STATEMENTS.get(type(node))
     if translate is None:
         raise Uncounted(_INSTEAD.get(type(node), f"{type(node).__name__} is not counted here"))
     return translate(node, scope)
 
 
-def block(nodes: Sequence[ast.stmt], scope: Scope) -> Run:
-    """Statements one after another; constants alone, such as docstrings, are left out."""
+def translate_block(nodes: Sequence[ast.stmt], scope: Scope) -> Run:
+    """Translate statements in a row. Constants alone, such as docstrings, are left out."""
     meter = scope.meter
-    told = [node for node in nodes if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
-    steps = [statement(node, scope) for node in told]
+    active = [node for node in nodes if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    steps = [translate_statement(node, scope) for node in active]
     if len(steps) == 1:
         ((only, price),) = steps
 
@@ -66,8 +66,8 @@ def block(nodes: Sequence[ast.stmt], scope: Scope) -> Run:
     return run
 
 
-def _evaluated(node: ast.Expr, scope: Scope) -> Statement:
-    value, cost = expression(node.value, scope)
+def _evaluate(node: ast.Expr, scope: Scope) -> Statement:
+    value, cost = translate_expression(node.value, scope)
 
     def run(frame: Frame) -> None:
         value(frame)
@@ -76,8 +76,8 @@ def _evaluated(node: ast.Expr, scope: Scope) -> Statement:
 
 
 def _assign(node: ast.Assign, scope: Scope) -> Statement:
-    value, cost = expression(node.value, scope)
-    keeps = [assignment(target, scope) for target in node.targets]
+    value, cost = translate_expression(node.value, scope)
+    keeps = [translate_assignment(target, scope) for target in node.targets]
     (keep, *more) = keeps
     if not more:
         return lambda frame: keep(frame, value(frame)), 1 + cost
@@ -90,33 +90,36 @@ def _assign(node: ast.Assign, scope: Scope) -> Statement:
     return run, 1 + cost
 
 
-def _annotated(node: ast.AnnAssign, scope: Scope) -> Statement:
+def _annotated_assign(node: ast.AnnAssign, scope: Scope) -> Statement:
     if node.value is None:
-        return nothing, 0
-    value, cost = expression(node.value, scope)
-    keep = assignment(node.target, scope)
+        return do_nothing, 0
+    value, cost = translate_expression(node.value, scope)
+    keep = translate_assignment(node.target, scope)
     return lambda frame: keep(frame, value(frame)), 1 + cost
 
 
-def _augmented(node: ast.AugAssign, scope: Scope) -> Statement:
+def _augmented_assign(node: ast.AugAssign, scope: Scope) -> Statement:
     meter, apply = scope.meter, IN_PLACE[type(node.op)]
-    value, cost = expression(node.value, scope)
+    value, cost = translate_expression(node.value, scope)
     if isinstance(node.target, ast.Name):
-        get, keep = load(scope, node.target.id), store(scope, node.target.id)
+        get, keep = name_reader(scope, node.target.id), name_writer(scope, node.target.id)
         return lambda frame: keep(frame, apply(meter, get(frame), value(frame))), 2 + cost
     if not isinstance(node.target, ast.Subscript):
         raise Uncounted("attributes of values are not counted here: use a dict or a list")
-    (box, other), (key, third) = expression(node.target.value, scope), expression(node.target.slice, scope)
+    (box, other), (key, third) = (
+        translate_expression(node.target.value, scope),
+        translate_expression(node.target.slice, scope),
+    )
 
     def run(frame: Frame) -> None:
         owner, place = box(frame), key(frame)
-        set_item(meter, owner, place, apply(meter, item_of(meter, owner, place), value(frame)))
+        set_item(meter, owner, place, apply(meter, get_item(meter, owner, place), value(frame)))
 
     return run, 2 + cost + other + third
 
 
 def _delete(node: ast.Delete, scope: Scope) -> Statement:
-    parts = [deletion(target, scope) for target in node.targets]
+    parts = [translate_deletion(target, scope) for target in node.targets]
 
     def run(frame: Frame) -> None:
         for part in parts:
@@ -126,16 +129,16 @@ def _delete(node: ast.Delete, scope: Scope) -> Statement:
 
 
 def _if(node: ast.If, scope: Scope) -> Statement:
-    test, cost = expression(node.test, scope)
-    body, other = block(node.body, scope), block(node.orelse, scope) if node.orelse else nothing
+    test, cost = translate_expression(node.test, scope)
+    body, other = translate_block(node.body, scope), translate_block(node.orelse, scope) if node.orelse else do_nothing
     return lambda frame: body(frame) if test(frame) else other(frame), 1 + cost
 
 
 def _for(node: ast.For, scope: Scope) -> Statement:
     meter = scope.meter
-    source, cost = expression(node.iter, scope)
-    keep, body = assignment(node.target, scope), block(node.body, scope)
-    other = block(node.orelse, scope) if node.orelse else nothing
+    source, cost = translate_expression(node.iter, scope)
+    keep, body = translate_assignment(node.target, scope), translate_block(node.body, scope)
+    other = translate_block(node.orelse, scope) if node.orelse else do_nothing
 
     def run(frame: Frame) -> Any:
         for item in iterator(source(frame)):
@@ -152,8 +155,8 @@ def _for(node: ast.For, scope: Scope) -> Statement:
 
 
 def _while(node: ast.While, scope: Scope) -> Statement:
-    test, body = charging(node.test, scope), block(node.body, scope)
-    other = block(node.orelse, scope) if node.orelse else nothing
+    test, body = translate_self_charging(node.test, scope), translate_block(node.body, scope)
+    other = translate_block(node.orelse, scope) if node.orelse else do_nothing
 
     def run(frame: Frame) -> Any:
         while test(frame):
@@ -168,7 +171,7 @@ def _while(node: ast.While, scope: Scope) -> Statement:
 def _return(node: ast.Return, scope: Scope) -> Statement:
     if node.value is None:
         return lambda frame: (None,), 1
-    value, cost = expression(node.value, scope)
+    value, cost = translate_expression(node.value, scope)
     return lambda frame: (value(frame),), 1 + cost
 
 
@@ -176,7 +179,7 @@ def _import(node: ast.Import, scope: Scope) -> Statement:
     keeps = []
     for alias in node.names:
         if alias.name not in IGNORED:
-            keeps.append((store(scope, (alias.asname or alias.name)), _module(alias.name)))
+            keeps.append((name_writer(scope, (alias.asname or alias.name)), _find_module(alias.name)))
 
     def run(frame: Frame) -> None:
         for keep, module in keeps:
@@ -188,10 +191,10 @@ def _import(node: ast.Import, scope: Scope) -> Statement:
 def _import_from(node: ast.ImportFrom, scope: Scope) -> Statement:
     keeps = []
     for alias in node.names if node.module not in IGNORED else ():
-        names = _module(node.module or ".").names
+        names = _find_module(node.module or ".").names
         if alias.name not in names:
             raise Uncounted(f"{node.module}.{alias.name} is not counted here")
-        keeps.append((store(scope, alias.asname or alias.name), names[alias.name]))
+        keeps.append((name_writer(scope, alias.asname or alias.name), names[alias.name]))
 
     def run(frame: Frame) -> None:
         for keep, value in keeps:
@@ -200,7 +203,7 @@ def _import_from(node: ast.ImportFrom, scope: Scope) -> Statement:
     return run, 1
 
 
-def _module(name: str) -> Any:
+def _find_module(name: str) -> Any:
     if name not in MODULES:
         raise Uncounted(f"the module {name} is not counted here: use {', '.join(MODULES)}")
     return MODULES[name]
@@ -208,11 +211,16 @@ def _module(name: str) -> Any:
 
 STATEMENTS.update(
     {
-        **{ast.Expr: _evaluated, ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented},
+        **{
+            ast.Expr: _evaluate,
+            ast.Assign: _assign,
+            ast.AnnAssign: _annotated_assign,
+            ast.AugAssign: _augmented_assign,
+        },
         **{ast.Delete: _delete, ast.If: _if, ast.For: _for, ast.While: _while, ast.Return: _return},
         **{ast.Import: _import, ast.ImportFrom: _import_from},
-        **{ast.Global: lambda node, scope: (nothing, 0), ast.Nonlocal: lambda node, scope: (nothing, 0)},
-        **{ast.Pass: lambda node, scope: (nothing, 1)},
+        **{ast.Global: lambda node, scope: (do_nothing, 0), ast.Nonlocal: lambda node, scope: (do_nothing, 0)},
+        **{ast.Pass: lambda node, scope: (do_nothing, 1)},
         **{ast.Break: lambda node, scope: (lambda frame: BREAK, 1)},
         **{ast.Continue: lambda node, scope: (lambda frame: CONTINUE, 1)},
     }

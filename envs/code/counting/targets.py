@@ -1,4 +1,4 @@
-"""What values are assigned to: names, items, and several of these at once."""
+"""Translation of the targets of assignments and deletions: names, items, and several of these at once."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from .items import delete_item, set_item
 from .meter import SIZED, Uncounted, iterator, walk
-from .scopes import Scope, delete, store
-from .translating import charging
+from .scopes import Scope, name_deleter, name_writer
+from .translating import translate_self_charging
 from .values import Frame
 
 Store = Callable[[Frame, Any], None]
 
 
-def assignment(node: ast.expr, scope: Scope) -> Store:
-    """``run(frame, value)``; a name is free, all else costs a step for each of its nodes."""
+def translate_assignment(node: ast.expr, scope: Scope) -> Store:
+    """Return a function ``run(frame, value)``. A name is free; another target costs a step for each of its nodes."""
     if isinstance(node, ast.Name):
-        return store(scope, node.id)
+        return name_writer(scope, node.id)
     if isinstance(node, (ast.Tuple, ast.List)):
         return _unpacking(node, scope)
     if isinstance(node, ast.Subscript):
         meter = scope.meter
-        box, key = charging(node.value, scope), charging(node.slice, scope)
+        box, key = translate_self_charging(node.value, scope), translate_self_charging(node.slice, scope)
 
         def put(frame: Frame, value: Any) -> None:
             owner = box(frame)
@@ -37,7 +37,7 @@ def assignment(node: ast.expr, scope: Scope) -> Store:
 def _unpacking(node: ast.Tuple | ast.List, scope: Scope) -> Store:
     meter, count = scope.meter, len(node.elts)
     stars = [place for place, part in enumerate(node.elts) if isinstance(part, ast.Starred)]
-    stores = [assignment(part.value if isinstance(part, ast.Starred) else part, scope) for part in node.elts]
+    stores = [translate_assignment(part.value if isinstance(part, ast.Starred) else part, scope) for part in node.elts]
 
     def values_of(value: Any) -> list[Any]:
         if type(value) in SIZED and not stars:
@@ -47,7 +47,7 @@ def _unpacking(node: ast.Tuple | ast.List, scope: Scope) -> Store:
             return list(value)
         if stars:
             return list(walk(meter, value))
-        # No more than tells that there are too many.
+        # At most one value more than expected is read.
         found, source = [], iterator(value)
         for item in source:
             meter.charge(1)
@@ -72,11 +72,11 @@ def _unpacking(node: ast.Tuple | ast.List, scope: Scope) -> Store:
     return put
 
 
-def deletion(node: ast.expr, scope: Scope) -> Callable[[Frame], None]:
+def translate_deletion(node: ast.expr, scope: Scope) -> Callable[[Frame], None]:
     if isinstance(node, ast.Name):
-        return delete(scope, node.id)
+        return name_deleter(scope, node.id)
     if isinstance(node, (ast.Tuple, ast.List)):
-        parts = [deletion(part, scope) for part in node.elts]
+        parts = [translate_deletion(part, scope) for part in node.elts]
 
         def all_of_them(frame: Frame) -> None:
             for part in parts:
@@ -85,7 +85,7 @@ def deletion(node: ast.expr, scope: Scope) -> Callable[[Frame], None]:
         return all_of_them
     if isinstance(node, ast.Subscript):
         meter = scope.meter
-        box, key = charging(node.value, scope), charging(node.slice, scope)
+        box, key = translate_self_charging(node.value, scope), translate_self_charging(node.slice, scope)
 
         def item(frame: Frame) -> None:
             owner = box(frame)

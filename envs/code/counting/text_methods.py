@@ -1,4 +1,4 @@
-"""Methods of text; and how a method of Python is given its cost."""
+"""Methods of text with their costs, and `charge_by`, which adds a cost to a method of Python."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .meter import MAPPINGS, Meter, size, walk
 Method = Callable[..., Any]
 
 
-def costing(cost: Callable[..., int], method: Method) -> Method:
-    """A method of Python that costs so much."""
+def charge_by(cost: Callable[..., int], method: Method) -> Method:
+    """Make a method that charges ``cost(owner, *arguments)`` and then calls a method of Python."""
 
     def run(meter: Meter, owner: Any, /, *given: Any, **options: Any) -> Any:
         meter.charge(cost(owner, *given, *options.values()))
@@ -21,34 +21,34 @@ def costing(cost: Callable[..., int], method: Method) -> Method:
     return run
 
 
-def length(owner: Any, *given: Any) -> int:
+def total_length(owner: Any, *given: Any) -> int:
     return len(owner) + sum(map(size, given))
 
 
-def nothing(*_: Any) -> int:
+def no_cost(*_: Any) -> int:
     return 0
 
 
-def _looked_through(text: str, *given: Any) -> int:
+def _search_cost(text: str, *given: Any) -> int:
     start = given[1] if len(given) > 1 and isinstance(given[1], int) else 0
     return max(len(text) - start, 0) if start >= 0 else min(-start, len(text))
 
 
-def _affix(_: str, *given: Any) -> int:
+def _affix_cost(_: str, *given: Any) -> int:
     affixes = given[0] if given and isinstance(given[0], tuple) else given[:1]
     return sum(map(size, affixes))
 
 
-def _width(text: str, *given: Any) -> int:
+def _width_cost(text: str, *given: Any) -> int:
     return max(len(text), given[0] if given and isinstance(given[0], int) else 0)
 
 
-def _tabs(text: str, *given: Any) -> int:
+def _tabs_cost(text: str, *given: Any) -> int:
     each = given[0] if given and isinstance(given[0], int) else 8
     return len(text) + text.count("\t") * max(each, 0)
 
 
-def _replaced(text: str, *given: Any) -> int:
+def _replace_cost(text: str, *given: Any) -> int:
     if len(given) < 2 or not all(isinstance(part, str) for part in given[:2]):
         return len(text)
     places = text.count(given[0])
@@ -57,7 +57,7 @@ def _replaced(text: str, *given: Any) -> int:
     return len(text) + places * len(given[1])
 
 
-def _translated(text: str, *given: Any) -> int:
+def _translate_cost(text: str, *given: Any) -> int:
     table = given[0] if given and type(given[0]) in MAPPINGS else {}
     return len(text) * max([1, *map(size, table.values())])
 
@@ -70,7 +70,7 @@ def _join(meter: Meter, text: str, parts: Any, /) -> str:
 
 TEXT = {
     **{
-        name: costing(length, getattr(str, name))
+        name: charge_by(total_length, getattr(str, name))
         for name in (
             *("capitalize", "casefold", "lower", "upper", "swapcase", "title", "strip", "lstrip", "rstrip"),
             *("isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower", "isnumeric"),
@@ -78,12 +78,12 @@ TEXT = {
             *("removeprefix", "removesuffix"),
         )
     },
-    **{name: costing(_looked_through, getattr(str, name)) for name in ("count", "find", "rfind", "index", "rindex")},
-    **{name: costing(_affix, getattr(str, name)) for name in ("startswith", "endswith")},
-    **{name: costing(_width, getattr(str, name)) for name in ("center", "ljust", "rjust", "zfill")},
-    "expandtabs": costing(_tabs, str.expandtabs),
-    "replace": costing(_replaced, str.replace),
-    "translate": costing(_translated, str.translate),
+    **{name: charge_by(_search_cost, getattr(str, name)) for name in ("count", "find", "rfind", "index", "rindex")},
+    **{name: charge_by(_affix_cost, getattr(str, name)) for name in ("startswith", "endswith")},
+    **{name: charge_by(_width_cost, getattr(str, name)) for name in ("center", "ljust", "rjust", "zfill")},
+    "expandtabs": charge_by(_tabs_cost, str.expandtabs),
+    "replace": charge_by(_replace_cost, str.replace),
+    "translate": charge_by(_translate_cost, str.translate),
     "join": _join,
     "format": format_method,
 }

@@ -1,7 +1,8 @@
-"""Programs as closures. A statement or an expression is translated once, by a function that is found by its kind.
+"""Translation of programs to closures: each node of the syntax tree is translated once, by the function of its type.
 
-An expression becomes ``run(frame)``, which gives its value, and the steps that this always takes, one for each node:
-who runs it charges them beforehand. What is evaluated on a condition, or again and again, charges for itself.
+An expression becomes ``run(frame)``, which returns its value, and the steps that it always takes, one for each node;
+the code around it charges them beforehand. Expressions that are evaluated on a condition or repeatedly charge for
+themselves.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .values import Frame
 
 Run = Callable[[Frame], Any]
 Counted = tuple[Run, int]
-# How each kind of expression is translated; filled by the modules that know.
+# The translator of each type of expression; the modules that define them fill it in.
 EXPRESSIONS: dict[type[ast.AST], Callable[..., Counted]] = {}
 _INSTEAD: dict[type[ast.AST], str] = {
     ast.Await: "await is not counted here: use functions without async",
@@ -26,21 +27,21 @@ _INSTEAD: dict[type[ast.AST], str] = {
 }
 
 
-def expression(node: ast.expr, scope: Scope) -> Counted:
+def translate_expression(node: ast.expr, scope: Scope) -> Counted:
     translate = EXPRESSIONS.get(type(node))
     if translate is None:
         raise Uncounted(_INSTEAD.get(type(node), f"{type(node).__name__} is not counted here"))
     return translate(node, scope)
 
 
-def expressions(nodes: Sequence[ast.expr], scope: Scope) -> tuple[list[Run], int]:
-    counted = [expression(node, scope) for node in nodes]
+def translate_expressions(nodes: Sequence[ast.expr], scope: Scope) -> tuple[list[Run], int]:
+    counted = [translate_expression(node, scope) for node in nodes]
     return [run for run, _ in counted], sum([cost for _, cost in counted])
 
 
-def charging(node: ast.expr, scope: Scope) -> Run:
-    """An expression that charges for itself."""
-    (run, cost), meter = expression(node, scope), scope.meter
+def translate_self_charging(node: ast.expr, scope: Scope) -> Run:
+    """Translate an expression to a function ``run(frame)`` that charges for itself."""
+    (run, cost), meter = translate_expression(node, scope), scope.meter
 
     def charged(frame: Frame) -> Any:
         meter.left -= cost
@@ -51,14 +52,16 @@ def charging(node: ast.expr, scope: Scope) -> Run:
     return charged
 
 
-def spread(nodes: Sequence[ast.expr], scope: Scope) -> tuple[Callable[[Frame], list[Any]], int]:
-    """Values in a row, of which those with a star stand for several."""
+def translate_arguments(nodes: Sequence[ast.expr], scope: Scope) -> tuple[Callable[[Frame], list[Any]], int]:
+    """Translate the values of a call or a display to a function that returns them as a list, starred ones unpacked."""
     if not any([isinstance(node, ast.Starred) for node in nodes]):
-        runs, cost = expressions(nodes, scope)
+        runs, cost = translate_expressions(nodes, scope)
         return lambda frame: [run(frame) for run in runs], cost
     meter = scope.meter
     many = [isinstance(node, ast.Starred) for node in nodes]
-    parts, cost = expressions([node.value if isinstance(node, ast.Starred) else node for node in nodes], scope)
+    parts, cost = translate_expressions(
+        [node.value if isinstance(node, ast.Starred) else node for node in nodes], scope
+    )
 
     def run(frame: Frame) -> list[Any]:
         found: list[Any] = []
@@ -72,5 +75,5 @@ def spread(nodes: Sequence[ast.expr], scope: Scope) -> tuple[Callable[[Frame], l
     return run, cost
 
 
-def nothing(_: Frame) -> None:
+def do_nothing(_: Frame) -> None:
     return None

@@ -1,4 +1,4 @@
-"""What only programs that are counted have: functions written in them, and what stands for Python's own."""
+"""Values that only counted programs have: their own functions, and stand-ins for the functions of Python."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from .meter import Meter, Uncounted
 
-# A call may be this deep, as in Python.
+# Most nested calls, as in Python.
 MOST_DEPTH = 990
-# Under this name, which no variable has, a frame holds the frame around it.
+# The key under which a frame holds the frame around it; no variable has this name.
 AROUND = ""
 Frame = dict[str, Any]
 
@@ -19,8 +19,8 @@ class Builtin:
 
     Args:
         name: its name.
-        run: what it does: ``run(meter, *arguments, **options)``.
-        kind: the type that it is, for isinstance, except and its methods; None where it is no type.
+        run: its implementation: ``run(meter, *arguments, **options)``.
+        kind: for a type the type itself, for isinstance, except and its methods; else None.
     """
 
     __slots__ = ("kind", "name", "run")
@@ -32,21 +32,21 @@ class Builtin:
         return f"<class {self.name!r}>" if self.kind else f"<built-in function {self.name}>"
 
 
-def named(**functions: Callable[..., Any]) -> dict[str, Builtin]:
-    """Functions of Python by their names."""
+def builtins_by_name(**functions: Callable[..., Any]) -> dict[str, Builtin]:
+    """Make functions of Python, by their names."""
     return {name: Builtin(name, run) for name, run in functions.items()}
 
 
 class Module(NamedTuple):
-    """A module, of which only some names are known."""
+    """A module, with the names that are supported."""
 
     name: str
     names: Mapping[str, Any]
 
 
 class Parameters(NamedTuple):
-    """Of a function: names of those by position (the first ``only`` by position alone), of the one that takes the rest
-    of these, of those by keyword alone, and of the one that takes the rest of these."""
+    """The parameters of a function: ``names`` of the positional ones (the first ``only`` positional-only), ``rest`` for
+    *args, ``named`` for keyword-only ones, and ``options`` for **kwargs ("" where there is none)."""
 
     only: int
     names: tuple[str, ...]
@@ -56,8 +56,8 @@ class Parameters(NamedTuple):
 
 
 class Code(NamedTuple):
-    """A function as it is written. ``body`` runs in a frame and gives what is returned in a tuple of one, or None;
-    where the function has yield, it gives an iterator of what is yielded."""
+    """The code of a function. ``body(frame)`` returns a tuple of one with the returned value, or None; for a generator
+    function it returns an iterator of the yielded values."""
 
     name: str
     parameters: Parameters
@@ -66,7 +66,7 @@ class Code(NamedTuple):
 
 
 class Function:
-    """A function of the program: its code, the frame around it, and the values of defaults."""
+    """A function of the program: its code, the frame around it, and the values of its defaults."""
 
     __slots__ = ("around", "code", "defaults", "meter", "named_defaults", "simple")
 
@@ -75,7 +75,7 @@ class Function:
         self.defaults, self.named_defaults = defaults, named
         parameters = code.parameters
         plain = not (parameters.rest or parameters.named or parameters.options)
-        # The number of arguments with which there is nothing to work out.
+        # The number of arguments that can be bound to the parameters in order; -1 where there is none.
         self.simple = len(parameters.names) if plain else -1
 
     def __repr__(self) -> str:
@@ -86,10 +86,10 @@ class Function:
         if not options and len(arguments) == self.simple:
             frame: Frame = dict(zip(code.parameters.names, arguments))
         else:
-            frame = self._bound(arguments, dict(options or {}))
+            frame = self._bind(arguments, dict(options or {}))
         frame[AROUND] = self.around
         if code.yields:
-            return _driven(meter, code.body(frame))
+            return _drive(meter, code.body(frame))
         if meter.depth >= MOST_DEPTH:
             raise RecursionError("maximum recursion depth exceeded")
         meter.depth += 1
@@ -99,8 +99,8 @@ class Function:
             meter.depth -= 1
         return None if returned is None else returned[0]
 
-    def _bound(self, arguments: list[Any], options: dict[str, Any]) -> Frame:
-        """The frame in which each parameter has its value."""
+    def _bind(self, arguments: list[Any], options: dict[str, Any]) -> Frame:
+        """Make the frame in which each parameter has its value."""
         name, (only, names, rest, named, others) = self.code.name, self.code.parameters
         frame: Frame = dict(zip(names, arguments))
         if len(arguments) > len(names) and not rest:
@@ -130,8 +130,8 @@ class Function:
         return frame
 
 
-def _driven(meter: Meter, values: Any) -> Any:
-    """What a function with yield yields; while it is at work, that is a call."""
+def _drive(meter: Meter, values: Any) -> Any:
+    """Iterate over the values of a generator function; each resumption counts as a nested call."""
     while True:
         if meter.depth >= MOST_DEPTH:
             raise RecursionError("maximum recursion depth exceeded")
@@ -145,7 +145,7 @@ def _driven(meter: Meter, values: Any) -> Any:
         yield value
 
 
-def call(meter: Meter, function: Any, arguments: list[Any], options: Mapping[str, Any] | None = None) -> Any:
+def call_function(meter: Meter, function: Any, arguments: list[Any], options: Mapping[str, Any] | None = None) -> Any:
     if type(function) is Function:
         return function.call(arguments, options)
     if type(function) is Builtin:
@@ -153,13 +153,13 @@ def call(meter: Meter, function: Any, arguments: list[Any], options: Mapping[str
     raise TypeError(f"{type(function).__name__!r} object is not callable")
 
 
-def native(meter: Meter, function: Any) -> Callable[..., Any]:
-    """A function to be called by Python's own functions."""
-    return lambda *arguments: call(meter, function, [*arguments])
+def as_python_function(meter: Meter, function: Any) -> Callable[..., Any]:
+    """Wrap a function of the program as one that Python's own functions can call."""
+    return lambda *arguments: call_function(meter, function, [*arguments])
 
 
-def uncounted(name: str, instead: str = "") -> Callable[..., Any]:
-    """What a function does that is not counted."""
+def refuse(name: str, instead: str = "") -> Callable[..., Any]:
+    """Make the implementation of a function that is not supported: it raises Uncounted."""
 
     def run(*_: Any, **__: Any) -> Any:
         raise Uncounted(f"{name} is not counted here" + (f": use {instead}" if instead else ""))

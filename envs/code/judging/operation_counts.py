@@ -55,13 +55,13 @@ class CountedCall(NamedTuple):
         value: the value that the function returned.
         steps: the operations that it took.
         error: "" where there is a value; else `WORK`, `UNCOUNTED`, or the name of an exception.
-        said: the reason in a sentence.
+        message: the reason in a sentence.
     """
 
     value: Any = None
     steps: int = 0
     error: str = ""
-    said: str = ""
+    message: str = ""
 
 
 def count_operations(
@@ -86,9 +86,9 @@ def count_operations(
     (answer,) = result.values
     if answer.error:
         # The interpreter itself ended: by time, memory, or a value that is no plain data.
-        return [CountedCall(error="failed", said=answer.error)] * len(cases)
+        return [CountedCall(error="failed", message=answer.error)] * len(cases)
     return [
-        CountedCall(error=error, said=value) if error else CountedCall(value, steps)
+        CountedCall(error=error, message=value) if error else CountedCall(value, steps)
         for error, value, steps in answer.value
     ]
 

@@ -1,6 +1,6 @@
 """Cases of programs: arguments, and the value that the program returns for them.
 
-`draw_cases` finds cases that tell the program from every program that leaves a part of the specification out.
+`draw_cases` finds cases in which every program fails that leaves a part of the specification out.
 """
 
 from __future__ import annotations

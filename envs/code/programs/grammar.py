@@ -55,7 +55,7 @@ class Program(NamedTuple):
         blocks: the statements of its body, one text for each sentence, then the return.
         results: the variable that holds each sentence's result; "" for a guard, which has none.
         weaker: bodies that leave a part of the specification out.
-        marks: numbers in its code; arguments near them are worth testing.
+        marks: numbers in its code; its value often changes near them.
     """
 
     name: str

@@ -212,8 +212,7 @@ def lay_program(source: int, user: int | None = None) -> None:
 
 
 def remove_program() -> None:
-    """Remove the program's file, whatever the program made of it, unless it is a folder now; that goes with the
-    rest."""
+    """Remove the program's file, whatever the program made of it; a folder in its place goes with the rest."""
     with contextlib.suppress(OSError):
         os.unlink(_FILE)
 

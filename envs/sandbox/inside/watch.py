@@ -120,28 +120,28 @@ class Watch:
         self.turn, self.last = "", 0
         self.fills = _FILLS * len(os.sched_getaffinity(0))
 
-    def exceeded(self) -> bool:
+    def is_exceeded(self) -> bool:
         """Check the memory. Return True where the run has more than its limit."""
         names = self.names()
         held = {name: self.pages(name) for name in names}
         for name in self.then.keys() - held.keys():
             self.known -= _PAGE * self.then.pop(name)
         self.then = {**held, **self.then}
-        allowed = self.memory - self.sockets.most() - self.piped(names)
+        allowed = self.memory - self.sockets.most() - self.count_pipe_bytes(names)
         # This counts shared memory for each process; counting it once is slow, and done only where it matters.
         most = _PAGE * sum(held.values())
         if most > allowed:
             # Processes that copy memory that they shared do not show in the cheap count.
-            if not self.turn and self.known + self.grown() <= allowed and time.monotonic() < self.due:
+            if not self.turn and self.known + self.count_growth() <= allowed and time.monotonic() < self.due:
                 return False
-            most = self.counted(allowed)
+            most = self.count_exactly(allowed)
         elif self.turn:
             self.turn = ""
             send_all(names, signal.SIGCONT)
         self.due = time.monotonic() + (allowed - most) / (_FILLS if self.turn else self.fills)
         return most > allowed
 
-    def counted(self, allowed: float) -> int:
+    def count_exactly(self, allowed: float) -> int:
         """Count the bytes of memory of all processes; only of some where that is more than ``allowed`` already.
 
         The processes are stopped meanwhile. Where they could soon exceed the limit, they take turns from then on, as
@@ -170,7 +170,7 @@ class Watch:
         """Return the ids of the processes of the run, as the names of their folders in /proc."""
         return {name for name in os.listdir(self.processes) if name.isdigit()} - self.besides
 
-    def piped(self, names: Iterable[str]) -> int:
+    def count_pipe_bytes(self, names: Iterable[str]) -> int:
         """Count the bytes that the pipes of processes can hold, which belong to no process. Each descriptor of a
         process beyond a few counts as a pipe. Kernels before 6.2 do not report the number of descriptors; there the
         pipes of a user are bounded together (fs.pipe-user-pages-soft)."""
@@ -181,7 +181,7 @@ class Watch:
                 most += _PIPE * max(open_files - _COMMON, 0)
         return most
 
-    def grown(self) -> int:
+    def count_growth(self) -> int:
         """Count the bytes that have come since the last count; a lower bound, as released memory may be shared."""
         return _PAGE * sum(self.pages(name) - pages for name, pages in self.then.items())
 

@@ -92,7 +92,7 @@ def share_cores() -> set[int]:
 
 
 class Surroundings(NamedTuple):
-    """What all runs have in common: the socket to the caller, the filter of system calls, a descriptor of this
+    """The context of all runs: the socket to the caller, the filter of system calls, a descriptor of this
     process's own namespace of processes, the cores that programs may use, a descriptor of /proc, the control group."""
 
     control: socket.socket
@@ -184,7 +184,7 @@ class KeptRun(SupervisedRun):
         self.watch.besides = {str(os.getpid()), str(self.namespace.first), "1"}
 
     def look(self) -> str | None:
-        if self.watch.exceeded() or self.around.group.kills() > self.killed:
+        if self.watch.is_exceeded() or self.around.group.kills() > self.killed:
             return "memory"
         self.tick = min(max(self.watch.due - time.monotonic(), _LEAST_TICK), _TICK)
         return None

@@ -73,7 +73,7 @@ def test_what_makes_the_function_right_is_right(task: Task, answer: str):
         (LINE, "pass", "rise([3, 4, 2]) returned 0; expected 12"),
     ],
 )
-def test_wrong_completions_are_told_the_first_example_that_fails(task: Task, answer: str, why: str):
+def test_feedback_on_a_wrong_completion_names_the_first_example_that_fails(task: Task, answer: str, why: str):
     verdict = FAMILY.verify(task, answer)
     assert (verdict.success, verdict.reward, verdict.malformed, verdict.valid) == (False, 0.0, False, True)
     assert why in verdict.feedback
@@ -103,7 +103,7 @@ def test_a_wrong_word_is_refused_without_a_run_with_the_same_verdict(answer: str
 
 
 @pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"does not parse"}))
-def test_hostile_completions_earn_nothing_and_are_valid(name: str):
+def test_hostile_completions_get_no_reward_and_are_valid(name: str):
     verdict = CodeCompletion(seconds=0.3).verify(LINE, "pass\n" + HOSTILE[name].format(name="rise2") + "\nrise2()")
     assert (verdict.reward, verdict.success, verdict.valid) == (0.0, False, True)
 
@@ -138,7 +138,7 @@ def test_statements_are_indented_as_the_gap_is():
 
 @pytest.mark.parametrize("masked", ["expression", "line"])
 def test_constants_and_variables_never_fill_a_gap(masked: str):
-    for task in tasks(250, masked, 3):
+    for task in tasks(120, masked, 3):
         found, name = task.data, task.data.program.name
         guesses = ["0", "1", "10", "[]", "v", found.program.parameters[0].name] if masked == "expression" else ["pass"]
         for guess in guesses:

@@ -93,7 +93,7 @@ def test_fast_programs_of_any_style_are_right(program: str):
 
 
 @needs_sandbox
-def test_the_slow_program_earns_nothing():
+def test_the_slow_program_gets_no_reward():
     for program in (SLOW, SLOW.replace("found", "x"), SLOW.replace("    found = 0", "    found = 0\n    z = 1")):
         for family in (FAMILY, GRADED):
             verdict = family.verify(TASK, fenced(program))
@@ -181,7 +181,7 @@ def test_the_target_itself_is_enough():
         (SLOW.replace("== 10", "== 9"), "tests passed. pairs([5, 5, 5]) returned 0; expected 3."),
     ],
 )
-def test_wrong_programs_are_told_what_is_wrong(program: str, said: str):
+def test_feedback_on_a_wrong_program_names_the_failure(program: str, said: str):
     for family in (FAMILY, GRADED):
         verdict = family.verify(TASK, fenced(program))
         assert (verdict.success, verdict.score, verdict.reward, verdict.valid) == (False, 0.0, 0.0, True)
@@ -190,7 +190,7 @@ def test_wrong_programs_are_told_what_is_wrong(program: str, said: str):
 
 
 @needs_sandbox
-def test_a_wrong_program_that_is_fast_on_large_arguments_earns_nothing():
+def test_a_wrong_program_that_is_fast_on_large_arguments_gets_no_reward():
     # Right for all but the fifth test, and for the large arguments.
     program = FAST.replace(
         "    seen = {}", "    if 13 in numbers and len(numbers) < 9:\n        return 7\n    seen = {}"
@@ -206,7 +206,7 @@ def test_what_defines_no_such_function_is_malformed_without_a_run(answer: str):
 
 @needs_sandbox
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_programs_earn_nothing_and_are_valid(name: str):
+def test_hostile_programs_get_no_reward_and_are_valid(name: str):
     verdict = GRADED.verify(TASK, HOSTILE[name].format(name="pairs"))
     assert (verdict.reward, verdict.score, verdict.success, verdict.valid) == (0.0, 0.0, False, True)
     assert 0 < len(verdict.feedback) < 400
@@ -235,7 +235,7 @@ def test_a_sandbox_that_fails_says_nothing_about_the_program(monkeypatch: pytest
     assert (verdict.valid, verdict.success, verdict.reward) == (False, False, 0.0)
 
 
-def test_a_missing_sandbox_is_told_with_the_first_answer_and_not_before():
+def test_a_missing_sandbox_is_reported_at_the_first_answer_and_not_before():
     env = gym.make("palaestra/CodeOptimisation-v0", backend="none", disable_env_checker=True)
     env.reset(seed=0)
     with pytest.raises(InputError, match="none"):
@@ -308,7 +308,7 @@ def test_arguments_are_not_changed_by_making_the_task():
         assert [names[program.name](*test.arguments) for test in tests] == [test.value for test in tests]
 
 
-def test_steps_tell_what_is_slow_and_what_to_do_instead():
+def test_solution_steps_name_the_slow_part_and_the_remedy():
     for task in tasks(10, parts=2, technique="sweeps"):
         lines = FAMILY.solution_steps(task)
         for line, part in zip(lines, task.data.program.parts):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from palaestra.envs.code.input_prediction import InputPrediction
-from palaestra.envs.code.judging.literals import read_arguments
 from palaestra.envs.code.output_prediction import ProgramCall
 from palaestra.envs.code.programs.cases import draw_arguments
 from palaestra.envs.code.programs.dice import Dice
@@ -73,25 +72,6 @@ def test_other_arguments_are_wrong(answer: str, why: str):
 )
 def test_what_is_no_call_is_malformed(answer: str):
     assert FAMILY.verify(TASK, answer).malformed
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "value"),
-    [
-        ("f('a b')", "str", "a b"),
-        ('f("a b")', "str", "a b"),
-        ("f('')", "str", ""),
-        ("'a, (b)'", "str", "a, (b)"),
-        ("text = 'n'", "str", "n"),
-        ("f(-7)", "int", -7),
-        ("(7,)", "int", 7),
-        ("f([])", "list", []),
-        ("[1]", "list", [1]),
-        ("1, 2", "list", [1, 2]),
-    ],
-)
-def test_one_argument_is_read(text: str, kind: str, value: object):
-    assert read_arguments(text, "f", [("text", kind)]) == (value,)
 
 
 def test_a_program_that_loops_for_ever_on_an_argument_is_ended():

@@ -51,7 +51,7 @@ def test_an_episode_to_the_letter():
 
 
 @needs_sandbox
-def test_a_submission_hears_the_count_and_the_first_example_that_fails():
+def test_a_submission_receives_the_count_and_the_first_example_that_fails():
     env = at(STATE)
     for numbers, told in (
         ((3, 4), "2 of 8 tests passed. tens(0) returned 'no'; expected 0."),
@@ -86,7 +86,7 @@ def test_whole_programs_are_submissions_however_they_are_written(submission: str
 
 @needs_sandbox
 @pytest.mark.parametrize("program", ["from math import ceil as tens", "def tens(n", "tens = 5", "def  tens(): pass"])
-def test_programs_that_come_to_nothing_are_submissions_too(program: str):
+def test_programs_without_the_function_are_submissions_too(program: str):
     for submission in (program, fenced(program)):
         assert " of 8 tests passed. tens(" in at(STATE).step(submission)[0]
 
@@ -166,7 +166,7 @@ def test_observations_are_bounded_whatever_is_printed(code: str):
 
 
 @needs_sandbox
-def test_much_text_lacks_its_middle():
+def test_long_text_lacks_its_middle():
     env = at(replace(STATE, code="def tens(n):\n    print('a' * 800 + 'b' * 800)\n    return 'c' * 1500"))
     observation, *_ = env.step("tens(1)")
     assert re.fullmatch(
@@ -185,7 +185,7 @@ def drawn(count: int, seed: int = 0) -> list[tuple[dict[str, Any], Debugging]]:
     return [(params, family.start(rng, params)) for params in every]
 
 
-def test_the_prompt_tells_the_bugs_the_specification_and_the_examples_and_no_more():
+def test_the_prompt_has_the_buggy_function_the_specification_and_the_examples_only():
     for params, state in drawn(60):
         prompt = ProgramDebugging().observe(state)
         assert state.bugs == min(params["bugs"], params["steps"])
@@ -202,7 +202,7 @@ def test_the_prompt_tells_the_bugs_the_specification_and_the_examples_and_no_mor
 
 
 @needs_sandbox
-def test_the_program_with_the_bugs_passes_in_python_what_it_is_said_to_pass():
+def test_the_program_with_the_bugs_passes_the_counted_tests_in_python():
     family = ProgramDebugging(graded=True, seconds=1)
     for _, state in drawn(40, 1):
         done = family.act(state, fenced(state.code))
@@ -220,7 +220,7 @@ def mended(buggy: BuggyProgram, bugs: int) -> str:
 @pytest.mark.parametrize("domain", ["numbers", "strings", "lists"])
 def test_bugs_can_be_mended_one_a_turn_and_only_the_last_one_succeeds(domain: str):
     params = {"steps": 4, "domain": domain, "bugs": 3, "turns": 3, "examples": 3}
-    for seed in range(5):
+    for seed in range(3):
         buggy = draw_buggy(Dice(np.random.default_rng(seed)), domain, 4, 8, 3)
         state = ProgramDebugging().start(np.random.default_rng(seed), params)
         assert state.code == write_source(buggy.program, buggy.body)

@@ -94,7 +94,7 @@ def test_a_program_that_is_right_in_the_last_turn_succeeds():
 
 
 @needs_sandbox
-def test_only_all_the_tests_pay():
+def test_the_reward_needs_all_the_tests():
     rewards, progress, info = play(
         at(STATE), passing(0, 1, 2, 3, 4), passing(0, 1, 2, 3, 4, 5, 6), passing(0), fenced(PROGRAM.source)
     )
@@ -104,7 +104,7 @@ def test_only_all_the_tests_pay():
 
 
 @needs_sandbox
-def test_graded_pays_for_what_no_program_before_passed():
+def test_graded_reward_is_for_tests_that_no_program_passed_before():
     half, less, most = passing(0, 1, 2, 3, 4), passing(0, 1), passing(*range(1, 8))
     state = replace(STATE, turns=6)
     rewards, progress, _ = play(at(state, graded=True), fenced(BUGGY), half, half, less, half, most)
@@ -134,7 +134,7 @@ def test_graded_sums_to_exactly_1_by_whatever_steps(monkeypatch: pytest.MonkeyPa
 @needs_sandbox
 @pytest.mark.parametrize("graded", [False, True])
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_programs_earn_nothing_and_are_valid(name: str, graded: bool):
+def test_hostile_programs_get_no_reward_and_are_valid(name: str, graded: bool):
     env = at(STATE, graded=graded, seconds=0.3)
     _, reward, terminated, _, info = env.step(HOSTILE[name].format(name="tens"))
     assert (reward, terminated, info["is_success"], info["progress"]) == (0.0, False, False, 0.0)
@@ -154,7 +154,7 @@ def test_a_lost_sandbox_takes_a_turn_and_nothing_else(action: str, monkeypatch: 
     assert env.here() == replace(state, turns=3)
 
 
-def test_a_missing_sandbox_is_told_with_the_first_run_and_not_before():
+def test_a_missing_sandbox_is_reported_at_the_first_run_and_not_before():
     for action in ("tens(5)", fenced(PROGRAM.source)):
         env = at(STATE, backend="none")
         with pytest.raises(InputError, match="none"):

@@ -36,7 +36,7 @@ def test_the_first_example_shows_the_bug():
 
 def test_one_piece_of_the_code_has_a_bug_and_all_kinds_occur():
     kinds = set()
-    for task in tasks(900, 1):
+    for task in tasks(500, 1):
         program, body, kind, _ = task.data
         assert sum(one != other for one, other in zip(body, program.blocks)) == 1
         assert f"\n{write_source(program, body)}\n" in task.prompt
@@ -47,7 +47,7 @@ def test_one_piece_of_the_code_has_a_bug_and_all_kinds_occur():
 
 
 def test_the_program_with_the_bug_fails_an_example_in_python_too():
-    for task in tasks(40, 2):
+    for task in tasks(20, 2):
         program, body, _, _ = task.data
         verdict = FAMILY.verify(task, fenced(write_source(program, body)))
         assert (verdict.success, verdict.reward, verdict.valid) == (False, 0.0, True)
@@ -56,7 +56,7 @@ def test_the_program_with_the_bug_fails_an_example_in_python_too():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_programs_earn_nothing_and_are_valid(name: str):
+def test_hostile_programs_get_no_reward_and_are_valid(name: str):
     task = tasks(1)[0]
     family = ProgramRepair(seconds=0.3)
     verdict = family.verify(task, HOSTILE[name].format(name=task.data.program.name))

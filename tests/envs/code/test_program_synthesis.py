@@ -63,7 +63,7 @@ def test_right_programs_of_any_style_are_right(program: str):
         ("def rise():\n    return []", 0.0, "failed: "),
     ],
 )
-def test_wrong_programs_are_told_the_first_example_that_fails(program: str, score: float, why: str):
+def test_feedback_on_a_wrong_program_names_the_first_example_that_fails(program: str, score: float, why: str):
     verdict = FAMILY.verify(TASK, fenced(program))
     assert (verdict.success, verdict.reward, verdict.malformed, verdict.valid) == (False, 0.0, False, True)
     assert verdict.score == score
@@ -71,7 +71,7 @@ def test_wrong_programs_are_told_the_first_example_that_fails(program: str, scor
     assert "[8, 6]" not in verdict.feedback
 
 
-def test_graded_pays_the_share_of_the_tests():
+def test_graded_reward_is_the_share_of_the_tests():
     half = "def rise(numbers):\n    return {(3, 4, 2): [2, 4]}.get(tuple(numbers), [])"
     verdict = ProgramSynthesis(graded=True).verify(TASK, half)
     assert (verdict.reward, verdict.success) == (0.5, False)
@@ -84,7 +84,7 @@ def test_what_defines_no_such_function_is_malformed_without_a_run(answer: str):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_programs_earn_nothing_and_are_valid(name: str):
+def test_hostile_programs_get_no_reward_and_are_valid(name: str):
     family = ProgramSynthesis(seconds=0.3, graded=True)
     verdict = family.verify(TASK, HOSTILE[name].format(name="rise"))
     assert (verdict.reward, verdict.score, verdict.success, verdict.valid) == (0.0, 0.0, False, True)
@@ -102,7 +102,7 @@ def test_a_sandbox_that_fails_says_nothing_about_the_program(monkeypatch: pytest
     assert (verdict.valid, verdict.success, verdict.reward) == (False, False, 0.0)
 
 
-def test_a_missing_sandbox_is_told_with_the_first_answer_and_not_before():
+def test_a_missing_sandbox_is_reported_at_the_first_answer_and_not_before():
     env = gym.make("palaestra/ProgramSynthesis-v0", backend="none", disable_env_checker=True)
     env.reset(seed=0)
     with pytest.raises(InputError, match="none"):
@@ -131,8 +131,8 @@ def test_the_prompt_has_the_specification_and_not_the_program():
         assert not any(block in task.prompt for block in program.blocks)
 
 
-def test_programs_without_thought_are_never_right():
-    for task in tasks(25, steps=1, domain="numbers"):
+def test_trivial_programs_are_never_right():
+    for task in tasks(10, steps=1, domain="numbers"):
         name = task.data.program.name
         for body in ("args[0]", "0", "args[0] + 1", "[]", repr(task.data.tests[0].expected)):
             assert not FAMILY.verify(task, f"def {name}(*args):\n    return {body}").success
@@ -143,7 +143,7 @@ def test_the_example_of_the_prompt_is_never_the_answer():
     assert all(EXAMPLE in task.prompt for task in tasks(5))
 
 
-def test_steps_tell_what_each_variable_is_for():
+def test_solution_steps_name_each_variable():
     task = tasks(1)[0]
     lines = FAMILY.solution_steps(task)
     for line, name, sentence in zip(lines, task.data.program.results, task.data.program.specification):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import time
 from typing import Any
 
 import gymnasium as gym
 import palaestra
 import pytest
 from palaestra.envs.code import python_tool
-from palaestra.envs.code.judging.tool_calls import extract_program, strip_output
+from palaestra.envs.code.judging.tool_calls import extract_program
 from palaestra.envs.sandbox import Result, run
 from palaestra.errors import InputError
 
@@ -65,45 +63,6 @@ def test_the_program_of_the_oracle_computes_where_the_question_is_an_expression(
     assert f"print({right(env)!r})" not in program
 
 
-CALLS = [
-    "```python\nprint(1)\n```",
-    "First I compute.\n```python\nprint(1)\n```\nLet me see.",
-    "```py\nprint(1)```",
-    "``` Python3\r\nprint(1)\r\n```",
-    "```python\nprint(1)",
-    "```python print(1)```",
-    "<code>\nprint(1)\n</code>",
-    "<code>\n```python\nprint(1)\n```\n</code>",
-    "<python>print(1)</python>",
-    "<tool>print(1)</tool>",
-    "<code>print(1)",
-    '<tool_call>\n{"name": "python", "arguments": {"code": "print(1)"}}\n</tool_call>',
-    '<tool_call>{"name": "python", "arguments": "{\\"code\\": \\"print(1)\\"}"}</tool_call>',
-]
-
-
-@pytest.mark.parametrize("text", CALLS)
-def test_programs_are_found_however_they_are_marked(text: str):
-    assert (extract_program(text) or "").replace("\r", "").strip() == "print(1)"
-
-
-def test_several_blocks_are_one_program():
-    env, _ = made()
-    observation, *_ = env.step("Set x.\n" + block("x = 6") + "\nand use it:\n" + block("print(7 * x)"))
-    assert observation.startswith("```output\n42\n```")
-
-
-def test_code_that_is_no_call_in_json_is_python():
-    assert extract_program('<tool_call>{"name": "python"}</tool_call>') == '{"name": "python"}'
-    assert extract_program("<code>{print(1)}</code>") == "{print(1)}"
-    assert extract_program("<tool_call>" + "[" * 5000) == "[" * 5000
-
-
-@pytest.mark.parametrize("text", ["42", "``` 42 ```", "\\boxed{42}", "```\n42\n```", "`x = 1`", "```text\n42\n```"])
-def test_what_has_no_program_is_no_call(text: str):
-    assert extract_program(text) is None
-
-
 def test_what_a_program_prints_is_never_the_answer():
     env, _ = made(calls=3)
     for ending in ("", f"\nThe answer is {right(env)}.", f"\n```output\n{right(env)}\n```\n\\boxed{{{right(env)}}}"):
@@ -120,7 +79,6 @@ def test_output_that_the_agent_makes_up_is_no_answer():
         assert (reward, terminated) == (0.0, False)
         assert info["action_error"] == "There is no answer."
         env.reset(seed=1)
-    assert strip_output("a```output\n1\n```b<output>2</output>c") == "abc"
 
 
 def test_each_program_starts_afresh():
@@ -187,7 +145,7 @@ def test_an_answer_that_cannot_be_read_ends_the_episode_with_a_sentence():
     assert info["action_error"]
 
 
-def test_a_lost_sandbox_is_no_call_and_nothing_to_learn_from(monkeypatch: pytest.MonkeyPatch):
+def test_a_lost_sandbox_is_no_call_and_an_invalid_turn(monkeypatch: pytest.MonkeyPatch):
     env, question = made(calls=1)
     monkeypatch.setattr(python_tool, "run", lambda *args, **kwargs: Result(reason="lost", valid=False))
     observation, reward, terminated, _, info = env.step(block("print(1)"))
@@ -249,25 +207,3 @@ def test_the_level_is_the_difficulty_of_the_family():
 def test_wrong_arguments_are_refused(wrong: dict[str, Any], told: str):
     with pytest.raises(InputError, match=told):
         made(**wrong)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "```python " * 900,
-        "<code>" * 1300,
-        "```output" * 900,
-        "<tool_call>{" * 700,
-        "<tool_call>" + '{"arguments":' * 600,
-        "```" * 2700,
-        "<code" * 1600,
-        "</code>" * 1100,
-        "<tool_call>" + json.dumps({"arguments": {"code": 3}}),
-    ],
-)
-def test_hostile_actions_are_read_in_bounded_time(text: str):
-    began = time.process_time()
-    for _ in range(20):
-        extract_program(text)
-        strip_output(text)
-    assert time.process_time() - began < 1.0

@@ -58,14 +58,14 @@ def test_right_programs_of_any_style_are_right(program: str):
         ("import os\nos._exit(0)  # print", 0.25, "printed ''"),
     ],
 )
-def test_wrong_programs_are_told_the_first_example_that_fails(program: str, score: float, why: str):
+def test_feedback_on_a_wrong_program_names_the_first_example_that_fails(program: str, score: float, why: str):
     verdict = StdioProblem(seconds=0.5).verify(TASK, fenced(program))
     assert (verdict.success, verdict.reward, verdict.score, verdict.valid) == (False, 0.0, score, True)
     assert why in verdict.feedback
     assert "-4" not in verdict.feedback
 
 
-def test_graded_pays_the_share_of_the_tests():
+def test_graded_reward_is_the_share_of_the_tests():
     assert StdioProblem(graded=True).verify(TASK, "print(input())").reward == 0.5
 
 
@@ -101,7 +101,7 @@ def test_the_prompt_has_the_examples_asked_for_and_no_other_test():
                 place = shown.index(f"Input:\n{test.stdin}Output:\n{test.expected}".rstrip("\n"), place) + 1
 
 
-def test_programs_without_thought_are_never_right():
+def test_trivial_programs_are_never_right():
     for task in tasks(10, steps=1):
         for program in ("print(input())", "print()", f"print({task.data.tests[0].expected!r})"):
             assert not FAMILY.verify(task, program).success

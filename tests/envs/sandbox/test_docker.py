@@ -346,19 +346,19 @@ def test_an_engine_that_is_lost_says_nothing_about_the_program(
 
 
 @pytest.mark.parametrize("host", ["unix:///nowhere", "tcp://127.0.0.1:1", "nonsense://x", ":::"])
-def test_an_engine_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, host: str):
+def test_a_missing_engine_is_reported(monkeypatch: pytest.MonkeyPatch, host: str):
     monkeypatch.setenv("DOCKER_HOST", host)
     with refused(f"DOCKER_HOST={host}.* backend 'local'"):
         DockerSandbox()
 
 
-def test_the_package_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "docker", None)
     with pytest.raises(MissingExtra, match=r"the sandbox backend 'docker' needs the extra \[code\]"):
         DockerSandbox()
 
 
-def test_an_image_that_is_missing_or_cannot_run_programs_is_told(sandbox: DockerSandbox, client):
+def test_an_image_that_is_missing_or_cannot_run_programs_is_reported(sandbox: DockerSandbox, client):
     import io
     import tarfile
 
@@ -407,7 +407,7 @@ def test_containers_of_processes_that_are_gone_are_removed_and_no_others(sandbox
     assert (int(process), len(begun) > 0) == (os.getpid(), True)
     gone = subprocess.Popen(["true"])
     gone.wait()
-    stay = [owner(), f"elsewhere {gone.pid} 1", f"{place} {os.getppid()} {docker_engine._begun(os.getppid())}"]
+    stay = [owner(), f"elsewhere {gone.pid} 1", f"{place} {os.getppid()} {docker_engine._start_time(os.getppid())}"]
     go = [f"{place} {gone.pid} {begun}", f"{place} {process} {int(begun) - 1}"]
     image = os.environ["PALAESTRA_SANDBOX_IMAGE"]
     made = [client.containers.create(image, "python3", labels={OWNER: label}).id for label in (*stay, *go)]
@@ -464,7 +464,7 @@ def test_frames_are_read_however_the_engine_cuts_them(ends: tuple[ContainerStrea
 
 
 @pytest.mark.parametrize(("channel", "size"), [(1, 3), (2, 1), (3, 1), (255, 0), (0, 1 << 20)])
-def test_a_container_that_says_more_than_it_may_is_not_listened_to(
+def test_a_container_that_sends_too_much_is_dropped(
     ends: tuple[ContainerStream, socket.socket], channel: int, size: int
 ):
     stream, theirs = ends

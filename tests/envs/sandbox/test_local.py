@@ -73,7 +73,7 @@ def test_machine_whose_calls_are_not_known_is_refused(monkeypatch: pytest.Monkey
     assert seccomp.system_call_filter("aarch64") != seccomp.system_call_filter("x86_64")
 
 
-def test_files_of_a_run_are_let_go_of_when_it_ends(sandbox: LocalSandbox) -> None:
+def test_files_of_a_run_are_removed_when_it_ends(sandbox: LocalSandbox) -> None:
     program = "open('/tmp/x', 'wb').write(b'x' * (8 << 20)); open('/dev/shm/y', 'w').close()"
     assert sandbox.run(Job(program), LIMITS).ok
     root = Path(f"/proc/{supervisor(sandbox)}/root")
@@ -270,22 +270,22 @@ def test_processes_take_turns_near_the_limit_and_all_go_on_far_from_it() -> None
             # Their own pages and the shared ones once leave less than may come before the next look.
             turns = []
             for _ in range(5):
-                assert not run.exceeded()
+                assert not run.is_exceeded()
                 turns.append(run.turn)
                 others = [name for name in names if name != run.turn]
                 assert settled(lambda: sorted(filter(stands_still, names), key=int), others) == others
             assert turns == [*names, names[0]]
             run.memory = 1 << 40
-            assert not run.exceeded()
+            assert not run.is_exceeded()
             assert settled(lambda: [*filter(stands_still, names)], []) == []
             run.memory = 1 << 20
-            assert run.exceeded()
+            assert run.is_exceeded()
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             os.close(processes)
 
 
-def test_broken_word_from_the_supervisor_is_a_lost_sandbox(sandbox: LocalSandbox) -> None:
+def test_a_broken_report_of_the_supervisor_is_a_lost_sandbox(sandbox: LocalSandbox) -> None:
     os.kill(supervisor(sandbox), 9)
     result = sandbox.run(Job("print(1)"), LIMITS)
     assert (result.valid, result.reason) == (False, "lost")

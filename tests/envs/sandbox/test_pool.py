@@ -92,7 +92,7 @@ def test_job_that_loses_two_sandboxes_is_not_valid_and_the_next_one_begins_with_
     pool.close()
 
 
-def test_errors_reach_whoever_waits_and_the_pool_goes_on() -> None:
+def test_errors_are_raised_where_the_result_is_awaited_and_the_pool_goes_on() -> None:
     def make() -> Recorder:
         raise InputError("there is no sandbox here.")
 
@@ -138,7 +138,7 @@ def test_pool_has_a_worker(workers: int) -> None:
         Pool(Recorder(), workers)
 
 
-def test_pool_has_a_worker_for_each_core_unless_told_otherwise() -> None:
+def test_pool_has_a_worker_for_each_core_by_default() -> None:
     assert Pool(Recorder()).workers == len(os.sched_getaffinity(0))
 
 
@@ -184,7 +184,7 @@ def test_job_whose_sandbox_is_killed_twice_says_nothing_of_the_program() -> None
     pool.close()
 
 
-def test_machine_without_bubblewrap_is_told_so_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_bubblewrap_is_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     pool = Pool(LocalSandbox, 1)
     with pytest.raises(InputError, match=r"^the sandbox 'local' needs .*bwrap.*bubblewrap.*docker'\.$"):
@@ -192,7 +192,7 @@ def test_machine_without_bubblewrap_is_told_so_in_one_sentence(monkeypatch: pyte
     pool.close()
 
 
-def test_machine_that_allows_no_namespaces_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_machine_without_user_namespaces_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     refusing = tmp_path / "bwrap"
     refusing.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     refusing.chmod(0o755)

@@ -73,7 +73,7 @@ def told(*lines: Any, calls: int = 1) -> tuple[Value, ...]:
     return decode_result({**REPORT, "spans": spans}, b"", b"", data, [Call("f")] * calls).values
 
 
-def test_what_is_said_of_a_call_counts_while_it_is_under_way() -> None:
+def test_answers_count_only_during_their_call() -> None:
     said = [{"call": 0, "error": "bad"}, {"call": 1, "value": 5}, {"call": 0, "value": 6}, {"call": 1, "value": 7}]
     lines = [json.dumps(line).encode() + b"\n" for line in said]
     ends = [0, *itertools.accumulate(map(len, lines))]
@@ -116,7 +116,7 @@ def test_calls_behind_one_that_took_too_long_are_not_answered_either(report: Any
     ],
     ids=lambda line: line[:40].decode(errors="replace"),
 )
-def test_lines_that_say_nothing_are_no_answer(line: bytes) -> None:
+def test_meaningless_lines_are_no_answer(line: bytes) -> None:
     assert told(line) == (Value(error="The program ended before it answered."),)
 
 

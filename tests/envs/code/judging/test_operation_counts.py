@@ -45,7 +45,7 @@ def ours(program: str, *arguments: Any) -> tuple[str, Any]:
 # Agreement with Python.
 
 
-def test_there_are_programs_enough():
+def test_there_are_enough_programs():
     assert len(set(programs())) >= 290
 
 
@@ -205,7 +205,7 @@ def test_the_sandbox_counts_as_this_process_does():
 def test_errors_come_back_by_name(program: str, error: str, says: str):
     (found,) = in_sandbox(program, ([1], 900))
     assert (found.value, found.steps, found.error) == (None, 0, error)
-    assert says in found.said
+    assert says in found.message
 
 
 @needs_sandbox
@@ -242,6 +242,6 @@ def test_all_of_the_interpreter_is_sent():
     assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(operation_counts.MODULES)
 
 
-def test_a_sandbox_that_fails_is_told_from_a_program_that_does(monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_sandbox_differs_from_a_failed_program(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(operation_counts, "run", lambda *_, **__: Result(reason="lost", valid=False))
     assert count_operations("def f(): pass", "f", [([], 9)], LIMITS) is None

@@ -79,7 +79,7 @@ def test_a_part_of_the_tests_is_progress_and_no_reward(tmp_path: Path):
 # MBPP.
 
 
-def test_mbpp_shows_as_many_assertions_as_asked_and_tells_of_these_alone(tmp_path: Path):
+def test_mbpp_shows_the_requested_assertions_and_feedback_names_only_these(tmp_path: Path):
     for shown in (0, 1, 3):
         env = read("MBPP", tmp_path, MBPP, shown=shown)
         prompt = env.here().prompt

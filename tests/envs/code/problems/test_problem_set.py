@@ -45,7 +45,7 @@ def test_the_examples_in_the_docstrings_are_true():
         assert run_tests(item.assemble(item.answer), tests, problem_set.meets_expectation).success
 
 
-def test_no_test_that_is_hidden_stands_in_a_prompt():
+def test_no_hidden_test_is_in_a_prompt():
     for name in NAMES:
         env = made(name, split="all")
         for item in load_collection(env._source()).items:
@@ -58,7 +58,7 @@ def test_no_test_that_is_hidden_stands_in_a_prompt():
                     assert f"assert {item.function}{called}" not in prompt
 
 
-def test_a_program_is_run_without_what_is_expected_of_it():
+def test_a_program_never_receives_the_expected_values():
     for name in NAMES:
         for item in load_collection(made(name, split="all")._source()).items:
             run = item.assemble("PROGRAM = 1")
@@ -84,7 +84,7 @@ def test_a_longer_program_makes_a_problem_harder_and_longer_names_in_it_do_not(t
 # Which tests are run.
 
 
-def test_the_tests_that_are_run_are_spread_over_all():
+def test_the_selected_tests_are_spread_over_all():
     tests = [CallTest("f", [number], number, public=number < 2) for number in range(20)]
     assert [test.expected for test in select_tests(tests, 5)] == [0, 1, 2, 10, 19]
     assert [test.expected for test in select_tests(tests, 2)] == [0, 2]
@@ -96,7 +96,7 @@ def test_the_tests_that_are_run_are_spread_over_all():
         assert len({test.expected for test in chosen}) == len(chosen) == min(most, 20)
 
 
-def test_no_more_tests_are_run_than_asked(tmp_path: Path):
+def test_at_most_the_requested_number_of_tests_is_run(tmp_path: Path):
     pairs = {"inputs": [f"{n} 1" for n in range(50)], "outputs": [str(n + 1) for n in range(50)]}
     env = read("APPS", tmp_path, {**APPS, "input_output": json.dumps(pairs)}, tests=3)
     assert judged(env, env.oracle())[1]["feedback"] == "All 3 tests passed."
@@ -120,7 +120,7 @@ def test_no_more_tests_are_run_than_asked(tmp_path: Path):
         ("APPS", "7", "must be a Python program that prints"),
     ],
 )
-def test_what_is_no_such_program_is_an_error(name: str, answer: str, told: str, tmp_path: Path):
+def test_an_answer_without_the_program_is_refused(name: str, answer: str, told: str, tmp_path: Path):
     reward, info = judged(read(name, tmp_path, RECORDS[name]), answer)
     assert reward == 0.0
     assert told in info["action_error"]
@@ -142,7 +142,7 @@ CHEATS = [
 
 
 @pytest.mark.parametrize("program", CHEATS)
-def test_programs_that_cheat_or_fail_earn_nothing_and_are_the_fault_of_the_agent(program: str, tmp_path: Path):
+def test_programs_that_cheat_or_fail_get_no_reward_and_are_valid(program: str, tmp_path: Path):
     began = time.monotonic()
     reward, info = judged(read("MBPP", tmp_path, MBPP, seconds=0.3), program)
     assert (reward, info["is_success"], info["reward_valid"]) == (0.0, False, True)

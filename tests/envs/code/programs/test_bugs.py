@@ -74,11 +74,11 @@ def test_the_body_has_all_the_bugs_and_else_what_was_meant():
 
 
 def test_the_first_case_shows_the_bugs_together():
-    assert all(fails(buggy, buggy.bugs, buggy.cases[0]) for buggy in drawn(300, 3))
+    assert all(fails(buggy, buggy.bugs, buggy.cases[0]) for buggy in drawn(120, 3))
 
 
 def test_the_first_cases_show_each_bug_alone_and_by_itself_where_that_can_be():
-    for buggy in drawn(150, 4):
+    for buggy in drawn(80, 4):
         first = buggy.cases[: len(buggy.bugs)]
         for bug in buggy.bugs:
             others = [other for other in buggy.bugs if other is not bug]

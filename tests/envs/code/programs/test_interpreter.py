@@ -102,7 +102,7 @@ def test_work_counts_statements_and_turns():
     assert run_blocks(["return [v for v in given]"], {"given": [1] * 10}).work == 11
 
 
-def test_states_are_told_until_the_function_returns():
+def test_states_are_listed_until_the_function_returns():
     blocks = ["if given > 5:\n    return 0", "twice = given * 2", "more = twice + 1", "return more"]
     assert trace_states(blocks[:-1], ["", "twice", "more"], {"given": 4}) == [None, 8, 9]
     assert trace_states(blocks[:-1], ["", "twice", "more"], {"given": 6}) == []

@@ -45,7 +45,7 @@ def counted(text: str, name: str, arguments: list[Any]) -> tuple[Any, int]:
     return CountedProgram(text).call(name, copy.deepcopy(arguments), PLENTY)
 
 
-def test_there_are_kinds_enough_of_each_technique():
+def test_each_technique_has_enough_kinds():
     assert len(KINDS) == len(set(KINDS)) == 48
     assert all(len(kinds) == 16 for kinds in TECHNIQUES.values())
     assert {kind.takes for kind in KINDS} == {NUMBERS, TEXT, NUMBER}
@@ -69,7 +69,9 @@ def test_slow_and_fast_return_the_same(kind: SlowProgramKind, monkeypatch: pytes
 
 
 @every_kind
-def test_they_are_counted_and_the_fast_one_is_worth_having(kind: SlowProgramKind, monkeypatch: pytest.MonkeyPatch):
+def test_both_programs_are_counted_and_the_fast_one_is_much_faster(
+    kind: SlowProgramKind, monkeypatch: pytest.MonkeyPatch
+):
     dice = Dice(np.random.default_rng(3))
     ratios: dict[int, list[float]] = {16: [], 32: []}
     for program in of_kind(kind, 6, monkeypatch):
