@@ -35,7 +35,7 @@ class AIME(DatasetQuestion):
         The problem, and what to answer.
 
     Actions:
-        Text with one whole number, read as ``answer_format`` says; ``033``, ``$33$``, ``33.`` and ``33`` are the same.
+        Text with one whole number, read in ``answer_format``; ``033``, ``$33$``, ``33.`` and ``33`` are the same.
 
     Reward:
         1 for the number of the record, 0 otherwise.

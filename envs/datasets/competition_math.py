@@ -47,7 +47,7 @@ class MATH(DatasetQuestion):
         The problem, in LaTeX, and what to answer.
 
     Actions:
-        Text with one value or expression, in LaTeX or plain, read as ``answer_format`` says and compared as what it is
+        Text with one value or expression, in LaTeX or plain, read in ``answer_format`` and compared as what it is
         by the verifier "math": ``\frac12``, ``1/2`` and ``0.5`` are the same. The order of several answers does not
         count unless the problem asks for one; a unit may be left out but must not be another one. The argument
         ``policy`` decides which other differences are accepted.

@@ -35,7 +35,7 @@ class GSM8K(DatasetQuestion):
         The question, and what to answer.
 
     Actions:
-        Text with one number, read as ``answer_format`` says. Spellings of the same number are the same: ``72``,
+        Text with one number, read in ``answer_format``. Spellings of the same number are the same: ``72``,
         ``72.0``, ``$72``, ``#### 72``, ``**72**``, ``1,200``, and units that the question asks for.
 
     Reward:

@@ -42,7 +42,7 @@ class MultipleChoiceQuestions(DatasetQuestion):
         The question, one line such as ``B) Oxygen`` for each option, and what to answer.
 
     Actions:
-        Text with one letter, ``B``, or with the text of the option, read as ``answer_format`` says.
+        Text with one letter, ``B``, or with the text of the option, read in ``answer_format``.
 
     Reward:
         1 for the right option, 0 otherwise. With 2 options any letter is right by chance in half (0.5) of the tasks;

@@ -51,7 +51,7 @@ class ReasoningGym(Question):
         The data set's question.
 
     Actions:
-        Text with the answer, read as ``answer_format`` says; by default in ``<answer></answer>``, as answers of some
+        Text with the answer, read in ``answer_format``; by default in ``<answer></answer>``, as answers of some
         data sets have several lines.
 
     Reward:

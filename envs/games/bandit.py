@@ -76,19 +76,19 @@ class Bandit(Game):
         horizon (50 to 120, on request 20 to 400): pulls.
         gap (0.5 to 0.4, harder downwards; on request 0.8 to 0.1): distance of the best mean from the second; all means
             lie in 0.05 to 0.95.
-        payout ("bernoulli", "gaussian"): what a pull pays.
-        pay (constructor, "regret", "sampled" or "imitation", default "regret"): what the reward counts.
+        payout ("bernoulli", "gaussian"): the distribution of payouts.
+        pay (constructor, "regret", "sampled" or "imitation", default "regret"): the kind of reward.
 
     Observation:
         Text: the rules and what success is first, and each turn pulls and mean payout of each arm.
 
     Actions:
-        Text with the number of an arm, read as ``answer_format`` says.
+        Text with the number of an arm, read in ``answer_format``.
 
     Reward:
         Over the horizon, at each pull: with "regret" the arm's (mean - lowest) / (highest - lowest), so that an episode
-        earns at most 1, and an arm taken by chance 0.4 to 0.6; with "sampled" what the pull paid; with "imitation" 1
-        where UCB would have pulled the same arm.
+        earns at most 1, and a random arm 0.4 to 0.6; with "sampled" the payout; with "imitation" 1 where UCB
+        would have pulled the same arm.
 
     Termination:
         After the last pull. Success is to have lost at most 0.65 times what pulling all arms equally often loses;

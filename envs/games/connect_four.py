@@ -64,7 +64,7 @@ class ConnectFour(Game):
         Text: the rules first, and the board, top row first: X the agent's discs, O the opponent's.
 
     Actions:
-        Text with the number of a column, 1 to 7, read as ``answer_format`` says.
+        Text with the number of a column, 1 to 7, read in ``answer_format``.
 
     Reward:
         1 for four in a row, column or diagonal, 0 otherwise. Columns drawn by chance win 0.05 of the easiest games,

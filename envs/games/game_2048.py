@@ -67,7 +67,7 @@ class Game2048(Game):
         Text: the rules first, and the board in four rows of numbers, "." for an empty cell.
 
     Actions:
-        Text with one of left, right, up and down, read as ``answer_format`` says.
+        Text with one of left, right, up and down, read in ``answer_format``.
 
     Reward:
         1 when a tile reaches the goal, 0 otherwise. Of the easiest games, moves drawn by chance win 0.15, cycles of

@@ -49,11 +49,11 @@ class GuessNumber(Game):
         Text: the rules first, then ``12: higher.`` after each guess.
 
     Actions:
-        Text with one integer, read as ``answer_format`` says.
+        Text with one integer, read in ``answer_format``.
 
     Reward:
         1 when the number is met, 0 otherwise; nine different guesses meet one of the 16 of the easiest games in 0.56 of
-        cases by chance. With shaping, each turn also pays ``shaping`` times the gain in progress,
+        cases by chance. With shaping, each turn also gives ``shaping`` times the gain in progress,
         a difference of potentials that sums to less than 1: a lost game never outranks a won one.
 
     Termination:

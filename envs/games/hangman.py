@@ -47,23 +47,23 @@ class Hangman(Game):
 
     Description:
         A common English word is hidden. A letter that it has is shown wherever it stands; a letter that it does not
-        have, or a wrong guess of the whole word, is a miss. The oracle knows the list of 2,800 words and tries the
-        letter that most of the words have that still fit; a word that it does not find in time is not asked.
+        have, or a wrong guess of the whole word, is a miss. The oracle uses the list of 2,800 words and tries the
+        letter that occurs in most of the words that still fit; words that it does not find in time are not used.
 
     Parameters:
         length (4 to 8): letters of the word.
-        lives (7 to 5, harder downwards; on request up to 26): with so many misses the game is lost.
+        lives (7 to 5, harder downwards; on request up to 26): the number of misses that loses the game.
 
     Observation:
         Text: the rules first, then ``_ a _ e; misses: 2 of 7; tried: a e i o`` after each turn.
 
     Actions:
-        Text with one letter or the whole word, read as ``answer_format`` says.
+        Text with one letter or the whole word, read in ``answer_format``.
 
     Reward:
         1 when the whole word is shown or guessed, 0 otherwise. Of the easiest words, letters in random order find 0.02
-        by chance, and letters in the order of their frequency, whatever the answers, 0.17. The latter does not fall
-        steadily with difficulty, as long words have more of the commonest letters.
+        by chance, and letters in the order of their frequency 0.17. The latter does not fall steadily with
+        difficulty, as long words have more of the commonest letters.
 
     Termination:
         When the word is found, or with the last miss. A letter tried before, or an answer that cannot be read, uses up

@@ -53,11 +53,11 @@ class Mastermind(Game):
         Text: the rules first, then ``ABCA: 2 exact, 1 near.`` after each guess.
 
     Actions:
-        Text with one code such as ``ABCA``, with or without spaces, read as ``answer_format`` says.
+        Text with one code such as ``ABCA``, with or without spaces, read in ``answer_format``.
 
     Reward:
-        1 when the code is met, 0 otherwise, however near the last guess. Who guesses the first code that fits all that
-        is known nearly always succeeds, which does not fall with difficulty: what is hard is to find a code that fits.
+        1 when the code is met, 0 otherwise, however near the last guess. A player that guesses the first code
+        that fits all marks nearly always succeeds, which does not fall with difficulty: the hard part is to find one.
 
     Termination:
         When the code is met. Truncated after the last guess. A guess that cannot be read counts as one.

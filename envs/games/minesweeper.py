@@ -55,12 +55,11 @@ class Minesweeper(Game):
         Text: the rules first, and the board with numbered rows and columns: # closed, . no mine around, else how many.
 
     Actions:
-        Text with cells to open as "row column", several separated by commas: ``3 5, 4 1``; read as ``answer_format``
-        says.
+        Text with cells to open as "row column", several separated by commas: ``3 5, 4 1``; read in ``answer_format``.
 
     Reward:
-        1 when all cells without mines are open, 0 otherwise. Who asks each number by itself opens all boards of
-        "single", and 0.4 of those of "pairs".
+        1 when all cells without mines are open, 0 otherwise. A player that examines each number by itself opens all
+        boards of "single", and 0.4 of those of "pairs".
 
     Termination:
         When that is so, or when a mine is opened. Truncated after as many turns as cells without mines were closed at

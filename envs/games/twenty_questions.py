@@ -64,12 +64,12 @@ class TwentyQuestions(Game):
         Text: rules and table first, then ``red: yes.`` after each question.
 
     Actions:
-        Text with one word, a property or an item, read as ``answer_format`` says.
+        Text with one word, a property or an item, read in ``answer_format``.
 
     Reward:
         1 for guessing the hidden item, 0 otherwise. An item taken by chance is right in up to 0.09 of the
-        games. Who asks for the first property that some items left have and some have not succeeds in 0.99 of the
-        easiest games and 0.68 of the hardest, which does not fall further, as properties are spread evenly.
+        games. A player that asks for the first property that some remaining items have and some have not succeeds in
+        0.99 of the easiest games and 0.68 of the hardest, which does not fall further, as properties are spread evenly.
 
     Termination:
         With the first guess. Truncated after as many turns as there are questions, and one for the guess. A word of

@@ -43,24 +43,24 @@ class Wordle(Game):
         A common English word is hidden; some of its letters may be shown. Each guess, which may be any letters, is
         answered with a colour for each of its letters: g where it stands at the right place, y where it occurs at
         another place, "." where it does not. A letter that the guess has more often than the word gets g and y only
-        as often as the word has it: first where it is right, then from the left. The oracle knows the list of 2,800
-        words; what it does not find in time is not asked.
+        as often as the word has it: first where it is right, then from the left. The oracle uses the list of 2,800
+        words; words that it does not find in time are not used.
 
     Parameters:
         length (4 to 8): letters of the word.
         given (2 to 0, harder downwards): letters shown at the start.
-        guesses (8 to 5, harder downwards; on request up to 100): guesses that there are.
+        guesses (8 to 5, harder downwards; on request up to 100): the number of guesses.
 
     Observation:
         Text: the rules first, then each guess with its colours below, both with spaces between the letters.
 
     Actions:
-        Text with one word of the right length, in letters a to z, read as ``answer_format`` says.
+        Text with one word of the right length, in letters a to z, read in ``answer_format``.
 
     Reward:
-        1 when the word is met, 0 otherwise, however near the last guess. Who knows the list and guesses any word of it
-        that fits what is known nearly always succeeds, which does not fall with difficulty: what is hard is to have
-        such words in mind and to see whether they fit.
+        1 when the word is met, 0 otherwise, however near the last guess. A player that guesses any word of
+        the list that fits all colours so far nearly always succeeds, which does not fall with difficulty: the hard
+        part is to recall such words and to see whether they fit.
 
     Termination:
         When the word is met. Truncated after the last guess. A guess that cannot be read counts as one.

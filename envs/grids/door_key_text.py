@@ -77,15 +77,15 @@ class DoorKeyText(Game):
 
     Actions:
         Text: "turn left", "turn right", "go forward", "pick up", "drop", "toggle" (open or close the door), "wait";
-        case and spacing do not matter. Read as ``answer_format`` says.
+        case and spacing do not matter. Read in ``answer_format``.
 
     Reward:
         1 on reaching the goal, 0 otherwise. ``info["progress"]`` counts key, door and goal as a third each.
 
     Termination:
         On reaching the goal. Truncated after size**2 turns, 1.6 to 8 times as many as the shortest way takes. An action
-        that cannot be read uses up a turn. Heading for key, door and goal as the crow flies succeeds mostly, which
-        does not fall with difficulty, as the rooms are open but for a few walls.
+        that cannot be read uses up a turn. Heading straight for key, door and goal succeeds mostly, which does not fall
+        with difficulty, as the rooms are open except for a few walls.
 
     Source:
         MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831), in the manner of its text variants.

@@ -51,7 +51,7 @@ class GridTransformations(Question):
 
     Actions:
         Text with the rows of the output on one line, ``012/340/500`` (``[[0, 1, 2], [3, 4, 0], [5, 0, 0]]`` is read
-        too), as ``answer_format`` says.
+        too), in ``answer_format``.
 
     Reward:
         1 for the output, 0 otherwise. One of the operations picked at random and applied is right by chance in 0.18 of

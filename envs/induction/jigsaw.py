@@ -21,7 +21,7 @@ _SEPARATORS = re.compile(r"tiles?|->|[\s,;/|()\[\]]+", re.IGNORECASE)
 
 
 class Edges(NamedTuple):
-    """Which tile fits right of which, and below which: bool[tile, other] each."""
+    """The tiles that fit right of, and below, each tile: bool[tile, other] each."""
 
     right: np.ndarray
     below: np.ndarray
@@ -47,13 +47,14 @@ class Jigsaw(Question):
     Parameters:
         side (2 to 4): tiles along each side of the picture.
         step (1 to 3): the most by which neighbouring cells differ; more tiles then seem to fit.
-        cells (6 to 4, harder downwards, on request up to 12): cells along each side of a tile; a short edge tells less.
+        cells (6 to 4, harder downwards, on request up to 12): cells along each side of a tile; shorter edges give less
+        information.
 
     Observation:
         Text: the rule, and the tiles with their numbers, each as rows of digits.
 
     Actions:
-        Text with the numbers of the tiles in reading order, ``3 1 4 2``, read as ``answer_format`` says.
+        Text with the numbers of the tiles in reading order, ``3 1 4 2``, read in ``answer_format``.
 
     Reward:
         The fraction of the tiles that stand in their places (the term "tiles"); only all of them are a success. An
@@ -193,7 +194,7 @@ def find_arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, .
 
 
 def _keep_bands(bands: np.ndarray, tiles: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bands whose tiles, as bit sets, are among those wanted; and their tiles."""
+    """Return the bands whose tiles, as bit sets, are in ``wanted``; and their tiles."""
     kept = np.isin(tiles, wanted)
     return bands[kept], tiles[kept]
 

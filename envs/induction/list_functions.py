@@ -41,7 +41,7 @@ class ListFunctions(Question):
         Text: the operations, the examples as ``[3, 1, 4] -> [4, 1, 3]``, and the list that is asked about.
 
     Actions:
-        Text with a list, ``[3, 1, 4]`` (brackets may be left out, and commas too), read as ``answer_format`` says.
+        Text with a list, ``[3, 1, 4]`` (brackets may be left out, and commas too), read in ``answer_format``.
 
     Reward:
         1 for the output, 0 otherwise. One of the operations picked at random and applied is right by chance in 0.18 of

@@ -70,8 +70,8 @@ class PatchFit(Question):
         Text: the rule, the picture with letters for the digits of the holes, and the numbered patches.
 
     Actions:
-        Text with the number of a patch for each hole in turn, ``3 1``, or with letters, ``A 3, B 1``, read as
-        ``answer_format`` says.
+        Text with the number of a patch for each hole in turn, ``3 1``, or with letters, ``A 3, B 1``, read in
+        ``answer_format``.
 
     Reward:
         1 if every hole gets its patch, 0 otherwise. With one hole and four patches any number is right in 0.25 of the

@@ -1,4 +1,4 @@
-"""palaestra/Rotation-v0: say how pictures were turned, and perhaps mirrored."""
+"""palaestra/Rotation-v0: find how pictures were turned, and perhaps mirrored."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Rotation(Question):
         Text: how copies are made, and the rows of each picture beside those of its copy.
 
     Actions:
-        Text with an angle for each picture in turn, ``90, 0, mirrored 270``, read as ``answer_format`` says.
+        Text with an angle for each picture in turn, ``90, 0, mirrored 270``, read in ``answer_format``.
 
     Reward:
         1 if all are right, 0 otherwise. One picture that is never mirrored is guessed in 0.25 of the tasks by chance,

@@ -66,9 +66,9 @@ class TemporalLogic(Question):
     """Write a requirement in signal temporal logic.
 
     Description:
-        A requirement on signals over time is told in English, in wordings that can be read in one way only; a clause
-        that would stand within another one is numbered and told on a line of its own. Any formula with the same meaning
-        is right: one that holds by as much (its robustness) at every moment of sampled traces.
+        A requirement on signals over time is given in English, in unambiguous wordings; a clause that would be nested
+        in another one is numbered and given on a line of its own. Any formula with the same meaning is right: one that
+        holds by as much (its robustness) at every moment of sampled traces.
 
     Parameters:
         depth (0 to 4, on request up to 6): how deep the operators are nested; 0 is a proposition such as speed > 30.
@@ -80,7 +80,7 @@ class TemporalLogic(Question):
         Text: the requirement, the signals, and how formulas are written.
 
     Actions:
-        Text with one formula, ``G[0,5](speed < 30 and F[0,3](temp > 20))``, read as ``answer_format`` says. Operators
+        Text with one formula, ``G[0,5](speed < 30 and F[0,3](temp > 20))``, read in ``answer_format``. Operators
         may also be spelled as words (always, eventually, until), as symbols (&, |, !, =>) or as in logic.
 
     Reward:

@@ -104,7 +104,7 @@ def extract_numbers_in_order(answer: str, names: str) -> list[Fraction] | None:
 
 
 class NumberQuestion(Question):
-    """Base of the families with one number as answer, read by the verifier "integer" or "number". The things that the
+    """Base of the families with one number as answer, read by the verifier "integer" or "number". The noun that the
     question counts may follow the number."""
 
     def verify(self, task: Task, answer: str) -> Verdict:

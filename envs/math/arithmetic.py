@@ -29,7 +29,7 @@ class Arithmetic(NumberQuestion):
         Text such as ``17 + 25 - 3 = ? (integer)``; short, as small models read it character by character.
 
     Actions:
-        Text with one integer, read as ``answer_format`` says.
+        Text with one integer, read in ``answer_format``.
 
     Reward:
         1 for the exact value, 0 otherwise. On the easiest tasks, sums of two digits, the commonest value, 10, is right

@@ -39,7 +39,7 @@ class BaseConversion(Question):
     Actions:
         Text with the digits of the number, ``45`` or ``2D``; small letters and leading zeros do not matter, and the
         base may stand behind them (``2D_16``, ``2D (base 16)``), or before them where it is 16, 8 or 2 (``0x2D``,
-        ``0o55``, ``0b101101``). Read as ``answer_format`` says.
+        ``0o55``, ``0b101101``). Read in ``answer_format``.
 
     Reward:
         1 for the right digits, 0 otherwise.

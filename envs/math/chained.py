@@ -42,9 +42,9 @@ class Chained(Question):
 
     Description:
         Every question is a task of one of ``families`` (constructor argument: ids of families with one number as answer
-        and a whole number in the question). In each but the first, the first number is written as n, and the line says
-        how n follows from the answer before, as in ``n = 2*A1 - 17``; nothing else in the question is n or n - 1. Only
-        the last answer counts.
+        and a whole number in the question). In each but the first, the first number is written as n, and the line
+        defines n by the answer before, as in ``n = 2*A1 - 17``; nothing else in the question is n or n - 1. Only the
+        last answer counts.
 
     Parameters:
         horizon (1 to 8; open from 1 to 30): how many questions.
@@ -54,7 +54,7 @@ class Chained(Question):
         Text such as ``... 1. 17 + 25 = ? (integer) 2. Let n = 2*A1 - 17. Solve 3x + n = 19. ...``, one question a line.
 
     Actions:
-        Text with the answer to the last question, in the form that its family asks for, read as ``answer_format`` says.
+        Text with the answer to the last question, in the form that its family asks for, read in ``answer_format``.
 
     Reward:
         1 for the right last answer, 0 otherwise. Where there is only one question, which may be a linear equation with

@@ -39,7 +39,7 @@ class CoordinateGeometry(Question):
         Text such as ``What is the square of the distance between (3, -4) and (10, 2)? Answer with an integer.``
 
     Actions:
-        Text with one exact number (``85``, ``17/2``), or with a point (``(3/2, -4)``), read as ``answer_format`` says.
+        Text with one exact number (``85``, ``17/2``), or with a point (``(3/2, -4)``), read in ``answer_format``.
 
     Reward:
         1 for the exact answer, 0 otherwise. The commonest square of a distance, 65, is right by chance in 0.022 of the

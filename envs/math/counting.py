@@ -44,7 +44,7 @@ class Counting(NumberQuestion):
         Text such as ``In how many different orders can the 6 letters A A B C C C be written ...?``
 
     Actions:
-        Text with one integer, perhaps with what is counted behind it (``120 ways``), read as ``answer_format`` says.
+        Text with one integer, perhaps with what is counted behind it (``120 ways``), read in ``answer_format``.
 
     Reward:
         1 for the exact count, 0 otherwise. The commonest count, 120, is right by chance in 0.04 of the easiest tasks.

@@ -32,7 +32,7 @@ class DecimalArithmetic(NumberQuestion):
         Text such as ``3.7 + 2.5 * 0.4 = ? Answer with the exact decimal.``
 
     Actions:
-        Text with one number (``4.7``; trailing zeros do not matter), read as ``answer_format`` says.
+        Text with one number (``4.7``; trailing zeros do not matter), read in ``answer_format``.
 
     Reward:
         1 for the exact value, or for the exactly rounded value where rounding is asked for; 0 otherwise.

@@ -41,7 +41,7 @@ class Derivative(Question):
         Text such as ``Differentiate f(x) = 3*x^2 - 5*sin(2*x). Answer with an expression in x, ...``
 
     Actions:
-        Text with one expression, in plain mathematics or LaTeX, read as ``answer_format`` says.
+        Text with one expression, in plain mathematics or LaTeX, read in ``answer_format``.
 
     Reward:
         1 for an expression that equals the derivative, however it is written, 0 otherwise. It may use x, numbers,

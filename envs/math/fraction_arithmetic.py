@@ -33,7 +33,7 @@ class FractionArithmetic(NumberQuestion):
         Text such as ``(3/4) - (5/6) * (1/2) = ? Answer with a fraction p/q.``
 
     Actions:
-        Text with one number (``-7/12``; with form "any" also ``-14/24`` or ``0.75``), read as ``answer_format`` says.
+        Text with one number (``-7/12``; with form "any" also ``-14/24`` or ``0.75``), read in ``answer_format``.
 
     Reward:
         1 for the exact value in the form asked for, 0 otherwise.

@@ -29,7 +29,7 @@ class GcdLcm(NumberQuestion):
         Text such as ``What is the greatest common divisor of 252 and 144? Answer with an integer.``
 
     Actions:
-        Text with one integer, read as ``answer_format`` says.
+        Text with one integer, read in ``answer_format``.
 
     Reward:
         1 for the exact value, 0 otherwise. The commonest divisor, 20, is right by chance in 0.08 of the easiest tasks.

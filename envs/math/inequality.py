@@ -47,7 +47,7 @@ class Inequality(Question):
 
     Actions:
         Text with an interval, or a union of intervals and points (``(-oo, -2] U [3, oo)``), or with inequalities
-        (``x <= -2 or x >= 3``), read as ``answer_format`` says.
+        (``x <= -2 or x >= 3``), read in ``answer_format``.
 
     Reward:
         1 for exactly the set of solutions, however it is written, 0 otherwise.

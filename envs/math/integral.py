@@ -45,8 +45,7 @@ class Integral(Question):
         Text such as ``Find an antiderivative of f(x) = 3*x^2 - 5*sin(2*x) for x > 0. ...``
 
     Actions:
-        Text with one expression, in plain mathematics or LaTeX, with or without ``+ C``, read as ``answer_format``
-        says.
+        Text with one expression, in plain mathematics or LaTeX, with or without ``+ C``, read in ``answer_format``.
 
     Reward:
         1 for an expression whose derivative equals the function, 0 otherwise. It may use x, numbers, + - * / ^, e, ln,

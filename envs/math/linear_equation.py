@@ -30,7 +30,7 @@ class LinearEquation(NumberQuestion):
         Text such as ``Solve 3x + 4 = 19. Answer with an integer.``
 
     Actions:
-        Text with one number (``5``, ``-7/3``, ``2.5``), read as ``answer_format`` says.
+        Text with one number (``5``, ``-7/3``, ``2.5``), read in ``answer_format``.
 
     Reward:
         1 for the exact solution, 0 otherwise. On the easiest tasks, whose solutions lie in -5 to 5, a constant is right

@@ -40,7 +40,7 @@ class LinearSystem(Question):
 
     Actions:
         Text with the values in order (``1, 2``) or with their names (``y = 2, x = 1``, or one a line), each an exact
-        number, read as ``answer_format`` says.
+        number, read in ``answer_format``.
 
     Reward:
         1 for the solution, 0 otherwise.

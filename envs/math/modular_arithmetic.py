@@ -37,7 +37,7 @@ class ModularArithmetic(NumberQuestion):
         Text such as ``(17 * 58 - 23) mod 97 = ? Answer with an integer from 0 to 96.``
 
     Actions:
-        Text with one integer, read as ``answer_format`` says.
+        Text with one integer, read in ``answer_format``.
 
     Reward:
         1 for the residue from 0 to n - 1, 0 otherwise (also for another number of the same residue).

@@ -37,8 +37,8 @@ class PolynomialExpand(Question):
         Text such as ``Expand (2x + 3)(x - 4) and collect like terms. Answer with a polynomial, ...``
 
     Actions:
-        Text with one sum (``2x^2 - 5x - 12``, ``-12 - 5*x + 2*x**2``), its terms in any order, read as
-        ``answer_format`` says.
+        Text with one sum (``2x^2 - 5x - 12``, ``-12 - 5*x + 2*x**2``), its terms in any order, read in
+        ``answer_format``.
 
     Reward:
         1 for the same polynomial as a sum with like terms collected, 0 otherwise. What still has a product of sums in

@@ -43,7 +43,7 @@ class PolynomialFactor(Question):
         Text such as ``Factor x^2 - x - 6 completely over the integers. ...``
 
     Actions:
-        Text with one product (``(x + 2)(x - 3)``, ``2*(x - 1)^2*(x^2 + 1)``), read as ``answer_format`` says.
+        Text with one product (``(x + 2)(x - 3)``, ``2*(x - 1)^2*(x^2 + 1)``), read in ``answer_format``.
 
     Reward:
         1 for factors that cannot be factored further and whose product is the polynomial, 0 otherwise; the polynomial

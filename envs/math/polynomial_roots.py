@@ -36,8 +36,8 @@ class PolynomialRoots(Question):
         Text such as ``Find all rational roots of x^2 - x - 6. List each root as often as its multiplicity, ...``
 
     Actions:
-        Text with numbers in any order, separated by commas (``3, -2``, ``x = 1/2, x = 1/2``), read as
-        ``answer_format`` says.
+        Text with numbers in any order, separated by commas (``3, -2``, ``x = 1/2, x = 1/2``), read in
+        ``answer_format``.
 
     Reward:
         1 for all roots with their multiplicities, 0 otherwise. Of the easiest tasks, two different roots from -4 to 4,

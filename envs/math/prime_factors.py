@@ -42,8 +42,7 @@ class PrimeFactors(Question):
 
     Actions:
         Text with the primes, in any order, joined by * or by commas, equal ones repeated or as powers:
-        ``2^3 * 3^2 * 5``, ``2, 2, 2, 3, 3, 5``. The number itself and = may stand before. Read as ``answer_format``
-        says.
+        ``2^3 * 3^2 * 5``, ``2, 2, 2, 3, 3, 5``. The number itself and = may stand before. Read in ``answer_format``.
 
     Reward:
         1 for all the primes with their multiplicities, 0 otherwise.

@@ -40,7 +40,7 @@ class Probability(NumberQuestion):
         Text such as ``2 fair dice with faces 1 to 6 are rolled. What is the probability that the sum is exactly 7?``
 
     Actions:
-        Text with one exact number (``1/6``, ``6/36``, ``0.25``), read as ``answer_format`` says.
+        Text with one exact number (``1/6``, ``6/36``, ``0.25``), read in ``answer_format``.
 
     Reward:
         1 for the exact probability, 0 otherwise. The commonest one, 4/9, is right by chance in 0.021 of the easiest

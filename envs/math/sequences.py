@@ -44,7 +44,7 @@ class Sequences(NumberQuestion):
         Text such as ``A sequence begins 3, 7, 11, 15, 19, 23. In it each term is ... What is the next term?``
 
     Actions:
-        Text with one integer, read as ``answer_format`` says.
+        Text with one integer, read in ``answer_format``.
 
     Reward:
         1 for the term, 0 otherwise.

@@ -115,8 +115,8 @@ class WordProblem(NumberQuestion):
         end? Answer with an integer.``
 
     Actions:
-        Text with one integer, perhaps with what is counted behind it (``31 marbles``), read as
-        ``answer_format`` says.
+        Text with one integer, perhaps with what is counted behind it (``31 marbles``), read in
+        ``answer_format``.
 
     Reward:
         1 for the quantity in the end, 0 otherwise. The commonest one, 18, is right by chance in 0.035 of the easiest

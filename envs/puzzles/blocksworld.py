@@ -48,11 +48,11 @@ class Blocksworld(Question):
 
     Actions:
         Text with the moves, ``D table, A C`` (D onto the table, then A onto C; words such as "move" and "onto" may be
-        added), read as ``answer_format`` says.
+        added), read in ``answer_format``.
 
     Reward:
-        1 for a legal plan to the goal within the moves allowed, 0 otherwise. To put all blocks that do not stand right
-        onto the table, and then each onto its place, is enough where some moves are to spare, and seldom where none is.
+        1 for a legal plan to the goal within the moves allowed, 0 otherwise. Moving all misplaced blocks onto the
+        table, and then each onto its place, is enough where some moves are to spare, and seldom where none is.
 
     Termination:
         After the first answer.

@@ -31,7 +31,7 @@ class Countdown(Question):
         Text such as ``Make 60 from 3, 5, 25. Use + - * / ( ), each number at most once.`` and the form of the answer.
 
     Actions:
-        Text with one expression over the given numbers, ``(25 - 5) * 3``, read as ``answer_format`` says.
+        Text with one expression over the given numbers, ``(25 - 5) * 3``, read in ``answer_format``.
 
     Reward:
         1 for an expression that equals the target exactly, 0 otherwise. Of the easiest targets, which two numbers make,

@@ -46,7 +46,7 @@ class GraphColouring(Question):
 
     Actions:
         Text with the colour of each vertex in turn, as numbers from 1 separated by blanks or commas: ``1 2 1 3 2 2 3``,
-        or each behind its vertex: ``1: 1, 2: 2``; read as ``answer_format`` says.
+        or each behind its vertex: ``1: 1, 2: 2``; read in ``answer_format``.
 
     Reward:
         1 for a colouring without an edge between equal colours, 0 otherwise. A colouring that has each colour about

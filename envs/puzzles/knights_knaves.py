@@ -33,7 +33,7 @@ class KnightsKnaves(Question):
 
     Description:
         Everybody makes one statement; knights' statements are true and knaves' are false. Exactly one choice of knights
-        fits what is said, and it has at least one knight.
+        fits all statements, and it has at least one knight.
 
     Parameters:
         people (2 to 8; open from 2 to 12): how many there are.
@@ -45,7 +45,7 @@ class KnightsKnaves(Question):
         The rules, a statement by each person, and the question.
 
     Actions:
-        Text with the names of the knights in any order, ``Ann, Cid``, read as ``answer_format`` says.
+        Text with the names of the knights in any order, ``Ann, Cid``, read in ``answer_format``.
 
     Reward:
         1 for exactly the knights, 0 otherwise. All choices of at least one knight are equally likely, so that any one

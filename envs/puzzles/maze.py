@@ -52,7 +52,7 @@ class Maze(Question):
         goal.
 
     Actions:
-        Text with the moves as letters, ``RRDDLL`` (or as words, ``right right down``), read as ``answer_format`` says.
+        Text with the moves as letters, ``RRDDLL`` (or as words, ``right right down``), read in ``answer_format``.
 
     Reward:
         1 for a way from start to goal that no other way undercuts in length, 0 otherwise. A way of four moves such as

@@ -34,8 +34,8 @@ class NQueens(Question):
 
     Actions:
         Text with the column of the queen of each row, the given ones too, from the top row down, counted from 1 and
-        separated by blanks or commas: ``1 5 8 6 3 7 2 4``, or each behind its row: ``1: 1, 2: 5``; read as
-        ``answer_format`` says.
+        separated by blanks or commas: ``1 5 8 6 3 7 2 4``, or each behind its row: ``1: 1, 2: 5``; read in
+        ``answer_format``.
 
     Reward:
         1 for a full board without attacks that has the given queens, 0 otherwise. Each of the 10 boards of 5 rows is

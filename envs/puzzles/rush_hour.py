@@ -63,7 +63,7 @@ class RushHour(Game):
         Text: the rules first, then the board in rows of letters (``-`` is a free square) and the moves left.
 
     Actions:
-        Text with one or more moves, ``C up 2, A right 3``, read as ``answer_format`` says. An action with a move that
+        Text with one or more moves, ``C up 2, A right 3``, read in ``answer_format``. An action with a move that
         is not possible does nothing.
 
     Reward:

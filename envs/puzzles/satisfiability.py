@@ -44,7 +44,7 @@ class Satisfiability(Question):
 
     Actions:
         Text with the values of all variables in turn, separated by blanks or commas, ``0 1 1 0 1 0``, or each behind
-        its variable: ``1: 0, 2: 1``; read as ``answer_format`` says.
+        its variable: ``1: 0, 2: 1``; read in ``answer_format``.
 
     Reward:
         1 for an assignment that makes every clause true, 0 otherwise. A player who sets one variable after the other,

@@ -57,7 +57,7 @@ class ShortestPath(Question):
         Text: the roads with their lengths, ``A-C 4, B-C 9``, and the two places.
 
     Actions:
-        Text with the places on the path in order, ``A C F``, read as ``answer_format`` says.
+        Text with the places on the path in order, ``A C F``, read in ``answer_format``.
 
     Reward:
         1 for a path along the roads that is as short as any, 0 otherwise. A path over the fewest

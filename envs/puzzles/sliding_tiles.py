@@ -46,7 +46,7 @@ class SlidingTiles(Game):
         Text: the rules and both boards first, then the board and the moves left.
 
     Actions:
-        Text with one or more tiles to slide, ``7 3 5``, read as ``answer_format`` says. An action with a tile that
+        Text with one or more tiles to slide, ``7 3 5``, read in ``answer_format``. An action with a tile that
         cannot be slid does nothing.
 
     Reward:

@@ -66,7 +66,7 @@ class Sokoban(Game):
         * box on a goal, @ player, + player on a goal.
 
     Actions:
-        Text with one or more moves, ``up up left`` or ``UUL``, or ``restart``, read as ``answer_format`` says. An
+        Text with one or more moves, ``up up left`` or ``UUL``, or ``restart``, read in ``answer_format``. An
         action with a move that is not possible does nothing.
 
     Reward:

@@ -50,12 +50,12 @@ class Sudoku(Question):
         The rules and the rows of the grid, with dots for empty cells.
 
     Actions:
-        Text with the rows of the full grid, ``1234 3412 2143 4321``, read as ``answer_format`` says; blanks or commas
+        Text with the rows of the full grid, ``1234 3412 2143 4321``, read in ``answer_format``; blanks or commas
         between all digits do no harm.
 
     Reward:
-        1 for the solution, 0 otherwise; a grid that is right in part, the clues alone say, earns nothing. A player who
-        knows nothing but singles wins all tasks of the small sizes, and none of size 9 with few cells shown.
+        1 for the solution, 0 otherwise; a grid that is only partly right earns nothing. A player who
+        fills in only singles wins all tasks of the small sizes, and none of size 9 with few cells shown.
 
     Termination:
         After the first answer.

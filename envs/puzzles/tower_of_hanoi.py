@@ -43,7 +43,7 @@ class TowerOfHanoi(Question):
         Text: both arrangements, the rules, and how many moves are allowed.
 
     Actions:
-        Text with the moves, ``AC BA`` (from A to C, then from B to A), read as ``answer_format`` says.
+        Text with the moves, ``AC BA`` (from A to C, then from B to A), read in ``answer_format``.
 
     Reward:
         1 for a legal plan to the goal within the moves allowed, 0 otherwise. As many random moves as are needed, each

@@ -34,7 +34,7 @@ class TwentyFour(Question):
     """Combine four cards into a target.
 
     Description:
-        Only hands that can make the target are dealt. A way is a computation with all four cards, such as
+        Only hands that can make the target are used. A way is a computation with all four cards, such as
         (8 - 2) * (3 + 1); equal cards count as different ones, but neither the order of a sum or product does nor that
         of its steps.
 
@@ -48,7 +48,7 @@ class TwentyFour(Question):
         Text such as ``Make 24 from the numbers 3, 3, 8, 8.`` and the rules.
 
     Actions:
-        Text with one expression over all four cards, ``8 / (3 - 8 / 3)``, read as ``answer_format`` says.
+        Text with one expression over all four cards, ``8 / (3 - 8 / 3)``, read in ``answer_format``.
 
     Reward:
         1 for an expression that uses each card exactly once and equals the target exactly, 0 otherwise. The sum of the

@@ -48,8 +48,8 @@ class Zebra(Question):
         The values of each attribute, numbered clues, and the form of the answer.
 
     Actions:
-        Text with the words for each house in turn, ``Anna red, Boris blue, Clara green``, read as ``answer_format``
-        says; the order of the words for a house does not matter.
+        Text with the words for each house in turn, ``Anna red, Boris blue, Clara green``, read in ``answer_format``;
+        the order of the words for a house does not matter.
 
     Reward:
         1 for the solution, 0 otherwise. The values of two attributes in any order are right for three houses in one of

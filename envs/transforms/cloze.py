@@ -39,7 +39,7 @@ class Cloze(Transform):
         The inner question, ``A solution, where each # is the same number:``, its lines, and what to answer.
 
     Actions:
-        Text with one number, read as ``answer_format`` says.
+        Text with one number, read in ``answer_format``.
 
     Reward:
         1 for a number that makes every masked line true, 0 otherwise. A constant such as 10 is right by chance in at

@@ -40,7 +40,7 @@ class MultipleChoice(Transform):
         The inner question, one line such as ``B) 5`` for each option, and what to answer.
 
     Actions:
-        Text with one letter, ``B``, or with the text of the option, read as ``answer_format`` says.
+        Text with one letter, ``B``, or with the text of the option, read in ``answer_format``.
 
     Reward:
         1 for the right option, 0 otherwise. With 4 options any letter is right by chance in a quarter (0.25) of the

@@ -48,7 +48,7 @@ class Rephrased(Transform):
     """Answer a question that is asked in other words.
 
     Description:
-        A question of the inner family ``of`` with all that it says, and around it words that change nothing: an
+        The full question of the inner family ``of``, surrounded by words that do not change it: an
         opening, a courtesy, a layout, a closing; the sentence on the form of the answer may come first. Answers are
         judged by the inner family.
 

@@ -27,8 +27,8 @@ class Reversed(Transform):
 
     Description:
         The inner family ``of`` must ask for the value of an expression (``3 + 90 + 62 = ?``) or for the solution of an
-        equation in x (``Solve 3x + 4 = 19.``). One number of it, 3 or more, is hidden, and the answer is told; the
-        number that was hidden is the only one that leads to this answer.
+        equation in x (``Solve 3x + 4 = 19.``). One number of it, 3 or more, is hidden, and the answer is given; the
+        hidden number is the only one that leads to this answer.
 
     Parameters:
         The axes of the inner family; by default those of palaestra/Arithmetic-v0: terms (2 to 6), digits (1 to 6),
@@ -39,10 +39,10 @@ class Reversed(Transform):
         solution x = 5. Which number is #? Answer with that number alone.``
 
     Actions:
-        Text with one number, read as ``answer_format`` says.
+        Text with one number, read in ``answer_format``.
 
     Reward:
-        1 for a number that, put in, gives the answer that was told; 0 otherwise. On the easiest tasks, whose numbers
+        1 for a number that leads to the given answer; 0 otherwise. On the easiest tasks, whose numbers
         have one digit, a constant from 3 to 9 is right by chance in a seventh of them, or 0.15.
 
     Termination:
@@ -77,8 +77,8 @@ class Reversed(Transform):
                 line += f" = {answer}"
             if not _is_unique(line, Fraction(spot[0]), x):
                 continue
-            told = line if x is None else f"{line} has the solution x = {x}"
-            prompt = f"{told}. Which number is {BLANK}? Answer with that number alone."
+            premise = line if x is None else f"{line} has the solution x = {x}"
+            prompt = f"{premise}. Which number is {BLANK}? Answer with that number alone."
             return Task(prompt, {"number": spot[0], "line": line, "x": x}, data=task)
         raise self.unsuitable("its questions are neither like 3 + 4 = ? nor like Solve 3x + 4 = 19.")
 

@@ -40,7 +40,8 @@ class Transform(Question):
         **kwargs: as for every environment; axes are the own ones and those of the inner family.
 
     Raises:
-        InputError: ``of`` is not the id of a Question, an axis of it has the name of an own one, or it does not suit.
+        InputError: ``of`` is not the id of a Question, an axis of it has the name of an axis of the transform, or it is
+            unsuitable.
     """
 
     own_axes: ClassVar[tuple[Axis, ...]] = ()

@@ -1,5 +1,3 @@
-"""Each layout is read as it is published, in all the forms that its copies have."""
-
 from __future__ import annotations
 
 import re
@@ -7,15 +5,12 @@ from typing import Any
 
 import pytest
 from palaestra.envs.datasets.layouts import AIME, CHOICE, GSM8K, MATH, Fields, Item, Layout, UnusableRecord, find_boxed
-from palaestra.envs.datasets.worked_solutions import remove_notes, split_sentences
 from palaestra.errors import InputError
 
 
 def read(layout: Layout, record: dict[str, Any], index: int = 0) -> Item:
     return layout.read(Fields(record, "a.jsonl, line 7", layout.asks), index)
 
-
-# GSM8K.
 
 CLIPS = "In May she sold 48/2 = <<48/2=24>>24 clips.\nTogether 48+24 = <<48+24=72>>72.\n#### 72"
 
@@ -40,9 +35,6 @@ def test_answers_of_gsm8k(text: str, value: str):
 @pytest.mark.parametrize(("lines", "steps"), [(0, 2), (1, 2), (2, 2), (3, 3), (8, 8), (11, 8)])
 def test_steps_are_counted_from_two_to_eight(lines: int, steps: int):
     assert read(GSM8K, {"question": "q", "answer": "a\n\n" * lines + "#### 5"}).rung == steps
-
-
-# MATH.
 
 
 def test_math():
@@ -74,9 +66,6 @@ def test_the_last_box_holds_the_answer(solution: str, answer: str):
     assert find_boxed(solution) == answer
 
 
-# AIME.
-
-
 @pytest.mark.parametrize(
     ("record", "number"),
     [
@@ -96,8 +85,6 @@ def test_aime(record: dict[str, Any], number: int):
     item = read(AIME, record, index=22)
     assert (item.question, item.answer, item.rung) == ("p", "33", number)
 
-
-# Multiple choice.
 
 OPTIONS = ("Oxygen", "Iron", "3")
 
@@ -139,9 +126,6 @@ def test_the_content_of_a_question_does_not_depend_on_spacing_and_order():
     one = Item("What  is\nit?", "0", (), 0, ("a", "b"))
     assert one.content == Item("What is it?", "1", (), 0, ("b", "a")).content
     assert one.content != Item("What is it?", "0", (), 0, ("a", "c")).content
-
-
-# Faults.
 
 
 @pytest.mark.parametrize(
@@ -194,23 +178,3 @@ def test_a_record_of_another_layout_is_refused_naming_place_field_and_remedy(
 def test_a_record_that_cannot_be_judged_is_left_out(layout: Layout, record: dict[str, Any]):
     with pytest.raises(UnusableRecord):
         read(layout, record)
-
-
-# Worked solutions.
-
-
-def test_notes_are_taken_away_and_nothing_else():
-    assert remove_notes("  She has 2*3=<<2*3=6>>6 and 3 < 5 << 7.  ") == "She has 2*3=6 and 3 < 5 << 7."
-    assert remove_notes("#") == "#"
-
-
-def test_sentences_end_outside_of_mathematics_only():
-    solution = (
-        "First, $a. b$ is 1.5 wide. Is it? Yes! Then \\[x. y\\] and \\(p. q\\) hold.\n\n[asy]\ndraw. it. now\n[/asy]"
-        " Now\n\\begin{align*} a. &= b. \\end{align*} is so. A price of \\$5. is low. Last"
-    )
-    assert split_sentences(solution) == [
-        *("First, $a. b$ is 1.5 wide.", "Is it?", "Yes!", "Then \\[x. y\\] and \\(p. q\\) hold."),
-        *("Now \\begin{align*} a. &= b. \\end{align*} is so.", "A price of \\$5.", "is low.", "Last"),
-    ]
-    assert split_sentences(" \n ") == []

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.math.arithmetic import Arithmetic, _draw_number
+from palaestra.envs.math.arithmetic import Arithmetic, _draw_number, _evaluate
 from palaestra.envs.math.linear_equation import LinearEquation
 from palaestra.envs.math.precedence import evaluate_in_order, format_expression, format_long_product
 
@@ -73,3 +73,43 @@ def test_a_linear_equation_is_solved_by_equations_that_each_have_its_solution():
         # A negative divisor stands in brackets.
         assert re.fullmatch(r"x = -?\d+ / (\d+|\(-\d+\))", steps[-1])
     assert lengths == {2, 3}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "operators", "value"),
+    [
+        ([7, 5], "+", 12),
+        ([7, 5, 3], "+-", 9),
+        ([2, 3, 4], "+*", 14),
+        ([2, 3, 4], "*+", 10),
+        ([9, 2, 3, 4, 1], "-**+", -14),
+    ],
+)
+def test_products_bind_before_sums(numbers: list[int], operators: str, value: int):
+    assert _evaluate(numbers, list(operators)) == value
+
+
+def test_arithmetic_tasks_are_what_their_parameters_say():
+    for operations in ("+", "+-", "+-*"):
+        env = Arithmetic(terms=3, digits=4, operations=operations)
+        for seed in range(60):
+            prompt, _ = env.reset(seed=seed)
+            match = re.fullmatch(r"(\d+) ([-+*]) (\d+) ([-+*]) (\d+) = \? \(integer\)", prompt)
+            assert match, prompt
+            a, first, b, second, c = match.groups()
+            assert {first, second} <= set(operations)
+            assert operations[-1] in (first, second)
+            assert max(len(a), len(b), len(c)) == 4
+            # Python's own precedence on an expression that the pattern above has vetted.
+            assert int(env.oracle()) == eval(f"{a} {first} {b} {second} {c}")
+
+
+def test_two_small_terms_fit_in_forty_five_characters():
+    env = Arithmetic(terms=2, axes={"digits": [1, 2]})
+    assert max(len(env.reset(seed=seed)[0]) for seed in range(200)) <= 45
+
+
+def test_every_operator_occurs_in_the_hardest_arithmetic():
+    env = Arithmetic(difficulty=1.0)
+    seen = set("".join(env.reset(seed=seed)[0] for seed in range(20)))
+    assert set("+-*") <= seen

@@ -153,7 +153,7 @@ def left_open_by_singles(cells: list[int], size: int) -> set[int]:
 def test_with_few_cells_shown_singles_do_not_solve_a_puzzle_of_size_nine(shown: float):
     env = Sudoku(size=9, shown=shown)
     solved = 0
-    for seed in range(8):
+    for seed in range(3):
         given = shown_in(env.reset(seed=seed)[0], 9)
         still_open = left_open_by_singles(given, 9)
         assert {place for place, digit in enumerate(fill_singles(given)) if not digit} == still_open
