@@ -82,44 +82,44 @@ class NumericAxis:
         value = self.low + u * (self.high - self.low)
         if self.log:
             value = math.exp(min(math.log(self.low) + u * math.log(self.high / self.low), 700.0))
-        return min(max(self._rounded(value), self.limits[0]), self.limits[1])
+        return min(max(self._round(value), self.limits[0]), self.limits[1])
 
     def validate(self, value: Any) -> Any:
         """``value`` as a plain number within the range. Raises InputError naming axis and range."""
-        return self._accept(value, self.low, self.high, f"from {self.low} to {self.high}")
+        return self._check_between(value, self.low, self.high, f"from {self.low} to {self.high}")
 
     def ask(self, value: Any) -> Any:
         """``value`` as a plain number within the limits. Raises InputError naming axis and limits."""
         lowest, highest = self.limits
         shipped = "" if (lowest, highest) == (self.low, self.high) else f" (drawn from {self.low} to {self.high})"
-        return self._accept(value, lowest, highest, f"from {lowest} to {highest}{shipped}")
+        return self._check_between(value, lowest, highest, f"from {lowest} to {highest}{shipped}")
 
     def restrict(self, values: Any) -> Self:
         """This axis over ``values``, a pair [low, high] or one value, which may reach to the limits; closed there."""
-        low, high = map(self.ask, _pair(self.name, values))
+        low, high = map(self.ask, _as_pair(self.name, values))
         return replace(self, low=low, high=high, limits=(low, high))
 
     def extend(self, end: Any) -> Self:
         """This axis with its hard end at ``end``, or over a pair [low, high]; it stays open up to the limits."""
-        low, high = map(self.ask, _pair(self.name, end))
+        low, high = map(self.ask, _as_pair(self.name, end))
         if not isinstance(end, (list, tuple, np.ndarray)):
             low, high = (self.low, high) if self.harder == "up" else (low, self.high)
         return replace(self, low=low, high=high)
 
-    def _accept(self, value: Any, lowest: float, highest: float, span: str) -> Any:
-        if isinstance(value, (bool, np.bool_)) or not self._fits(value) or not lowest <= value <= highest:
+    def _check_between(self, value: Any, lowest: float, highest: float, span: str) -> Any:
+        if isinstance(value, (bool, np.bool_)) or not self._is_number(value) or not lowest <= value <= highest:
             raise InputError(f"{self.name} must be {self._kind} {span}, not {value!r}.")
-        return self._plain(value)
+        return self._to_number(value)
 
-    def _fits(self, value: Any) -> bool:
+    def _is_number(self, value: Any) -> bool:
         """Whether ``value`` is a number of this kind."""
         return isinstance(value, (int, float, np.integer, np.floating))
 
-    def _plain(self, value: Any) -> Any:
+    def _to_number(self, value: Any) -> Any:
         """A number of this kind as int or float."""
         raise NotImplementedError
 
-    def _rounded(self, value: float) -> Any:
+    def _round(self, value: float) -> Any:
         """The number of this kind that is nearest."""
         raise NotImplementedError
 
@@ -158,15 +158,15 @@ class IntAxis(NumericAxis):
         # Equal bins, so that a uniform u gives uniform integers.
         return min(self.low + int(u * (self.high - self.low + 1)), self.high)
 
-    def _fits(self, value: Any) -> bool:
+    def _is_number(self, value: Any) -> bool:
         return isinstance(value, (int, np.integer)) or (
             isinstance(value, (float, np.floating)) and float(value).is_integer()
         )
 
-    def _plain(self, value: Any) -> int:
+    def _to_number(self, value: Any) -> int:
         return int(value)
 
-    def _rounded(self, value: float) -> int:
+    def _round(self, value: float) -> int:
         return round(value)
 
 
@@ -196,10 +196,10 @@ class FloatAxis(NumericAxis):
             value = self.low + u * (self.high - self.low)
         return float(min(max(value, self.low), self.high))
 
-    def _plain(self, value: Any) -> float:
+    def _to_number(self, value: Any) -> float:
         return float(value)
 
-    def _rounded(self, value: float) -> float:
+    def _round(self, value: float) -> float:
         return float(value)
 
 
@@ -275,7 +275,7 @@ class ChoiceAxis:
 Axis = IntAxis | FloatAxis | ChoiceAxis
 
 
-def _pair(name: str, values: Any) -> tuple[Any, Any]:
+def _as_pair(name: str, values: Any) -> tuple[Any, Any]:
     if isinstance(values, (list, tuple, np.ndarray)):
         if len(values) != 2:
             raise InputError(f"the range of {name} must be a pair [low, high] or one value, not {values!r}.")

@@ -36,7 +36,7 @@ class Cycle:
         return self.actions[(self.turn - 1) % len(self.actions)]
 
 
-def constant(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
+def constant_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
     """One action at every turn: each of `CONSTANTS`, or each action of a discrete space."""
     space = env.action_space
     actions = CONSTANTS if isinstance(space, Unicode) else range(int(space.n))  # type: ignore[attr-defined]
@@ -44,13 +44,13 @@ def constant(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
         yield Cycle([action])
 
 
-def loop(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
+def loop_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
     """Each cycle of the family's ``blind_loops``, again and again, whatever happens."""
     for cycle in env.blind_loops:
         yield Cycle(cycle)
 
 
-def random(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
+def random_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
     """Random legal actions: any of a discrete space, else the family's ``random_action``."""
     space = env.action_space
     if not isinstance(space, Unicode):
@@ -59,17 +59,17 @@ def random(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
         yield lambda: env.write_action(env.random_action(env.here(), rng))
 
 
-def heuristic(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
+def heuristic_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
     """The family's player that looks one step ahead."""
     if env.heuristic_action(env.here()) is not None:
         yield lambda: env.write_action(env.heuristic_action(env.here()))
 
 
 PLAYERS: dict[str, Callable[[TaskEnv, np.random.Generator], Iterator[Policy]]] = {
-    "constant": constant,
-    "loop": loop,
-    "random": random,
-    "heuristic": heuristic,
+    "constant": constant_policies,
+    "loop": loop_policies,
+    "random": random_policies,
+    "heuristic": heuristic_policies,
 }
 
 
@@ -112,7 +112,7 @@ def _succeeds(env: TaskEnv, policy: Policy) -> bool:
         if isinstance(policy, Cycle) and policy.turn % len(policy.actions) == 0:
             state = env.here()
             # Who begins a cycle anew where it has begun before goes on so until the turns run out.
-            if _has_value(state):
+            if _compares_by_value(state):
                 if state in seen:
                     return False
                 seen.add(state)
@@ -121,7 +121,7 @@ def _succeeds(env: TaskEnv, policy: Policy) -> bool:
             return bool(info["is_success"])
 
 
-def _has_value(state: Any) -> bool:
+def _compares_by_value(state: Any) -> bool:
     """Whether states are equal when, and as long as, they hold the same."""
     try:
         hash(state)

@@ -116,7 +116,7 @@ class Game(TaskEnv):
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.require_running()
-        result = self._first_that_is_read(action)
+        result = self._act_on_reply(action)
         self._state = result.state
         self._progress = float(result.progress)
         self._turn += 1
@@ -138,7 +138,7 @@ class Game(TaskEnv):
         info["extras"] = {**dict.fromkeys(self.supplies), **result.extras}
         return observation, sum(terms.values()), result.done, truncated, info
 
-    def _first_that_is_read(self, action: Any) -> Transition:
+    def _act_on_reply(self, action: Any) -> Transition:
         """What the first reading of a reply does that is a legal move; what the plainest one does where none is."""
         found, error = self.read_action(action)
         if error:

@@ -88,14 +88,14 @@ class ParamSpace:
         Raises:
             InputError: difficulty below 0 or above `max_difficulty`.
         """
-        hardness = self.checked_difficulty(difficulty)
+        hardness = self.check_difficulty(difficulty)
         if hardness > 1.0:
             return {axis.name: axis.at(hardness) for axis in self.axes}
         return {
             axis.name: axis.at(min(max(hardness + self._stagger.get(axis.name, 0.0), 0.0), 1.0)) for axis in self.axes
         }
 
-    def checked_difficulty(self, difficulty: Any) -> float:
+    def check_difficulty(self, difficulty: Any) -> float:
         """``difficulty`` as a float from 0 to `max_difficulty`. Raises InputError otherwise."""
         try:
             value = float(difficulty)

@@ -35,7 +35,7 @@ def salt(rng: np.random.Generator) -> str:
     return f"{int(rng.integers(1 << 63)):016x}"
 
 
-def checked_split(split: str) -> Split:
+def check_split(split: str) -> Split:
     """``split`` if it is "train", "test" or "all". Raises InputError otherwise."""
     if split not in SPLITS:
         raise unknown_name("split", str(split), SPLITS)

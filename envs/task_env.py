@@ -22,10 +22,10 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError, unknown_name
-from ..rewards.answers import THOUGHTS, Form, checked_format, checked_thoughts, present
+from ..rewards.answers import THOUGHTS, Form, check_format, check_thoughts, present
 from ..rewards.answers.readings import readings_up_to
 from .param_space import ParamSpace
-from .splits import checked_split, split_of
+from .splits import check_split, split_of
 
 # Characters of a reply, thoughts included, unless `max_action` says otherwise.
 MAX_ACTION = 1_000_000
@@ -92,7 +92,7 @@ class TaskEnv(gym.Env[Any, Any]):
             cls.metadata = {**cls.metadata, "render_modes": [*cls.metadata["render_modes"], "rgb_array"]}
         solver = cls.__dict__.get("oracle")
         if solver is not None and solver.__code__.co_argcount == 2:
-            cls.oracle = _for_the_present(solver)
+            cls.oracle = _bind_current_episode(solver)
 
     def __init__(
         self,
@@ -127,12 +127,12 @@ class TaskEnv(gym.Env[Any, Any]):
         singles = {name: family[name].ask(value) for name, value in fixed.items()}
         self.param_space = family.restrict(**(axes or {})).restrict(**singles)
         self.difficulty = None if difficulty is None else self.param_space.checked_difficulty(difficulty)
-        self.split = checked_split(split)
-        self.answer_format = checked_format(self.default_answer_format if answer_format is None else answer_format)
+        self.split = check_split(split)
+        self.answer_format = check_format(self.default_answer_format if answer_format is None else answer_format)
         if isinstance(max_action, bool) or not isinstance(max_action, int) or max_action < 1:
             raise InputError(f"max_action must be a whole number of characters, at least 1, not {max_action!r}.")
         self.max_action = max_action
-        self.thoughts = checked_thoughts(thoughts)
+        self.thoughts = check_thoughts(thoughts)
         self._is_move = self.answer_form in ("move", "moves")
         self.render_mode = render_mode
         self._params: dict[str, Any] = {}
@@ -290,7 +290,9 @@ class TaskEnv(gym.Env[Any, Any]):
             InputError: the snapshot is of another family.
         """
         if not isinstance(state, Mapping) or state.get("family") != type(self).__name__:
-            raise InputError(f"set_state needs a snapshot by get_state of {type(self).__name__}, not {_brief(state)}.")
+            raise InputError(
+                f"set_state needs a snapshot by get_state of {type(self).__name__}, not {_shorten(state)}."
+            )
         self._params = dict(state["params"])
         self._task_difficulty = state["difficulty"]
         self._task_id = state["task_id"]
@@ -304,7 +306,7 @@ class TaskEnv(gym.Env[Any, Any]):
             raise gym.error.ResetNeeded(f"cannot step {type(self).__name__}: {why}; call reset() first.")
 
 
-def _for_the_present(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _bind_current_episode(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     @functools.wraps(solver)
     def oracle(self: TaskEnv, task: Any = None) -> Any:
         return self.write_action(solver(self, self.here())) if task is None else solver(self, task)
@@ -312,6 +314,6 @@ def _for_the_present(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return oracle
 
 
-def _brief(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value.get("family") if isinstance(value, Mapping) else value)
     return text if len(text) <= 60 else text[:57] + "..."

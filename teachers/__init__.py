@@ -13,13 +13,13 @@ says how many rollouts each task gets; `combinators` and `gates` put teachers to
 
 from __future__ import annotations
 
-from .arms.base import ArmTeacher
-from .boxes.base import BoxTeacher
+from .arms.arm_teacher import ArmTeacher
+from .boxes.box_teacher import BoxTeacher
 from .pools import FiniteTasks, as_arms, as_pool, discretise, fixed_tasks, instance
-from .prompts.base import PromptTeacher
+from .prompts.prompt_teacher import PromptTeacher
 from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
 from .random import RandomTeacher
-from .registry import TEACHERS, Preset, make, register
+from .registration import TEACHERS, Preset, make, register
 from .spaces import as_cube
 from .wrapper import TeacherWrapper
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .pools import Arms
 from .protocol import Common, Draw, Evidence, Teacher
-from .registry import register
+from .registration import register
 from .spaces import DiscreteCube, as_cube
 
 

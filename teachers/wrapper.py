@@ -12,7 +12,7 @@ import gymnasium as gym
 from ..errors import InputError
 from .pools import instance
 from .protocol import Outcome, Proposal, Teacher
-from .registry import make
+from .registration import make
 
 
 class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):

@@ -35,7 +35,7 @@ _NOT_UNITS = {
 _DOLLARS = {"dollar", "usd", "$"}
 
 
-def asked_units(question: str) -> frozenset[str]:
+def find_units(question: str) -> frozenset[str]:
     """Words that may follow the number that answers ``question``: those of its last sentence, and dollars."""
     asked = last_sentence(question).lower()
     words = {_singular(word) for word in _WORD.findall(asked) if not {word, _singular(word)} & _NOT_UNITS}
@@ -59,15 +59,15 @@ def read_amount(answer: str, units: frozenset[str] = frozenset()) -> Fraction | 
     for _ in range(MAX_WRAPPERS):
         match = _AMOUNT.fullmatch(text)
         if match:
-            return _value(match, units)
-        shorter = _unwrapped(text)
+            return _parse_match(match, units)
+        shorter = _strip_wrapper(text)
         if shorter == text:
             return None
         text = shorter
     return None
 
 
-def _value(match: re.Match[str], units: frozenset[str]) -> Fraction | None:
+def _parse_match(match: re.Match[str], units: frozenset[str]) -> Fraction | None:
     tail = (match["tail"] or "").lower()
     words = [_singular(word) for word in re.split(r"[ -]+", tail.strip()) if word]
     if any(word not in units and word not in _DOLLARS and not _is_currency(word) for word in words):
@@ -78,7 +78,7 @@ def _value(match: re.Match[str], units: frozenset[str]) -> Fraction | None:
     return -value if value is not None and "-" in (match["sign"], match["behind"]) else value
 
 
-def _unwrapped(text: str) -> str:
+def _strip_wrapper(text: str) -> str:
     """``text`` without one thing around it: a pair of marks, a label before it, a full stop behind it."""
     for left, right in _WRAPPERS:
         if len(text) > len(left) + len(right) and text.startswith(left) and text.endswith(right):

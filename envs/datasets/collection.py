@@ -18,7 +18,7 @@ from typing import Any
 from ...errors import InputError
 from ...rewards import unreadable
 from ..splits import SPLITS, split_of
-from .layouts import MATH, Fields, Item, Layout, LeftOut
+from .layouts import MATH, Fields, Item, Layout, UnusableRecord
 from .sources import is_hub_name, read_source
 
 # Longer questions are left out; the longest of the published data sets have half of this.
@@ -77,7 +77,7 @@ class Collection:
     def count(self, split: str, rungs: Iterable[int], lengths: tuple[float, float] | None = None) -> int:
         """How many questions `draw` may give for these rungs and a length between these two."""
         pools = {id(pool): pool for pool in (self._pool(split, rung) for rung in rungs)}
-        ends = [(0, len(pool)) if lengths is None else _ends(len(pool), *lengths) for pool in pools.values()]
+        ends = [(0, len(pool)) if lengths is None else _half_bounds(len(pool), *lengths) for pool in pools.values()]
         return sum(end - start for start, end in ends)
 
     def draw(self, u: float, split: str, rung: int = 0, length: float | None = None) -> Item:
@@ -90,7 +90,7 @@ class Collection:
             length: 0 draws from the half of those with the least effort, 1 from that with the most, and in between.
         """
         pool = self._pool(split, rung)
-        start, end = (0, len(pool)) if length is None else _ends(len(pool), length, length)
+        start, end = (0, len(pool)) if length is None else _half_bounds(len(pool), length, length)
         return pool[start + int(u * (end - start))]
 
     def _pool(self, split: str, rung: int) -> list[Item]:
@@ -101,35 +101,35 @@ class Collection:
         return self._by[split][nearest]
 
 
-def _ends(count: int, low: float, high: float) -> tuple[int, int]:
+def _half_bounds(count: int, low: float, high: float) -> tuple[int, int]:
     """Start and end, among ``count`` ordered questions, of the halves that belong to lengths from low to high."""
     half = (count + 1) // 2
     return round(low * (count - half)), round(high * (count - half)) + half
 
 
 _LOCK = threading.Lock()
-_KEPT: dict[Source, tuple[Any, Collection]] = {}
+_CACHE: dict[Source, tuple[Any, Collection]] = {}
 
 
-def collected(source: Source) -> Collection:
+def load_collection(source: Source) -> Collection:
     """The questions of a source; read again only when its file (or the folder's list of files) has changed.
 
     Raises:
         InputError: the source is gone, cannot be read, is not of its layout, or holds no question.
         MissingExtra: the library that reads it is not installed.
     """
-    state = _state(source.name)
-    kept = _KEPT.get(source)
+    state = _file_state(source.name)
+    kept = _CACHE.get(source)
     if kept is not None and kept[0] == state:
         return kept[1]
     with _LOCK:
-        kept = _KEPT.get(source)
+        kept = _CACHE.get(source)
         if kept is None or kept[0] != state:
-            kept = _KEPT[source] = (state, Collection(_read(source)))
+            kept = _CACHE[source] = (state, Collection(_read_items(source)))
         return kept[1]
 
 
-def _state(name: str) -> Any:
+def _file_state(name: str) -> Any:
     try:
         status = os.stat(name)
     except (OSError, ValueError):
@@ -139,12 +139,12 @@ def _state(name: str) -> Any:
     return status.st_mtime_ns, status.st_size
 
 
-def _read(source: Source) -> list[Item]:
+def _read_items(source: Source) -> list[Item]:
     layout, items, out = source.layout, [], []
     for index, (place, record) in enumerate(read_source(source.name, source.part, source.config, layout.columns)):
         try:
-            items.append(_checked(source, layout.read(Fields(record, place, layout.asks), index)))
-        except LeftOut as reason:
+            items.append(_check_item(source, layout.read(Fields(record, place, layout.asks), index)))
+        except UnusableRecord as reason:
             out.append(f"{place}: {reason}")
     if out:
         warnings.warn(
@@ -158,9 +158,9 @@ def _read(source: Source) -> list[Item]:
     return items
 
 
-def _checked(source: Source, item: Item) -> Item:
+def _check_item(source: Source, item: Item) -> Item:
     if len(item.question) + sum(map(len, item.options)) > MAX_QUESTION:
-        raise LeftOut(f"the question has more than {MAX_QUESTION} characters")
+        raise UnusableRecord(f"the question has more than {MAX_QUESTION} characters")
     if source.layout is MATH and unreadable("math", item.answer, policy=source.policy) is not None:
-        raise LeftOut(f"the answer {item.answer[:60]!r} cannot be read as mathematics")
+        raise UnusableRecord(f"the answer {item.answer[:60]!r} cannot be read as mathematics")
     return item

@@ -16,7 +16,7 @@ from ...rewards.verifiers.sequence import ListError, split_elements
 from ..axes import Axis, FloatAxis, IntAxis
 from ..question import Task
 from ..registration import register
-from .amounts import asked_units, read_amount
+from .amounts import find_units, read_amount
 from .collection import Collection
 from .layouts import MATH as LAYOUT
 from .layouts import Item
@@ -77,9 +77,9 @@ class MATH(DatasetQuestion):
         if importlib.util.find_spec("sympy") is None:
             raise MissingExtra("palaestra/MATH-v0", "math")
         # The verifier is loaded when it is first needed.
-        from ...rewards.verifiers.mathematics.policies import chosen
+        from ...rewards.verifiers.mathematics.policies import make_policy
 
-        chosen(policy, {})  # or an error that names the policies there are
+        make_policy(policy, {})  # or an error that names the policies there are
         self.policy = policy
         super().__init__(**kwargs)
 
@@ -111,7 +111,7 @@ class MATH(DatasetQuestion):
         verdict = verify("math", answer, reference, ordered=ordered, units=units, policy=self.policy)
         if verdict.success:
             return verdict
-        asked = asked_units(question)
+        asked = find_units(question)
         amounts = read_amount(answer, asked), read_amount(reference, asked)
         if amounts == (None, None):
             return verdict
@@ -124,7 +124,7 @@ def _has_unit(reference: str, policy: str) -> bool:
     from ...rewards.verifiers.mathematics import policies
     from ...rewards.verifiers.mathematics.tree import Quantity
 
-    value = policies.read_under(reference, policies.chosen(policy, {}), is_reference=True)
+    value = policies.read_under(reference, policies.make_policy(policy, {}), is_reference=True)
     return isinstance(value, Quantity) and not value.doubtful
 
 

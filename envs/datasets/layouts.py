@@ -1,7 +1,8 @@
 r"""From a record to a question: one reader for each layout in which data sets of questions are published.
 
 A reader takes the fields of one record and gives an `Item`. A record that is not of the layout is the user's to mend
-and raises InputError with place, field and remedy; one that is of the layout but cannot be judged raises `LeftOut`.
+and raises InputError with place, field and remedy; one that is of the layout but cannot be judged raises
+`UnusableRecord`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any
 
 from ...errors import InputError
 from ...rewards.answers import extract
-from ...rewards.verifiers.choice import named
+from ...rewards.verifiers.choice import choice_letters
 from ...rewards.verifiers.number import parse_number
-from .worked import sentences, without_notes
+from .worked_solutions import remove_notes, split_sentences
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LEVELS = (1, 5)
@@ -27,7 +28,7 @@ _LAST_NUMBER = re.compile(r"([0-9]{1,4})/?\s*$")
 _NUMERAL = re.compile(r"\$?\s*([0-9]{1,4})(?:\.0*)?\s*(?:\^\s*\{?\\circ\}?)?\s*\$?")
 
 
-class LeftOut(Exception):
+class UnusableRecord(Exception):
     """A record of the right layout that cannot be asked or judged; the message says why."""
 
 
@@ -90,7 +91,7 @@ class Fields:
             has = ", ".join(map(repr, self._names)) or "no field"
             raise self.fault(f"the field {names[0]!r} is missing or empty (there is {has})")
         if not isinstance(value, str) or not value.strip():
-            raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {_brief(value)}")
+            raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {_shorten(value)}")
         return value.strip()
 
     def fault(self, what: str) -> InputError:
@@ -122,8 +123,8 @@ def read_gsm8k(fields: Fields, index: int) -> Item:
         raise fields.fault("the field 'answer' has no line with '####'")
     number = value.strip().replace(",", "").removeprefix("$").rstrip(".%")
     if parse_number(number) is None:
-        raise LeftOut(f"the answer {_brief(value.strip())} is not a number")
-    steps = tuple(filter(None, map(without_notes, solution.splitlines())))
+        raise UnusableRecord(f"the answer {_shorten(value.strip())} is not a number")
+    steps = tuple(filter(None, map(remove_notes, solution.splitlines())))
     return Item(question, number, steps, min(max(len(steps), STEPS[0]), STEPS[1]))
 
 
@@ -134,16 +135,16 @@ def read_math(fields: Fields, index: int) -> Item:
     if fields.get("level") is None:
         raise fields.fault("the field 'level' is missing")
     if level is None:
-        raise LeftOut(f"the level {_brief(fields.get('level'))} is not one of 1 to 5")
+        raise UnusableRecord(f"the level {_shorten(fields.get('level'))} is not one of 1 to 5")
     solution = fields.get("solution")
     solution = solution if isinstance(solution, str) else ""
     answer = fields.get("answer")
     if answer is None and not solution:
         raise fields.fault("the fields 'solution' and 'answer' are missing or empty")
-    answer = boxed(solution) if answer is None else " ".join(str(answer).split())
+    answer = find_boxed(solution) if answer is None else " ".join(str(answer).split())
     if not answer:
-        raise LeftOut("the solution has no \\boxed{} with an answer")
-    return Item(problem, answer, tuple(sentences(solution)), int(level[1]))
+        raise UnusableRecord("the solution has no \\boxed{} with an answer")
+    return Item(problem, answer, tuple(split_sentences(solution)), int(level[1]))
 
 
 def read_aime(fields: Fields, index: int) -> Item:
@@ -153,13 +154,13 @@ def read_aime(fields: Fields, index: int) -> Item:
     solution = fields.get("solution", "reasoning")
     solution = solution if isinstance(solution, str) else ""
     answer = fields.get("answer")
-    if answer is None and not boxed(solution):
+    if answer is None and not find_boxed(solution):
         raise fields.fault("the field 'answer' is missing or empty")
-    text = boxed(solution) if answer is None else str(answer).strip()
+    text = find_boxed(solution) if answer is None else str(answer).strip()
     match = _NUMERAL.fullmatch(text)
     if match is None or int(match[1]) > 999:
-        raise LeftOut(f"the answer {_brief(text)} is not a whole number from 0 to 999")
-    return Item(problem, str(int(match[1])), tuple(sentences(solution)), _contest_number(fields, index))
+        raise UnusableRecord(f"the answer {_shorten(text)} is not a whole number from 0 to 999")
+    return Item(problem, str(int(match[1])), tuple(split_sentences(solution)), _contest_number(fields, index))
 
 
 def _contest_number(fields: Fields, index: int) -> int:
@@ -188,19 +189,19 @@ def read_choice(fields: Fields, index: int) -> Item:
         question, choices = question.get("stem"), question.get("choices", choices)
     if not isinstance(question, str) or not question.strip():
         raise fields.fault("the field 'question' is missing, or is not text")
-    options, labels = _options(fields, choices)
+    options, labels = _read_options(fields, choices)
     if not 2 <= len(options) <= len(LETTERS) or len(set(options)) < len(options):
-        raise LeftOut("the options are fewer than two, more than 26, or not all different")
+        raise UnusableRecord("the options are fewer than two, more than 26, or not all different")
     key = fields.get("answer", "answerkey", "answer_index")
     if key is None:
-        raise LeftOut("no option is said to be the right one")
-    right = _index(key, options, labels)
+        raise UnusableRecord("no option is said to be the right one")
+    right = _find_right_option(key, options, labels)
     if right is None:
-        raise LeftOut(f"the field 'answer' must be the index, letter or text of an option, not {_brief(key)}")
+        raise UnusableRecord(f"the field 'answer' must be the index, letter or text of an option, not {_shorten(key)}")
     return Item(question.strip(), str(right), (), 0, tuple(options))
 
 
-def _options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
+def _read_options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
     """Texts and labels, both in order."""
     labels: list[str] = []
     if choices is None:
@@ -226,7 +227,7 @@ def _options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
     return [" ".join(str(choice).split()) for choice in choices], labels
 
 
-def _index(key: Any, options: list[str], labels: list[str]) -> int | None:
+def _find_right_option(key: Any, options: list[str], labels: list[str]) -> int | None:
     """Where the right option stands."""
     if isinstance(key, int) and not isinstance(key, bool):
         return key if 0 <= key < len(options) else None
@@ -236,14 +237,14 @@ def _index(key: Any, options: list[str], labels: list[str]) -> int | None:
             return names.index(text.upper())
     if text in options:
         return options.index(text)
-    letters = named(text)
+    letters = choice_letters(text)
     if letters and len(letters) == 1 and min(letters) in LETTERS[: len(options)]:
         # As "(C)" or "C.".
         return LETTERS.index(min(letters))
     return int(text) if re.fullmatch(r"[0-9]{1,2}", text) and int(text) < len(options) else None
 
 
-def boxed(solution: str) -> str:
+def find_boxed(solution: str) -> str:
     r"""What the last ``\boxed{}`` of a solution holds, in one line; "" where there is none."""
     found = extract(solution.replace("\\fbox{", "\\boxed{"), "boxed")
     if found is None:
@@ -252,7 +253,7 @@ def boxed(solution: str) -> str:
     return " ".join(found.split())
 
 
-def _brief(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -17,7 +17,7 @@ from ...errors import InputError
 from ..axes import Axis
 from ..param_space import ParamSpace
 from ..question import Question, Task
-from .collection import Collection, Source, collected
+from .collection import Collection, Source, load_collection
 from .layouts import Item, Layout
 from .sources import is_hub_name
 
@@ -66,9 +66,9 @@ class DatasetQuestion(Question):
                 raise InputError(f"{name} must be text such as 'train', not {value!r}.")
         if source is None and (part is not None or config is not None):
             raise InputError("part and config belong to a source; say which, such as source='openai/gsm8k'.")
-        self.source = None if source is None else _checked_source(source)
+        self.source = None if source is None else _check_source(source)
         self.part, self.config = part, config
-        collection = collected(self._source())
+        collection = load_collection(self._source())
         self._digest = collection.digest
         self.param_space = ParamSpace(self.axes_of(collection))
         super().__init__(**kwargs)
@@ -87,25 +87,25 @@ class DatasetQuestion(Question):
         raise NotImplementedError
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        return self._drawn(rng, params, "all")
+        return self._draw_task(rng, params, "all")
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         # A small source may have no question of this split at some parameters: then the nearest one is taken.
-        return self._drawn(rng, params, self.split)
+        return self._draw_task(rng, params, self.split)
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Task:
         task = super().begin(seed, options)
         key = type(self).__name__, self._source(), self.split
         if key not in _warned:
-            spans = self._spans(options or {})
+            spans = self._parameter_ranges(options or {})
             low, high = spans.get(self.rung_axis, (0, 0))
-            count = collected(key[1]).count(self.split, range(low, high + 1), spans.get("length"))
+            count = load_collection(key[1]).count(self.split, range(low, high + 1), spans.get("length"))
             if count < FEW:
                 _warned.add(key)
-                _log.warning(_few(key[0], self.split, self.source, count, spans))
+                _log.warning(_small_source_warning(key[0], self.split, self.source, count, spans))
         return task
 
-    def _spans(self, options: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    def _parameter_ranges(self, options: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
         """From where to where a reset with these options draws each parameter."""
         one = self.difficulty is not None or options.get("difficulty") is not None
         given = self._params if one else options.get("params") or {}
@@ -116,7 +116,7 @@ class DatasetQuestion(Question):
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
         """The right answer to another question of the source; None where there is no other."""
-        items = collected(self._source()).items
+        items = load_collection(self._source()).items
         if len(items) < 2:
             return None
         # No content is there twice.
@@ -136,8 +136,8 @@ class DatasetQuestion(Question):
         """The worked solution of the record, then the answer."""
         return [*task.data.steps, self.oracle(task)]
 
-    def _drawn(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:
-        collection = collected(self._source())
+    def _draw_task(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:
+        collection = load_collection(self._source())
         if collection.digest != self._digest:
             raise InputError(f"{self.source} has changed since this environment was made; make it anew.")
         item = collection.draw(rng.random(), split, params.get(self.rung_axis, 0), params.get("length"))
@@ -148,7 +148,9 @@ class DatasetQuestion(Question):
         return Source(self.layout, name, self.part, self.config, self.policy)
 
 
-def _few(family: str, split: str, source: str | None, count: int, spans: dict[str, tuple[Any, Any]]) -> str:
+def _small_source_warning(
+    family: str, split: str, source: str | None, count: int, spans: dict[str, tuple[Any, Any]]
+) -> str:
     """The warning that a family draws from few questions."""
     drawn = ", ".join(
         f"{name}={low}" if low == high else f"{name} {low} to {high}" for name, (low, high) in spans.items()
@@ -160,7 +162,7 @@ def _few(family: str, split: str, source: str | None, count: int, spans: dict[st
     )
 
 
-def _checked_source(source: Any) -> str:
+def _check_source(source: Any) -> str:
     if not isinstance(source, (str, os.PathLike)) or not str(source).strip():
         raise InputError(f"source must name a file, a folder or a hub data set such as 'openai/gsm8k', not {source!r}.")
     name = os.fspath(source)

@@ -20,7 +20,7 @@ EXAMPLES = ("example_correct_answer", "example_answer", "possible_answer")
 _LAST: dict[str, tuple[Any, Any]] = {}
 
 
-def answer(job: dict[str, Any]) -> Any:
+def answer_job(job: dict[str, Any]) -> Any:
     """What a job asks for.
 
     Args:
@@ -39,7 +39,7 @@ def answer(job: dict[str, Any]) -> Any:
             return None
         attributes = create_curriculum(job["name"]).attributes.values()
         return max((len(attribute.levels) - 1 for attribute in attributes), default=0)
-    dataset, entry = _made(job)
+    dataset, entry = _make_task(job)
     if job["do"] == "score":
         return float(dataset.score_answer(job["answer"], entry))
     from reasoning_gym.dataset import ProceduralDataset
@@ -48,14 +48,14 @@ def answer(job: dict[str, Any]) -> Any:
     by_text = type(dataset).score_answer is ProceduralDataset.score_answer or job["name"] in BY_TEXT
     return {
         "question": entry["question"],
-        "answer": str(entry["answer"]) if by_text else _gold(dataset, entry),
+        "answer": str(entry["answer"]) if by_text else _find_gold_answer(dataset, entry),
         "by_text": by_text,
         "numbers": metadata.get("numbers") if job["name"] in ("countdown", "puzzle24") else None,
         "target": metadata.get("target", 24),
     }
 
 
-def _gold(dataset: Any, entry: Any) -> str | None:
+def _find_gold_answer(dataset: Any, entry: Any) -> str | None:
     """An answer to which the data set's own scorer gives full marks; None where the entry holds none."""
     for holder, key in ((entry, "answer"), *((entry["metadata"], key) for key in EXAMPLES)):
         example = holder.get(key)
@@ -67,7 +67,7 @@ def _gold(dataset: Any, entry: Any) -> str | None:
     return None
 
 
-def _made(job: dict[str, Any]) -> tuple[Any, Any]:
+def _make_task(job: dict[str, Any]) -> tuple[Any, Any]:
     import numpy as np
     from reasoning_gym.factory import DATASETS, create_curriculum
 

@@ -43,12 +43,12 @@ def last_sentence(text: str) -> str:
     text = text.strip()
     start = 0
     for end in _END.finditer(text):
-        if _ends(text[max(0, end.start() - _WINDOW) : end.start()], text[end.start()], end["next"]):
+        if _ends_sentence(text[max(0, end.start() - _WINDOW) : end.start()], text[end.start()], end["next"]):
             start = end.end()
     return text[start:]
 
 
-def _ends(before: str, mark: str, following: str) -> bool:
+def _ends_sentence(before: str, mark: str, following: str) -> bool:
     """Whether a mark between two words ends a sentence."""
     if mark != ".":
         return True

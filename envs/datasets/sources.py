@@ -57,7 +57,7 @@ def read_source(
         MissingExtra: a parquet file or hub data set without the library ``datasets``.
     """
     if is_hub_name(source):
-        yield from from_hub(source, part, config)
+        yield from read_hub(source, part, config)
         return
     path = Path(source).expanduser()
     if config is not None:
@@ -65,20 +65,20 @@ def read_source(
     if not path.exists():
         raise InputError(f"there is no file or folder {source}; give {_KINDS}, a folder, or a hub id 'owner/name'.")
     if path.is_dir():
-        for file in _files(path, part):
-            yield from _from_file(file, file.relative_to(path).as_posix(), columns)
+        for file in _list_files(path, part):
+            yield from _read_file(file, file.relative_to(path).as_posix(), columns)
         return
     if part is not None:
         raise InputError(f"part={part!r} is for folders and data sets of the hub; the file {source} is read whole.")
-    yield from _from_file(path, path.name, columns)
+    yield from _read_file(path, path.name, columns)
 
 
-def from_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
+def read_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
     """The records of a hub data set, or of a local folder that ``datasets.load_dataset`` takes, one part of it."""
-    datasets = _library(f"{name!r}, which is no file or folder here and so a data set of the hub,")
+    datasets = _import_datasets(f"{name!r}, which is no file or folder here and so a data set of the hub,")
     try:
         if part is None:
-            part = _only_part(name, list(datasets.get_dataset_split_names(name, config)))
+            part = _choose_only_part(name, list(datasets.get_dataset_split_names(name, config)))
         rows = datasets.load_dataset(name, config, split=part)
     except InputError:
         raise
@@ -93,7 +93,7 @@ def from_hub(name: str, part: str | None, config: str | None) -> Iterator[Record
         yield f"{name}, {part}, row {number}", row
 
 
-def _library(feature: str) -> Any:
+def _import_datasets(feature: str) -> Any:
     try:
         import datasets  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -101,7 +101,7 @@ def _library(feature: str) -> Any:
     return datasets
 
 
-def _only_part(source: str, parts: Iterable[str]) -> str | None:
+def _choose_only_part(source: str, parts: Iterable[str]) -> str | None:
     """The part to read where none was asked for: the only one. Train and test are never mixed unasked."""
     names = sorted(set(parts))
     if len(names) > 1:
@@ -109,16 +109,16 @@ def _only_part(source: str, parts: Iterable[str]) -> str | None:
     return names[0] if names else None
 
 
-def _files(folder: Path, part: str | None) -> list[Path]:
+def _list_files(folder: Path, part: str | None) -> list[Path]:
     every = [file for file in sorted(folder.rglob("*")) if file.is_file()]
     found = [file for file in every if file.name == _RECORD]
     found = found or [file for file in every if file.name.endswith(SUFFIXES)]
-    found = [file for file in found if not _aside(file.relative_to(folder))]
+    found = [file for file in found if not _is_not_data(file.relative_to(folder))]
     if not found:
         raise InputError(f"the folder {folder} holds no {' or '.join(SUFFIXES)} file.")
     parts = {file: _part_of(file.relative_to(folder)) for file in found}
     if part is None:
-        part = _only_part(f"the folder {folder}", filter(None, parts.values()))
+        part = _choose_only_part(f"the folder {folder}", filter(None, parts.values()))
         return found if part is None else [file for file in found if parts[file] in (part, None)]
     chosen = [file for file in found if parts[file] == part]
     if not chosen:
@@ -127,7 +127,7 @@ def _files(folder: Path, part: str | None) -> list[Path]:
     return chosen
 
 
-def _aside(file: Path) -> bool:
+def _is_not_data(file: Path) -> bool:
     return file.name in _NOT_DATA or any(name.startswith(".") for name in file.parts)
 
 
@@ -142,40 +142,40 @@ def _part_of(file: Path) -> str | None:
     return None
 
 
-def _from_folder(folder: Path, shown: str) -> Record:
+def _read_folder(folder: Path, shown: str) -> Record:
     """The folder of one problem: its files by their names without the ending, and what is in metadata.json."""
     record: dict[str, Any] = {}
     for file in sorted(folder.iterdir()):
         if file.suffix not in _FIELDS:
             continue
-        text = _text(file)
+        text = _read_text(file)
         if file.name == _MORE_FIELDS:
-            record.update(_mapping(_parsed(text, f"{shown}/{file.name}"), f"{shown}/{file.name}"))
+            record.update(_check_record(_parse_json(text, f"{shown}/{file.name}"), f"{shown}/{file.name}"))
         else:
             record[file.stem] = text
     return shown, record
 
 
-def _from_file(path: Path, shown: str, columns: Sequence[str]) -> Iterator[Record]:
+def _read_file(path: Path, shown: str, columns: Sequence[str]) -> Iterator[Record]:
     if path.name == _RECORD:
-        yield _from_folder(path.parent, shown.removesuffix(f"/{_RECORD}"))
+        yield _read_folder(path.parent, shown.removesuffix(f"/{_RECORD}"))
         return
     suffix = next((suffix for suffix in SUFFIXES[::-1] if path.name.endswith(suffix)), None)
     if suffix is None:
         raise InputError(f"{path} is not {_KINDS}; rename or convert it.")
     if suffix == ".parquet":
-        yield from _parquet(path, shown)
+        yield from _read_parquet(path, shown)
         return
-    text = _text(path)
+    text = _read_text(path)
     if suffix.startswith(".csv"):
-        yield from _csv(text, shown, columns)
+        yield from _read_csv(text, shown, columns)
     elif suffix.startswith(".jsonl"):
-        yield from _lines(text, shown)
+        yield from _read_json_lines(text, shown)
     else:
-        yield from _json(text, shown)
+        yield from _read_json(text, shown)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         raw = path.read_bytes()
         return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8-sig")
@@ -183,8 +183,8 @@ def _text(path: Path) -> str:
         raise InputError(f"{path} cannot be read ({error}); it must be UTF-8 text, packed by gzip if .gz.") from None
 
 
-def _parquet(path: Path, shown: str) -> Iterator[Record]:
-    datasets = _library(f"the parquet file {shown}")
+def _read_parquet(path: Path, shown: str) -> Iterator[Record]:
+    datasets = _import_datasets(f"the parquet file {shown}")
     try:
         rows = datasets.Dataset.from_parquet(str(path))
     except Exception as error:
@@ -193,20 +193,20 @@ def _parquet(path: Path, shown: str) -> Iterator[Record]:
         yield f"{shown}, row {number}", row
 
 
-def _lines(text: str, shown: str) -> Iterator[Record]:
+def _read_json_lines(text: str, shown: str) -> Iterator[Record]:
     # Only the line feed ends a line: JSON may hold other separators within strings.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             place = f"{shown}, line {number}"
-            yield place, _mapping(_parsed(line, place), place)
+            yield place, _check_record(_parse_json(line, place), place)
 
 
-def _json(text: str, shown: str) -> Iterator[Record]:
+def _read_json(text: str, shown: str) -> Iterator[Record]:
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
         # Many data sets give lines of JSON this ending; a fault is then told by its line.
-        yield from _lines(text, shown)
+        yield from _read_json_lines(text, shown)
         return
     if isinstance(whole, dict):
         yield f"{shown}, record 1", whole
@@ -215,10 +215,10 @@ def _json(text: str, shown: str) -> Iterator[Record]:
         raise InputError(f"{shown} holds {type(whole).__name__}; it must hold a list of records, or one a line.")
     for number, record in enumerate(whole, 1):
         place = f"{shown}, record {number}"
-        yield place, _mapping(record, place)
+        yield place, _check_record(record, place)
 
 
-def _parsed(line: str, place: str) -> Any:
+def _parse_json(line: str, place: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
@@ -227,13 +227,13 @@ def _parsed(line: str, place: str) -> Any:
         raise InputError(f"{place} is not JSON that can be read ({error}); mend or remove it.") from None
 
 
-def _mapping(value: Any, place: str) -> dict[str, Any]:
+def _check_record(value: Any, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f'{place} is {type(value).__name__}, not a record of fields such as {{"question": ...}}.')
     return value
 
 
-def _csv(text: str, shown: str, columns: Sequence[str]) -> Iterator[Record]:
+def _read_csv(text: str, shown: str, columns: Sequence[str]) -> Iterator[Record]:
     reader = csv.reader(io.StringIO(text, newline=""))
     header: list[str] | None = None
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from ..game import Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .rung import Books, Rung, going_on, settled
+from .rung import Books, Rung, continue_episode, end_episode
 
 _COMMAND = re.compile(r"(?:do ([0-9]{1,2}) ([a-z]{1,40})|tick ([0-9]{1,2})|(log|erase log|submit))")
 
@@ -83,14 +83,14 @@ class GameableChecklist(Rung):
         match = _COMMAND.fullmatch(action)
         item = int(match[1] or match[3] or 1) if match else 0
         if not match or not 1 <= item <= len(state.words):
-            return going_on(state, _progress(state), "Say do ITEM WORD, tick ITEM, log, erase log, or submit.")
-        after = self._after(state, match, item)
+            return continue_episode(state, _progress(state), "Say do ITEM WORD, tick ITEM, log, erase log, or submit.")
+        after = self._apply_command(state, match, item)
         if match[4] == "submit":
             count = len(state.words)
-            return settled(after, len(state.ticked) / count, len(state.done) / count, _progress(state))
-        return going_on(after, _progress(after))
+            return end_episode(after, len(state.ticked) / count, len(state.done) / count, _progress(state))
+        return continue_episode(after, _progress(after))
 
-    def _after(self, state: Checklist, match: re.Match[str], item: int) -> Checklist:
+    def _apply_command(self, state: Checklist, match: re.Match[str], item: int) -> Checklist:
         if match[1]:
             right = match[2] == state.words[item - 1][::-1]
             done = tuple(sorted({*state.done, item})) if right else state.done

@@ -28,7 +28,7 @@ Choice = Callable[[Sequence[int], Sequence[float]], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Arms:
+class BanditArms:
     """What is hidden: the means, what each is worth between the lowest (0) and the highest (1), the chance of each pull
     of each arm, and the loss that success may have."""
 
@@ -49,11 +49,11 @@ class Arms:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulls:
+class BanditState:
     """The arms; pulls and sum of payouts of each; the worth gathered; the sum of distances to the best mean; and of the
     last pull whether it was UCB's, the best arm's, and one with the best mean seen so far."""
 
-    arms: Arms
+    arms: BanditArms
     counts: tuple[int, ...]
     sums: tuple[float, ...]
     earned: float = 0.0
@@ -124,7 +124,7 @@ class Bandit(Game):
             raise unknown_name("pay", str(pay), PAYS)
         self.pay = pay
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Pulls:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> BanditState:
         arms, horizon, gap, kind = params["arms"], params["horizon"], params["gap"], params["payout"]
         misleading = rng.random() < 0.5
         while True:
@@ -141,29 +141,29 @@ class Bandit(Game):
                 continue
             worth = tuple([(mean - lowest) / (highest - lowest) for mean in means])
             chance = rng.random((arms, horizon)) if kind == "bernoulli" else rng.standard_normal((arms, horizon))
-            hidden = Arms(kind, means, worth, tuple(map(tuple, chance.tolist())), share * horizon)
-            if regret_of(ucb, hidden) > hidden.allowed:
+            hidden = BanditArms(kind, means, worth, tuple(map(tuple, chance.tolist())), share * horizon)
+            if expected_regret(ucb_arm, hidden) > hidden.allowed:
                 continue
             if misleading:
                 # The greedy player takes the first of equals, so that the arms' own order would favour the last ones.
                 shuffled = rng.permutation(arms).tolist()
                 other = tuple([means[i] for i in shuffled]), tuple([hidden.chance[i] for i in shuffled])
-                if regret_of(greedy, replace(hidden, means=other[0], chance=other[1])) <= hidden.allowed:
+                if expected_regret(greedy_arm, replace(hidden, means=other[0], chance=other[1])) <= hidden.allowed:
                     continue
-            return Pulls(hidden, (0,) * arms, (0.0,) * arms)
+            return BanditState(hidden, (0,) * arms, (0.0,) * arms)
 
-    def content_of(self, episode: Pulls) -> str:
+    def content_of(self, episode: BanditState) -> str:
         return f"{episode.arms.kind} {episode.arms.means} {episode.arms.chance}"
 
-    def turn_limit(self, state: Pulls) -> int:
+    def turn_limit(self, state: BanditState) -> int:
         return 2 * state.arms.horizon
 
-    def solver_cost(self, episode: Pulls) -> float:
+    def solver_cost(self, episode: BanditState) -> float:
         """Pulls that tell the two best arms apart, for each arm."""
         first, second = sorted(episode.arms.means)[:-3:-1]
         return len(episode.counts) * NOISE**2 / (first - second) ** 2
 
-    def observe(self, state: Pulls) -> str:
+    def observe(self, state: BanditState) -> str:
         table = "\n".join(
             [
                 f"arm {arm}: {count} pulls, mean {total / count:.2f}" if count else f"arm {arm}: 0 pulls"
@@ -186,14 +186,14 @@ class Bandit(Game):
             f"{2 * horizon} turns."
         )
 
-    def act(self, state: Pulls, action: str) -> Transition:
+    def act(self, state: BanditState, action: str) -> Transition:
         match = _ARM.fullmatch(action)
         count = len(state.counts)
         arm = int(match[1]) - 1 if match else count
         if arm >= count:
             error = f"Answer with the number of an arm, 1 to {count}."
             return Transition(state, progress=_progress(state), terms={self.pay: 0.0}, action_error=error)
-        after = pulled(state, arm)
+        after = pull_arm(state, arm)
         horizon = state.arms.horizon
         if self.pay == "regret":
             pays = state.arms.worth[arm]
@@ -213,18 +213,18 @@ class Bandit(Game):
         info["followed_ucb"], info["best_arm"], info["greedy"] = told
         return observation, reward, terminated, truncated, info
 
-    def oracle(self, state: Pulls) -> str:
-        return str(ucb(state.counts, state.sums) + 1)
+    def oracle(self, state: BanditState) -> str:
+        return str(ucb_arm(state.counts, state.sums) + 1)
 
-    def random_action(self, episode: Pulls, rng: np.random.Generator) -> str:
+    def random_action(self, episode: BanditState, rng: np.random.Generator) -> str:
         return str(rng.integers(1, len(episode.counts) + 1))
 
-    def heuristic_action(self, episode: Pulls) -> str:
+    def heuristic_action(self, episode: BanditState) -> str:
         """The greedy player's arm."""
-        return str(greedy(episode.counts, episode.sums) + 1)
+        return str(greedy_arm(episode.counts, episode.sums) + 1)
 
 
-def ucb(counts: Sequence[int], sums: Sequence[float], t: int | None = None) -> int:
+def ucb_arm(counts: Sequence[int], sums: Sequence[float], t: int | None = None) -> int:
     """The arm of the largest mean + 0.5 sqrt(ln t / n), the first of equals; before that any arm not yet pulled.
 
     Args:
@@ -238,7 +238,7 @@ def ucb(counts: Sequence[int], sums: Sequence[float], t: int | None = None) -> i
     return bounds.index(max(bounds))
 
 
-def greedy(counts: Sequence[int], sums: Sequence[float]) -> int:
+def greedy_arm(counts: Sequence[int], sums: Sequence[float]) -> int:
     """The arm of the largest mean payout so far, the first of equals; before that any arm not yet pulled."""
     if 0 in counts:
         return counts.index(0)
@@ -246,7 +246,7 @@ def greedy(counts: Sequence[int], sums: Sequence[float]) -> int:
     return means.index(max(means))
 
 
-def regret_of(choose: Choice, arms: Arms) -> float:
+def expected_regret(choose: Choice, arms: BanditArms) -> float:
     """The sum of distances to the best mean, where ``choose(counts, sums)`` names the arm of each pull."""
     counts, sums = [0] * len(arms.means), [0.0] * len(arms.means)
     best, regret = max(arms.means), 0.0
@@ -258,19 +258,19 @@ def regret_of(choose: Choice, arms: Arms) -> float:
     return regret
 
 
-def pulled(state: Pulls, arm: int) -> Pulls:
+def pull_arm(state: BanditState, arm: int) -> BanditState:
     """The state after a pull of ``arm``, counted from 0."""
     arms, counts, sums = state.arms, list(state.counts), list(state.sums)
     mean, best = arms.means[arm], max(arms.means)
     seen = [total / count if count else 0.0 for count, total in zip(counts, sums)]
-    last = (ucb(counts, sums) == arm, mean == best, counts[arm] > 0 and seen[arm] == max(seen))
+    last = (ucb_arm(counts, sums) == arm, mean == best, counts[arm] > 0 and seen[arm] == max(seen))
     sums[arm] += arms.payout(arm, counts[arm])
     counts[arm] += 1
     earned, regret = state.earned + arms.worth[arm], state.regret + (best - mean)
-    return Pulls(arms, tuple(counts), tuple(sums), earned, regret, last)
+    return BanditState(arms, tuple(counts), tuple(sums), earned, regret, last)
 
 
-def _progress(state: Pulls) -> float:
+def _progress(state: BanditState) -> float:
     return min(state.earned / state.arms.horizon, 0.999)
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
 from ..registration import register
@@ -35,7 +35,7 @@ CYCLES = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Sliding:
+class Game2048State:
     """The board, the exponent of the goal, how many moves there are and how many the oracle makes, the chance of all
     tiles to come (two numbers each), and the moves made."""
 
@@ -96,29 +96,29 @@ class Game2048(Game):
     }
     chance = 0.27
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Sliding:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Game2048State:
         goal, brisk = params["goal"].bit_length() - 1, BRISK[params["goal"]]
         while True:
             limit = int(brisk * (1.0 + params["spare"]))
             chance = tuple(rng.random(2 * (2 + limit)).tolist())
             rows = ((0,) * SIZE,) * SIZE
-            rows = with_tile(with_tile(rows, chance, 0), chance, 1)
-            moves = moves_to_goal(rows, goal, chance, brisk)
-            if moves and not any(moves_to_goal(rows, goal, chance, moves, cycle) for cycle in CYCLES):
-                return Sliding(rows, goal, int(moves * (1.0 + params["spare"])), moves, chance)
+            rows = add_tile(add_tile(rows, chance, 0), chance, 1)
+            moves = count_moves_to_goal(rows, goal, chance, brisk)
+            if moves and not any(count_moves_to_goal(rows, goal, chance, moves, cycle) for cycle in CYCLES):
+                return Game2048State(rows, goal, int(moves * (1.0 + params["spare"])), moves, chance)
 
-    def content_of(self, episode: Sliding) -> str:
+    def content_of(self, episode: Game2048State) -> str:
         return f"{episode.goal} {episode.rows} {episode.chance[:8]}"
 
-    def turn_limit(self, state: Sliding) -> int:
+    def turn_limit(self, state: Game2048State) -> int:
         return state.limit
 
-    def solver_cost(self, episode: Sliding) -> float:
+    def solver_cost(self, episode: Game2048State) -> float:
         """The oracle's moves."""
         return episode.planned
 
-    def observe(self, state: Sliding) -> str:
-        table = "\n".join(map(_text, state.rows))
+    def observe(self, state: Game2048State) -> str:
+        table = "\n".join(map(_format_row, state.rows))
         if state.made:
             return table
         return (
@@ -127,7 +127,7 @@ class Game2048(Game):
             f"You have at most {state.limit} moves. Answer with left, right, up or down.\n{table}"
         )
 
-    def act(self, state: Sliding, action: str) -> Transition:
+    def act(self, state: Game2048State, action: str) -> Transition:
         name = action.lower().removeprefix("move ")
         move = MOVES.get(name)
         if move is None:
@@ -139,26 +139,26 @@ class Game2048(Game):
             return Transition(state, progress=_progress(rows, state.goal), action_error=error)
         won = max(map(max, rows)) >= state.goal
         if not won:
-            rows = with_tile(rows, state.chance, 2 + state.made)
-        after = Sliding(rows, state.goal, state.limit, state.planned, state.chance, state.made + 1)
+            rows = add_tile(rows, state.chance, 2 + state.made)
+        after = Game2048State(rows, state.goal, state.limit, state.planned, state.chance, state.made + 1)
         stuck = not won and not any(0 in row for row in rows) and not best_move(rows)
         return Transition(after, done=won or stuck, success=won, progress=1.0 if won else _progress(rows, state.goal))
 
-    def oracle(self, state: Sliding) -> str:
+    def oracle(self, state: Game2048State) -> str:
         return best_move(state.rows) or "left"
 
-    def random_action(self, episode: Sliding, rng: np.random.Generator) -> str:
+    def random_action(self, episode: Game2048State, rng: np.random.Generator) -> str:
         names = [name for name, move in MOVES.items() if move(episode.rows) != episode.rows]
         return names[int(rng.integers(len(names)))]
 
-    def heuristic_action(self, episode: Sliding) -> str:
+    def heuristic_action(self, episode: Game2048State) -> str:
         """The move that joins most tiles, the first of equals."""
         after = {name: move(episode.rows) for name, move in MOVES.items()}
         legal = [name for name in after if after[name] != episode.rows]
         return max(legal, key=lambda name: sum(row.count(0) for row in after[name]))
 
-    def draw(self, episode: Sliding) -> np.ndarray:
-        return board(
+    def draw(self, episode: Game2048State) -> np.ndarray:
+        return draw_board(
             [
                 [Cell(str(1 << tile) if tile else "", _FILLS[min(tile, len(_FILLS) - 1)]) for tile in row]
                 for row in episode.rows
@@ -168,7 +168,7 @@ class Game2048(Game):
 
 
 @functools.cache
-def slid(row: Row) -> Row:
+def slide_left(row: Row) -> Row:
     """The row after a move to the left."""
     tiles: list[int] = []
     joined = True
@@ -183,35 +183,35 @@ def slid(row: Row) -> Row:
 
 
 @functools.cache
-def _slid_back(row: Row) -> Row:
-    return slid(row[::-1])[::-1]
+def _slide_right(row: Row) -> Row:
+    return slide_left(row[::-1])[::-1]
 
 
 @functools.cache
-def _text(row: Row) -> str:
+def _format_row(row: Row) -> str:
     return " ".join([str(1 << tile) if tile else "." for tile in row])
 
 
 def _left(rows: Rows) -> Rows:
-    return tuple(map(slid, rows))
+    return tuple(map(slide_left, rows))
 
 
 def _right(rows: Rows) -> Rows:
-    return tuple(map(_slid_back, rows))
+    return tuple(map(_slide_right, rows))
 
 
 def _up(rows: Rows) -> Rows:
-    return tuple(zip(*map(slid, zip(*rows))))
+    return tuple(zip(*map(slide_left, zip(*rows))))
 
 
 def _down(rows: Rows) -> Rows:
-    return tuple(zip(*map(_slid_back, zip(*rows))))
+    return tuple(zip(*map(_slide_right, zip(*rows))))
 
 
 MOVES: dict[str, Callable[[Rows], Rows]] = {"left": _left, "right": _right, "up": _up, "down": _down}
 
 
-def with_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
+def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
     """The board with tile number ``count`` on one of its empty cells."""
     holes = [(y, x) for y, row in enumerate(rows) for x, tile in enumerate(row) if not tile]
     y, x = holes[int(chance[2 * count] * len(holes))]
@@ -223,12 +223,12 @@ def with_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
 def best_move(rows: Rows) -> str:
     """The move whose board has most room and order, the first of equals; "" where no move changes the board."""
     packed = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
-    place, _ = _best(packed)
+    place, _ = _best_packed_move(packed)
     return "" if place < 0 else _NAMES[place]
 
 
 @functools.cache
-def _value(line: Row) -> float:
+def _row_value(line: Row) -> float:
     """Good are empty cells, neighbours that may join, and tiles that only rise or only fall along the line."""
     tiles = [tile for tile in line if tile]
     joins = sum([a == b for a, b in itertools.pairwise(tiles)])
@@ -262,11 +262,18 @@ class _Line:
 class _Lines(dict[int, _Line]):
     def __missing__(self, code: int) -> _Line:
         row = tuple([code >> shift & 15 for shift in (12, 8, 4, 0)])
-        first, last = slid(row), _slid_back(row)
+        first, last = slide_left(row), _slide_right(row)
         holes = tuple([12 - 4 * place for place, tile in enumerate(row) if not tile])
-        values = _value(first), _value(last), _value(row)
+        values = _row_value(first), _row_value(last), _row_value(row)
         line = self[code] = _Line(
-            _pack(first), _pack(last), *values, _spread(first), _spread(last), _spread(row), holes, max(row)
+            _pack(first),
+            _pack(last),
+            *values,
+            _spread_bits(first),
+            _spread_bits(last),
+            _spread_bits(row),
+            holes,
+            max(row),
         )
         return line
 
@@ -275,7 +282,7 @@ def _pack(row: Row) -> int:
     return row[0] << 12 | row[1] << 8 | row[2] << 4 | row[3]
 
 
-def _spread(row: Row) -> int:
+def _spread_bits(row: Row) -> int:
     return row[0] << 48 | row[1] << 32 | row[2] << 16 | row[3]
 
 
@@ -283,54 +290,54 @@ _LINES = _Lines()
 _NAMES = tuple(MOVES)
 
 
-def _columns(a: int, b: int, c: int, d: int) -> Packed:
+def _transpose(a: int, b: int, c: int, d: int) -> Packed:
     """The columns of a board whose rows are spread as given; and its rows, where these are columns."""
     bits = a << 12 | b << 8 | c << 4 | d
     return bits >> 48, bits >> 32 & 65535, bits >> 16 & 65535, bits & 65535
 
 
-def _order(a: int, b: int, c: int, d: int) -> float:
+def _rows_value(a: int, b: int, c: int, d: int) -> float:
     lines = _LINES
     return lines[a].value + lines[b].value + lines[c].value + lines[d].value
 
 
-def _best(rows: Packed) -> tuple[int, Packed]:
+def _best_packed_move(rows: Packed) -> tuple[int, Packed]:
     """Which move of `MOVES` has most room and order, and the board after it; -1 where none changes the board."""
     lines, best, place, board = _LINES, -math.inf, -1, rows
     for turned in (False, True):
         a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
         if not turned:
-            columns = _columns(a.spread, b.spread, c.spread, d.spread)
+            columns = _transpose(a.spread, b.spread, c.spread, d.spread)
         first = a.first, b.first, c.first, d.first
         if first != rows:
-            across = _columns(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
-            value = a.first_value + b.first_value + c.first_value + d.first_value + _order(*across)
+            across = _transpose(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
+            value = a.first_value + b.first_value + c.first_value + d.first_value + _rows_value(*across)
             if value > best:
                 best, place, board = value, 2 * turned, across if turned else first
         last = a.last, b.last, c.last, d.last
         if last != rows:
-            across = _columns(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
-            value = a.last_value + b.last_value + c.last_value + d.last_value + _order(*across)
+            across = _transpose(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
+            value = a.last_value + b.last_value + c.last_value + d.last_value + _rows_value(*across)
             if value > best:
                 best, place, board = value, 2 * turned + 1, across if turned else last
         rows = columns
     return place, board
 
 
-def _slid(rows: Packed, place: int) -> Packed:
+def _slide_packed(rows: Packed, place: int) -> Packed:
     """The board after move number ``place`` of `MOVES`."""
     lines = _LINES
     a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
     if place > 1:
-        columns = _columns(a.spread, b.spread, c.spread, d.spread)
+        columns = _transpose(a.spread, b.spread, c.spread, d.spread)
         a, b, c, d = lines[columns[0]], lines[columns[1]], lines[columns[2]], lines[columns[3]]
         if place == 2:
-            return _columns(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
-        return _columns(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
+            return _transpose(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
+        return _transpose(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
     return (a.first, b.first, c.first, d.first) if place == 0 else (a.last, b.last, c.last, d.last)
 
 
-def moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cycle: Sequence[str] = ()) -> int:
+def count_moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cycle: Sequence[str] = ()) -> int:
     """Turns that the oracle, or who repeats ``cycle``, takes to the goal; 0 where that is more than ``most``, or where
     no move is left. The oracle is given up when half the goal does not stand after two thirds of ``most``."""
     board = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
@@ -339,7 +346,7 @@ def moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cyc
     made = idle = largest = 0
     for turn in range(most):
         if period:
-            after = _slid(board, places[turn % period])
+            after = _slide_packed(board, places[turn % period])
             if after == board:
                 idle += 1
                 if idle == period:
@@ -347,7 +354,7 @@ def moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cyc
                 continue
             idle = 0
         else:
-            place, after = _best(board)
+            place, after = _best_packed_move(board)
             if place < 0:
                 return 0
         a, b, c, d = after
@@ -357,7 +364,7 @@ def moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cyc
             return turn + 1
         if turn >= late and largest < goal - 1:
             return 0
-        # The next tile, as `with_tile` sets it.
+        # The next tile, as `add_tile` sets it.
         tile = 2 if chance[2 * made + 5] < _FOURS else 1
         room = len(first.holes), len(second.holes), len(third.holes), len(fourth.holes)
         which = int(chance[2 * made + 4] * (room[0] + room[1] + room[2] + room[3]))

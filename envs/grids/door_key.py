@@ -74,17 +74,17 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         self._goal: dk.Cell = (0, 0)
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> dk.World:
-        return dk.generate(rng, params["size"], params["obstacles"])
+        return dk.generate_world(rng, params["size"], params["obstacles"])
 
     def content_of(self, episode: dk.World) -> str:
-        return dk.draw(episode)
+        return dk.render_map(episode)
 
     def oracle(self, world: dk.World) -> int:
         """The next action on a shortest way from ``world``; without argument, from where the agent is."""
         return self._planner(world)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self._lay(self.begin(seed, options), steps=0)
+        self._place_world(self.begin(seed, options), steps=0)
         return self.gen_obs(), self.task_info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -128,12 +128,12 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
-        self._lay(state["world"], state["steps"])
+        self._place_world(state["world"], state["steps"])
 
-    def _lay(self, world: dk.World, steps: int) -> None:
+    def _place_world(self, world: dk.World, steps: int) -> None:
         """Put ``world`` into MiniGrid's objects."""
         self.width = self.height = world.size
-        self.max_steps = dk.most_steps(world.size)
+        self.max_steps = dk.step_limit(world.size)
         self.step_count = steps
         self.mission = self._gen_mission()
         self.grid = Grid(world.size, world.size)

@@ -2,8 +2,8 @@
 
 The layout and the dynamics are those of MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831): a wall splits
 a square room, its one door is locked, the key lies on the agent's side and the goal in the far corner of the other.
-Extra walls are ours. A `World` is a frozen value; `act` returns the next one. A test holds it against MiniGrid step by
-step.
+Extra walls are ours. A `World` is a frozen value; `apply_action` returns the next one. A test holds it against
+MiniGrid step by step.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ class World:
         return 1 / 3 if self.key is None else 0.0
 
 
-def most_steps(size: int) -> int:
+def step_limit(size: int) -> int:
     """MiniGrid's limit of steps."""
     return 10 * size**2
 
 
-def generate(rng: np.random.Generator, size: int, obstacles: int) -> World:
+def generate_world(rng: np.random.Generator, size: int, obstacles: int) -> World:
     """A solvable start. As many of the ``obstacles`` extra walls are placed as leave each room in one piece."""
     split = int(rng.integers(2, size - 2))
     door = (split, int(rng.integers(1, size - 2)))
@@ -90,23 +90,25 @@ def generate(rng: np.random.Generator, size: int, obstacles: int) -> World:
     walls = (border | {(split, y) for y in range(size)}) - {door}
     room = [(x, y) for x in range(1, split) for y in range(1, size - 1)]
     agent, key = (room[i] for i in rng.choice(len(room), 2, replace=False).tolist())
-    walls = _with_obstacles(rng, walls, size, {agent, key, goal, door}, obstacles)
+    walls = _add_obstacles(rng, walls, size, {agent, key, goal, door}, obstacles)
     return World(size, frozenset(walls), door, goal, "locked", key, agent, int(rng.integers(4)))
 
 
-def _with_obstacles(rng: np.random.Generator, walls: set[Cell], size: int, kept: set[Cell], count: int) -> set[Cell]:
+def _add_obstacles(rng: np.random.Generator, walls: set[Cell], size: int, kept: set[Cell], count: int) -> set[Cell]:
     free = [(x, y) for y in range(1, size - 1) for x in range(1, size - 1) if (x, y) not in walls]
     for i in rng.permutation(len(free)).tolist() if count else ():
         if count == 0:
             break
         # With the door counted as passable, one connected piece means that every room is whole and touches the door.
-        if free[i] not in kept and (_spares_its_ring(walls, free[i]) or _in_one_piece(walls | {free[i]}, size)):
+        if free[i] not in kept and (
+            _keeps_neighbours_connected(walls, free[i]) or _is_connected(walls | {free[i]}, size)
+        ):
             walls = walls | {free[i]}
             count -= 1
     return walls
 
 
-def _spares_its_ring(walls: set[Cell], cell: Cell) -> bool:
+def _keeps_neighbours_connected(walls: set[Cell], cell: Cell) -> bool:
     """Whether the free cells around ``cell`` hang together without it, which spares a search of the whole room."""
     x, y = cell
     ring = [(x + dx, y + dy) not in walls for dx, dy in _RING]
@@ -114,7 +116,7 @@ def _spares_its_ring(walls: set[Cell], cell: Cell) -> bool:
     return sum(here and not before for here, before in zip(ring, ring[-1:] + ring)) <= 1
 
 
-def _in_one_piece(walls: set[Cell], size: int) -> bool:
+def _is_connected(walls: set[Cell], size: int) -> bool:
     free = {(x, y) for x in range(1, size - 1) for y in range(1, size - 1)} - walls
     edge = [next(iter(free))]
     free.discard(edge[0])
@@ -128,7 +130,7 @@ def _in_one_piece(walls: set[Cell], size: int) -> bool:
     return not free
 
 
-def act(world: World, action: int) -> World:
+def apply_action(world: World, action: int) -> World:
     """The situation after one of MiniGrid's seven actions; an action that does nothing returns ``world`` itself."""
     ahead = world.ahead
     if action == LEFT:
@@ -154,15 +156,15 @@ def can_enter(world: World, cell: Cell) -> bool:
     return cell not in world.walls and cell != world.key and (cell != world.door or world.lock == "open")
 
 
-_Changing = tuple[Cell, int, Cell | None, _Lock]
+_SearchState = tuple[Cell, int, Cell | None, _Lock]
 
 
-def plan(world: World) -> list[int]:
+def find_shortest_plan(world: World) -> list[int]:
     """A shortest list of actions to the goal, by breadth-first search; empty where there is none to be found."""
     walls, door, goal = world.walls, world.door, world.goal
     # Agent, facing, key and lock are all that changes.
-    start: _Changing = (world.agent, world.facing, world.key, world.lock)
-    parents: dict[_Changing, tuple[_Changing, int]] = {}
+    start: _SearchState = (world.agent, world.facing, world.key, world.lock)
+    parents: dict[_SearchState, tuple[_SearchState, int]] = {}
     seen, queue = {start}, deque([start])
     while queue:
         here = queue.popleft()
@@ -175,7 +177,7 @@ def plan(world: World) -> list[int]:
             return actions[::-1]
         dx, dy = _STEPS[facing]
         ahead = (agent[0] + dx, agent[1] + dy)
-        after: list[tuple[int, _Changing]] = []
+        after: list[tuple[int, _SearchState]] = []
         # Closing an open door never helps, and would double the search; dropping the key never does either.
         if ahead == key:
             after.append((PICK_UP, (agent, facing, None, lock)))
@@ -194,7 +196,7 @@ def plan(world: World) -> list[int]:
     return []
 
 
-def approach(world: World) -> int:
+def greedy_action(world: World) -> int:
     """The next action of a player that looks one step ahead: it heads for the key, the door and then the goal, in the
     direction that brings it nearer, as the crow flies, and where none does, goes where it can."""
     if world.lock == "locked" and world.key is not None:
@@ -230,16 +232,16 @@ class Planner:
         if world not in self._next:
             self._next = {}
             at = world
-            for action in plan(world):
+            for action in find_shortest_plan(world):
                 self._next[at] = action
-                at = act(at, action)
+                at = apply_action(at, action)
         return self._next.get(world, DONE)
 
 
-def draw(world: World) -> str:
+def render_map(world: World) -> str:
     """The map as lines of text: # wall, K key, L D O door (locked, closed, open), G goal, > v < ^ agent, . nothing."""
     size = world.size
-    signs = list(_walls_of(size, world.walls))
+    signs = list(_render_walls(size, world.walls))
     marks = [(world.goal, "G"), (world.door, {"locked": "L", "closed": "D", "open": "O"}[world.lock])]
     if world.key is not None:
         marks.append((world.key, "K"))
@@ -249,6 +251,6 @@ def draw(world: World) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _walls_of(size: int, walls: frozenset[Cell]) -> str:
+def _render_walls(size: int, walls: frozenset[Cell]) -> str:
     """The map with nothing but walls, which most worlds share with the one before."""
     return "\n".join(["".join(["#" if (x, y) in walls else "." for x in range(size)]) for y in range(size)])

@@ -2,8 +2,8 @@
 
 A formula compares named signals with constants (``speed > 30``) and joins such propositions by ``not``, ``and``,
 ``or``, ``->``, ``G[a,b]`` (at every step from a to b later), ``F[a,b]`` (at some such step) and ``U[a,b]``: in ``p
-U[a,b] q``, q holds at some step from a to b later, and p at every step before that one. `parse` reads untrusted text,
-bounded in time; `robustness` says by how much a formula holds on traces, negative where it does not.
+U[a,b] q``, q holds at some step from a to b later, and p at every step before that one. `parse_formula` reads
+untrusted text, bounded in time; `robustness` says by how much a formula holds on traces, negative where it does not.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TOKEN = re.compile(
 _DECORATION = str.maketrans(dict.fromkeys('_{}\\$`*"', " "))
 
 
-class Unreadable(ValueError):
+class UnreadableFormula(ValueError):
     """Text that is no formula, with one sentence on why."""
 
 
@@ -70,9 +70,9 @@ class Formula(NamedTuple):
 
     def __str__(self) -> str:
         binary = len(self.parts) > 1
-        return self.joining([f"({part})" if binary and len(part.parts) > 1 else str(part) for part in self.parts])
+        return self.format_with([f"({part})" if binary and len(part.parts) > 1 else str(part) for part in self.parts])
 
-    def joining(self, parts: Sequence[str]) -> str:
+    def format_with(self, parts: Sequence[str]) -> str:
         """The formula written with these texts for its parts."""
         if not parts:
             return f"{self.signal} {self.operator} {self.constant:g}"
@@ -82,7 +82,7 @@ class Formula(NamedTuple):
         return f"{self.operator}{window}({parts[0]})" if window else f"not ({parts[0]})"
 
 
-def parse(text: str, signals: Sequence[str], farthest: int) -> Formula:
+def parse_formula(text: str, signals: Sequence[str], farthest: int) -> Formula:
     """The formula in a text.
 
     Args:
@@ -93,13 +93,13 @@ def parse(text: str, signals: Sequence[str], farthest: int) -> Formula:
     Raises:
         Unreadable: it is no such formula, or has more than `MAX_PARTS` parts.
     """
-    formula = _Reader(text, signals).formula()
+    formula = _FormulaParser(text, signals).formula()
     if formula.reach > farthest:
-        raise Unreadable(f"The formula looks {formula.reach} steps ahead; at most {farthest} are allowed.")
+        raise UnreadableFormula(f"The formula looks {formula.reach} steps ahead; at most {farthest} are allowed.")
     return formula
 
 
-class _Reader:
+class _FormulaParser:
     """A recursive-descent parser: one method for operators by how they bind, one for what they join."""
 
     def __init__(self, text: str, signals: Sequence[str]):
@@ -115,7 +115,7 @@ class _Reader:
     def formula(self) -> Formula:
         formula = self.joined(0)
         if self.tokens[self.place] != "":
-            raise self.unexpected("the end of the formula")
+            raise self.expected_error("the end of the formula")
         return formula
 
     def joined(self, level: int) -> Formula:
@@ -130,7 +130,7 @@ class _Reader:
                 window = self.window()
             parts.append(self.joined(level + 1))
             if operator == "U" and self.tokens[self.place] == "U":
-                raise Unreadable("Two U in a row need parentheses.")
+                raise UnreadableFormula("Two U in a row need parentheses.")
         # Implications group from the right, all others from the left.
         if operator == "->":
             result = parts.pop()
@@ -146,12 +146,12 @@ class _Reader:
         token = self.tokens[self.place]
         self.nesting += 1
         if self.nesting > MAX_NESTING:
-            raise Unreadable(f"The formula is nested more than {MAX_NESTING} deep.")
+            raise UnreadableFormula(f"The formula is nested more than {MAX_NESTING} deep.")
         if token == "(":
             self.place += 1
             result = self.joined(0)
             if self.tokens[self.place] != ")":
-                raise self.unexpected('")"')
+                raise self.expected_error('")"')
             self.place += 1
         elif token in ("not", "G", "F"):
             self.advance()
@@ -167,14 +167,14 @@ class _Reader:
         self.place += 1
         self.counted += 1
         if self.counted > MAX_PARTS:
-            raise Unreadable(f"The formula has more than {MAX_PARTS} operators and propositions.")
+            raise UnreadableFormula(f"The formula has more than {MAX_PARTS} operators and propositions.")
 
     def window(self) -> tuple[int, int]:
         window = self.tokens[self.place]
         if not isinstance(window, tuple):
-            raise self.unexpected("a window such as [0,5]")
+            raise self.expected_error("a window such as [0,5]")
         if window[0] > window[1]:
-            raise Unreadable(f"The window [{window[0]},{window[1]}] ends before it begins.")
+            raise UnreadableFormula(f"The window [{window[0]},{window[1]}] ends before it begins.")
         self.place += 1
         return window
 
@@ -182,24 +182,24 @@ class _Reader:
         """``speed > 30`` or ``30 < speed``."""
         left, operator, right = (*self.tokens[self.place : self.place + 3], "", "")[:3]
         if not isinstance(left, str) or not (left.isalpha() or re.fullmatch(_NUMBER, left)) or left in _SPELLINGS:
-            raise self.unexpected("a proposition such as speed > 30")
+            raise self.expected_error("a proposition such as speed > 30")
         self.advance()
         if operator not in (">", "<"):
-            raise self.unexpected('">" or "<"')
+            raise self.expected_error('">" or "<"')
         self.place += 1
         if not left.isalpha():
             left, right, operator = right, left, "<" if operator == ">" else ">"
         if left not in self.signals:
-            raise Unreadable(f"There is no signal {str(left)[:20]!r} here, only {', '.join(self.signals)}.")
+            raise UnreadableFormula(f"There is no signal {str(left)[:20]!r} here, only {', '.join(self.signals)}.")
         if not isinstance(right, str) or not re.fullmatch(_NUMBER, right):
-            raise self.unexpected("a number")
+            raise self.expected_error("a number")
         self.place += 1
         return Formula(str(operator), signal=str(left), constant=float(right))
 
-    def unexpected(self, wanted: str) -> Unreadable:
+    def expected_error(self, wanted: str) -> UnreadableFormula:
         token = self.tokens[self.place]
         found = f"[{token[0]},{token[1]}]" if isinstance(token, tuple) else repr(token[:20])
-        return Unreadable(f"There should be {wanted} instead of {found if token else 'the end'}.")
+        return UnreadableFormula(f"There should be {wanted} instead of {found if token else 'the end'}.")
 
 
 def robustness(formula: Formula, traces: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -15,7 +15,7 @@ from ...rewards.verifiers.registry import rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .signal_logic import Formula, Unreadable, parse, robustness, sample_traces
+from .signal_logic import Formula, UnreadableFormula, parse_formula, robustness, sample_traces
 
 SIGNALS = ("speed", "temp", "pressure", "voltage", "altitude", "load", "humidity", "torque", "flow", "power")
 # What the parts are put into. Each wording says where a part ends, so that no sentence can be read in two ways.
@@ -105,14 +105,14 @@ class TemporalLogic(Question):
     )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        draws = _numbers(rng)
+        draws = _uniform_draws(rng)
         places = sorted(range(len(SIGNALS)), key=[next(draws) for _ in SIGNALS].__getitem__)
         signals = tuple(SIGNALS[place] for place in places[: params["signals"]])
-        formula = _formula(params["depth"], "", params["horizon"], signals, {}, draws)
+        formula = _draw_formula(params["depth"], "", params["horizon"], signals, {}, draws)
         parts: list[tuple[str, str]] = []
         nodes: list[Formula] = []
-        _tell(formula, draws, parts, nodes)
-        sentence, *clauses = _sentences(nodes, [told for told, _ in parts])
+        _describe_parts(formula, draws, parts, nodes)
+        sentence, *clauses = _write_sentences(nodes, [told for told, _ in parts])
         listed = "".join(f"\n({number}): {clause}" for number, clause in enumerate(clauses, 1))
         named = f"The signal is {signals[0]}" if len(signals) == 1 else f"The signals are {', '.join(signals)}"
         solution = str(formula)
@@ -132,10 +132,10 @@ class TemporalLogic(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         wanted, signals, farthest, _ = task.data
         try:
-            given = parse(answer, signals, farthest)
-        except Unreadable as error:
+            given = parse_formula(answer, signals, farthest)
+        except UnreadableFormula as error:
             return rejected(str(error))
-        agreement = 1.0 if given == wanted else _agreement(given, wanted, signals)
+        agreement = 1.0 if given == wanted else _measure_agreement(given, wanted, signals)
         brevity = min(1.0, wanted.size / given.size)
         if agreement == 1.0:
             terms = {**WEIGHTS, "succinctness": WEIGHTS["succinctness"] * brevity}
@@ -155,7 +155,7 @@ class TemporalLogic(Question):
         return [*(f"#{number} {told}: {written}" for number, (told, written) in numbered), self.oracle(task)]
 
 
-def _formula(
+def _draw_formula(
     depth: int, above: str, horizon: int, signals: tuple[str, ...], used: dict[Formula, None], draws: Iterator[float]
 ) -> Formula:
     """A formula of exactly this depth, for a place under the operator ``above``; ``used`` holds its propositions."""
@@ -170,9 +170,9 @@ def _formula(
         return proposition
     kinds = [kind for kind in _KINDS if kind != above and (kind, depth) != ("not", 1)]
     kind = kinds[int(next(draws) * len(kinds))]
-    parts = [_formula(depth - 1, kind, horizon, signals, used, draws)]
+    parts = [_draw_formula(depth - 1, kind, horizon, signals, used, draws)]
     if kind in ("and", "or", "->", "U"):
-        other = _formula(min(depth - 1, int(2 * next(draws))), kind, horizon, signals, used, draws)
+        other = _draw_formula(min(depth - 1, int(2 * next(draws))), kind, horizon, signals, used, draws)
         parts.insert(int(2 * next(draws)), other)
     if kind not in "GFU":
         return Formula(kind, tuple(parts))
@@ -181,24 +181,26 @@ def _formula(
     return Formula(kind, tuple(parts), (first, last))
 
 
-def _numbers(rng: np.random.Generator) -> Iterator[float]:
+def _uniform_draws(rng: np.random.Generator) -> Iterator[float]:
     while True:
         yield from rng.random(300).tolist()
 
 
-def _tell(formula: Formula, draws: Iterator[float], parts: list[tuple[str, str]], nodes: list[Formula]) -> str:
+def _describe_parts(
+    formula: Formula, draws: Iterator[float], parts: list[tuple[str, str]], nodes: list[Formula]
+) -> str:
     """The formula's number among the ``parts``, which get it and those that it consists of, and so do the ``nodes``."""
-    inner = [_tell(part, draws, parts, nodes) for part in formula.parts]
+    inner = [_describe_parts(part, draws, parts, nodes) for part in formula.parts]
     wordings = WORDINGS[formula.operator]
     wording = wordings[int(next(draws) * len(wordings))]
     first, last = formula.window
     told = wording.format(*inner, s=formula.signal, c=f"{formula.constant:g}", a=first, b=last)
-    parts.append((told, formula.joining(inner)))
+    parts.append((told, formula.format_with(inner)))
     nodes.append(formula)
     return f"#{len(parts)}"
 
 
-def _sentences(nodes: list[Formula], texts: list[str]) -> list[str]:
+def _write_sentences(nodes: list[Formula], texts: list[str]) -> list[str]:
     """The last of the texts as a sentence, and the clauses (1), (2), ... that it speaks of, and that these do.
 
     Args:
@@ -224,7 +226,7 @@ def _sentences(nodes: list[Formula], texts: list[str]) -> list[str]:
     return sentences
 
 
-def _agreement(given: Formula, wanted: Formula, signals: tuple[str, ...]) -> float:
+def _measure_agreement(given: Formula, wanted: Formula, signals: tuple[str, ...]) -> float:
     """The fraction of moments of sampled traces at which both formulas have the same robustness."""
     digest = hashlib.blake2b(str(wanted).encode(), digest_size=8).digest()
     rng = np.random.default_rng(int.from_bytes(digest, "big"))

@@ -11,7 +11,7 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .spelling import plain, stated
+from .answer_spelling import replace_notation, strip_statement
 
 _DIGITS = "0123456789ABCDEF"
 # The digits, and perhaps the base.
@@ -66,11 +66,11 @@ class BaseConversion(Question):
         other = bases[int(v * len(bases))]
         source, target = {"to ten": (one, 10), "from ten": (10, one), "between": (one, other)}[direction]
         value = largest // 10 + int(w * (largest - largest // 10 + 1))
-        given = _in_base(value, source)
+        given = _to_base(value, source)
         letters = " Digits beyond 9 are the letters A to F." if max(source, target) > 10 else ""
         return Task(
             f"Write the base {source} number {given} in base {target}.{letters} Answer with its digits only.",
-            _in_base(value, target),
+            _to_base(value, target),
             content=f"{given} base {source} to {target}",
             data=(value, source, target),
         )
@@ -79,7 +79,7 @@ class BaseConversion(Question):
         """Whether ``answer`` has the digits of the reference, leading zeros and small letters allowed."""
         base = task.data[2]
         # Most answers are plain digits.
-        written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(stated(plain(answer)))
+        written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(strip_statement(replace_notation(answer)))
         digits, named = (written[1].upper(), written[2] or written[3]) if written else ("", None)
         digits = digits.removeprefix(_PREFIX.get(base, " "))
         if (
@@ -102,7 +102,7 @@ class BaseConversion(Question):
         value, source, target = task.data
         lines = []
         if source != 10:
-            sofar, *others = map(_DIGITS.index, _in_base(value, source))
+            sofar, *others = map(_DIGITS.index, _to_base(value, source))
             for digit in others:
                 lines.append(f"{sofar} * {source} + {digit} = {sofar * source + digit}")
                 sofar = sofar * source + digit
@@ -116,7 +116,7 @@ class BaseConversion(Question):
         return [*lines, self.oracle(task)]
 
 
-def _in_base(value: int, base: int) -> str:
+def _to_base(value: int, base: int) -> str:
     """The digits of a positive number."""
     if base == 10:
         return str(value)

@@ -17,7 +17,7 @@ from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from ..splits import TEST_FRACTION, split_of
-from .expressions import written
+from .symbolic_answers import format_sum
 
 # Families whose answer changes with the first number of the question.
 FAMILIES = ("palaestra/Arithmetic-v0", "palaestra/LinearEquation-v0", "palaestra/ModularArithmetic-v0")
@@ -77,7 +77,7 @@ class Chained(Question):
         super().__init__(**kwargs)
         if isinstance(families, str) or not families:
             raise InputError(f"families must be a list of ids such as {list(FAMILIES[:2])}, not {families!r}.")
-        self.families = tuple(_numeric(name) for name in families)
+        self.families = tuple(_make_family(name) for name in families)
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         # The questions of a training chain are training tasks of their families.
@@ -89,13 +89,15 @@ class Chained(Question):
         for place in range(1, params["horizon"] + 1):
             chosen, u = rng.random(2).tolist()
             k = int(chosen * len(self.families))
-            task, answer, number = _drawn(self.families[k], rng, space[k], side)
+            task, answer, number = _draw_task(self.families[k], rng, space[k], side)
             factor, offset, text = 1, 0, task.prompt
             if links:
                 before = links[-1].answer
                 factor = before.denominator * (1 + int(u * 3))
                 offset = int(number - factor * before)
-                text = f"Let n = {_map(factor, offset, f'A{place - 1}')}. {_LITERAL.sub('n', task.prompt, count=1)}"
+                text = (
+                    f"Let n = {_format_map(factor, offset, f'A{place - 1}')}. {_LITERAL.sub('n', task.prompt, count=1)}"
+                )
             lines.append(f"{place}. {text}")
             links.append(Link(k, task, answer, factor, offset))
         last = len(links)
@@ -123,15 +125,17 @@ class Chained(Question):
             before = task.data[place - 2].answer
             number = link.factor * before + link.offset
             known = str(before) if before >= 0 and before.denominator == 1 else f"({before})"
-            lines.append(f"n = {_map(link.factor, link.offset, known)} = {number}, A{place} = {link.answer}")
+            lines.append(f"n = {_format_map(link.factor, link.offset, known)} = {number}, A{place} = {link.answer}")
         return [*lines, self.oracle(task)]
 
 
-def _map(factor: int, offset: int, answer: str) -> str:
-    return written([(factor, answer), (offset, "")])
+def _format_map(factor: int, offset: int, answer: str) -> str:
+    return format_sum([(factor, answer), (offset, "")])
 
 
-def _drawn(family: Question, rng: np.random.Generator, params: dict[str, Any], side: str) -> tuple[Task, Fraction, int]:
+def _draw_task(
+    family: Question, rng: np.random.Generator, params: dict[str, Any], side: str
+) -> tuple[Task, Fraction, int]:
     """A task of one side of the split, its answer, and the first number of its prompt."""
     for _ in range(MAX_TRIES):
         task = family.generate(rng, params)
@@ -148,7 +152,7 @@ def _drawn(family: Question, rng: np.random.Generator, params: dict[str, Any], s
     )
 
 
-def _numeric(name: str) -> Question:
+def _make_family(name: str) -> Question:
     """The family of an id. Raises InputError where its answers are not numbers."""
     try:
         family: Any = gym.make(name, disable_env_checker=True).unwrapped
@@ -158,7 +162,7 @@ def _numeric(name: str) -> Question:
         raise InputError(
             f"families has {name!r}, whose answers are not single numbers; choose such as {FAMILIES[0]!r}."
         )
-    _drawn(family, np.random.default_rng(0), family.param_space.at(0.0), "train")
+    _draw_task(family, np.random.default_rng(0), family.param_space.at(0.0), "train")
     return family
 
 

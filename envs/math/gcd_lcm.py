@@ -10,7 +10,7 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
 
 
 class GcdLcm(NumberQuestion):
@@ -83,7 +83,7 @@ class GcdLcm(NumberQuestion):
         lines, value = [], numbers[0]
         for number in numbers[1:]:
             divisor = math.gcd(value, number)
-            lines += [*_euclid(value, number), f"gcd({value}, {number}) = {divisor}"]
+            lines += [*euclid_steps(value, number), f"gcd({value}, {number}) = {divisor}"]
             if ask == "lcm":
                 multiple = math.lcm(value, number)
                 lines.append(f"lcm({value}, {number}) = {value} / {divisor} * {number} = {multiple}")
@@ -91,7 +91,7 @@ class GcdLcm(NumberQuestion):
         return [*lines, self.oracle(task)]
 
 
-def _euclid(a: int, b: int) -> list[str]:
+def euclid_steps(a: int, b: int) -> list[str]:
     lines, big, small = [], max(a, b), min(a, b)
     while small:
         lines.append(f"{big} = {big // small} * {small} + {big % small}")

@@ -11,7 +11,7 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 
-def operations_of(
+def evaluate_in_order(
     values: Sequence[Value], operators: Sequence[str], apply: Callable[[Value, str, Value], Value]
 ) -> list[tuple[Value, str, Value, Value]]:
     """The operations of ``values[0] operators[0] values[1] ...``: * and / from left to right, then + and -.
@@ -39,7 +39,7 @@ def operations_of(
     return done
 
 
-def commuted(values: Sequence[object], operators: Sequence[str]) -> str:
+def order_free_key(values: Sequence[object], operators: Sequence[str]) -> str:
     """What all expressions have in common that differ from this one by the order of their sums and products alone:
     ``+*3*7 -*2`` for ``7 * 3 - 2`` and for ``3 * 7 - 2``."""
     products, sign, factors = [], "+", [f"*{values[0]}"]
@@ -52,12 +52,12 @@ def commuted(values: Sequence[object], operators: Sequence[str]) -> str:
     return " ".join(sorted([*products, sign + "".join(sorted(factors))]))
 
 
-def joined(values: Sequence[str], operators: Sequence[str]) -> str:
+def format_expression(values: Sequence[str], operators: Sequence[str]) -> str:
     """The text of the expression: ``7 + 2 * 3``."""
     return values[0] + "".join(f" {operator} {value}" for operator, value in zip(operators, values[1:]))
 
 
-def long_product(a: int, b: int) -> str:
+def format_long_product(a: int, b: int) -> str:
     """``345 * 27 = 345 * 20 + 345 * 7 = 6900 + 2415 = 9315``: a product of positive numbers by the digits of one."""
     if sum(d != "0" for d in str(a)) < sum(d != "0" for d in str(b)):
         a, b = b, a

@@ -15,7 +15,7 @@ from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .spelling import stated
+from .answer_spelling import strip_statement
 
 _LARGEST = 2_000
 _POWER = re.compile(r"([0-9]{1,40})(?:\^([1-9][0-9]?|\{[1-9][0-9]?\}))?")
@@ -68,17 +68,17 @@ class PrimeFactors(Question):
         return Task(
             f"Factor {number} into primes. Answer with a product such as 2^2 * 3 * 11.",
             factors,
-            solution=_product(factors),
+            solution=_format_product(factors),
             content=str(number),
             data=number,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         """Whether ``answer`` names each prime of the number as often as it divides it."""
-        number, (head, equals, body) = str(task.data), stated(answer, equated=False).rpartition("=")
+        number, (head, equals, body) = str(task.data), strip_statement(answer, equated=False).rpartition("=")
         if body.strip() == number and equals:
             head, body = body, head
-        given = _factors(body)
+        given = _read_factors(body)
         if given is None or (equals and head.strip() not in ("", number)):
             return Verdict(
                 0.0, False, feedback="The answer must be a product of primes such as 2^2 * 3 * 11.", malformed=True
@@ -107,12 +107,12 @@ def _primes() -> list[int]:
     return [n for n in range(2, _LARGEST + 1) if all(n % d for d in range(2, math.isqrt(n) + 1))]
 
 
-def _product(factors: list[int]) -> str:
+def _format_product(factors: list[int]) -> str:
     counts = Counter(factors)
     return " * ".join(f"{prime}^{count}" if count > 1 else str(prime) for prime, count in counts.items())
 
 
-def _factors(text: str) -> Counter[int] | None:
+def _read_factors(text: str) -> Counter[int] | None:
     """The factors that ``text`` lists, with multiplicity, or None where it is no list of numbers and powers."""
     text = text.translate(_RAISED).replace("**", "^").replace(")(", ")*(").strip(" []$.")
     parts = _TIMES.split(text, maxsplit=_MAX_FACTORS)

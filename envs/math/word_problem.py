@@ -10,7 +10,7 @@ import numpy as np
 from ..param_space import IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
 
 # What happens: its kind, its one or two numbers, and the quantity before and after.
 Event = tuple[str, tuple[int, ...], int, int]
@@ -148,7 +148,7 @@ class WordProblem(NumberQuestion):
             start = quantity = size // 2 + int(next(draws) * 1.5 * size)
             events: list[Event] = []
             while left:
-                event = _event(quantity, left, size, draws)
+                event = _draw_event(quantity, left, size, draws)
                 events.append(event)
                 left -= STEPS[event[0]]
                 quantity = event[3]
@@ -156,19 +156,19 @@ class WordProblem(NumberQuestion):
             if quantity != start and all(quantity not in numbers for _, numbers, _, _ in events):
                 break
         return Task(
-            _told(STORIES[story], start, events, params["distractors"], draws),
+            _write_story(STORIES[story], start, events, params["distractors"], draws),
             quantity,
             content=f"{story} {start} {[(kind, numbers) for kind, numbers, _, _ in events]}",
-            split_key=_reordered(start, events),
+            split_key=_order_free_key(start, events),
             data=events,
         )
 
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line."""
-        return [*(line for event in task.data for line in _lines(event)), self.oracle(task)]
+        return [*(line for event in task.data for line in _event_steps(event)), self.oracle(task)]
 
 
-def _event(n: int, steps: int, size: int, draws: Iterator[float]) -> Event:
+def _draw_event(n: int, steps: int, size: int, draws: Iterator[float]) -> Event:
     """Something that may happen to a quantity ``n`` and takes at most ``steps`` operations."""
     most = 20 * size
     possible = ["more"] * (n < most - size) + ["fewer"] * (n > 9) + ["half"] * (n % 2 == 0 and n > 9)
@@ -202,7 +202,7 @@ def _event(n: int, steps: int, size: int, draws: Iterator[float]) -> Event:
     return kind, (k, m), n, n - k * m
 
 
-def _reordered(start: int, events: list[Event]) -> str:
+def _order_free_key(start: int, events: list[Event]) -> str:
     """What stories have in common that tell the same changes, in which what is added or taken away in a row may come in
     any order."""
     rows: list[list[int | str]] = [[]]
@@ -214,7 +214,7 @@ def _reordered(start: int, events: list[Event]) -> str:
     return f"{start} {[sorted(row, key=str) for row in rows if row]}"
 
 
-def _lines(event: Event) -> list[str]:
+def _event_steps(event: Event) -> list[str]:
     kind, (k, *rest), before, after = event
     if kind in ("more", "fewer"):
         return [f"{before} {'+' if kind == 'more' else '-'} {k} = {after}"]
@@ -228,7 +228,7 @@ def _lines(event: Event) -> list[str]:
     return [f"{k} * {rest[0]} = {total}", f"{before} {'+' if kind == 'groups' else '-'} {total} = {after}"]
 
 
-def _told(
+def _write_story(
     story: dict[str, tuple[str, ...]], start: int, events: list[Event], asides: int, draws: Iterator[float]
 ) -> str:
     one, other = int(next(draws) * len(NAMES)), 1 + int(next(draws) * (len(NAMES) - 1))

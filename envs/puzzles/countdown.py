@@ -10,7 +10,7 @@ from ...rewards import Verdict, verify
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .signs import expression
+from .arithmetic_notation import normalise_expression
 
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 
@@ -77,19 +77,23 @@ class Countdown(Question):
                 for i, one in enumerate(pool)
                 for other in pool[:i]
                 for a, b in [(one, other) if one[0] >= other[0] else (other, one)]
-                for value, operator in _joins(a[0], b[0], 10 * target)
+                for value, operator in _possible_joins(a[0], b[0], 10 * target)
             ]
             if not joins:
                 break
             value, operator, a, b = min(joins, key=lambda join: abs(join[0] - target))
-            best = value, f"{_operand(a, operator)} {operator} {_operand(b, operator, True)}", _RANK[operator]
+            best = (
+                value,
+                f"{_format_operand(a, operator)} {operator} {_format_operand(b, operator, True)}",
+                _RANK[operator],
+            )
             pool.remove(a)
             pool.remove(b)
             pool.append(best)
         return best[1]
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        return verify("countdown", expression(answer, task.reference["target"]), task.reference)
+        return verify("countdown", normalise_expression(answer, task.reference["target"]), task.reference)
 
 
 def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, str]:
@@ -104,15 +108,17 @@ def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, st
         b = pool.pop(int(next(draw) * len(pool)))
         if a[0] < b[0]:
             a, b = b, a
-        options = _joins(a[0], b[0], most)
+        options = _possible_joins(a[0], b[0], most)
         # Never empty: unequal values can be subtracted, equal ones divided, and 1 + 1 is within any limit.
         value, operator = options[int(next(draw) * len(options))]
-        pool.append((value, f"{_operand(a, operator)} {operator} {_operand(b, operator, True)}", _RANK[operator]))
+        pool.append(
+            (value, f"{_format_operand(a, operator)} {operator} {_format_operand(b, operator, True)}", _RANK[operator])
+        )
     value, expression, _ = pool[0]
     return value, expression
 
 
-def _joins(a: int, b: int, most: int) -> list[tuple[int, str]]:
+def _possible_joins(a: int, b: int, most: int) -> list[tuple[int, str]]:
     """What two numbers, the larger one first, can make, and by which operator."""
     return [
         *([(a + b, "+")] if a + b <= most else []),
@@ -123,7 +129,7 @@ def _joins(a: int, b: int, most: int) -> list[tuple[int, str]]:
     ]
 
 
-def _operand(part: tuple[int, str, int], operator: str, right: bool = False) -> str:
+def _format_operand(part: tuple[int, str, int], operator: str, right: bool = False) -> str:
     """The text of ``part`` beside ``operator``, in parentheses where precedence asks for them."""
     rank = _RANK[operator]
     bare = part[2] > rank or (part[2] == rank and not (right and operator in "-/"))

@@ -32,12 +32,12 @@ def read_directions(text: str) -> str | None:
 
 
 @functools.lru_cache(maxsize=64)
-def steps(stride: int) -> dict[str, int]:
+def direction_steps(stride: int) -> dict[str, int]:
     """What each direction adds to a place."""
     return {"U": -stride, "D": stride, "L": -2, "R": 2}
 
 
-def flood(free: int, stride: int, start: int, goal: int | None = None) -> list[int]:
+def flood_layers(free: int, stride: int, start: int, goal: int | None = None) -> list[int]:
     """The places of ``free`` that are 0, 1, 2, ... moves from ``start``, until ``goal`` is among them or none is left.
 
     The border of the board must not be free.
@@ -53,9 +53,9 @@ def flood(free: int, stride: int, start: int, goal: int | None = None) -> list[i
     return layers
 
 
-def way(layers: list[int], stride: int, goal: int) -> str:
-    """A shortest way to ``goal``, which is in the last of the layers of `flood`; found from its end."""
-    moves, place, directions = [], goal, tuple(steps(stride).items())
+def trace_way(layers: list[int], stride: int, goal: int) -> str:
+    """A shortest way to ``goal``, which is in the last of the layers of `flood_layers`; found from its end."""
+    moves, place, directions = [], goal, tuple(direction_steps(stride).items())
     for layer in layers[-2::-1]:
         for move, step in directions:
             if layer >> place - step & 1:

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import INK, LINE, Cell, board
+from ..board_picture import INK, LINE, Cell, draw_board
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .in_turn import read_in_turn
+from .numbers_in_order import read_numbers_in_order
 
 # Edges per vertex above which large random graphs cannot be coloured, by number of colours (half of the mean degrees in
 # Zdeborova and Krzakala, Phys. Rev. E 76, 031131, 2007, table I).
@@ -74,12 +74,12 @@ class GraphColouring(Question):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         n, k, density = params["vertices"], params["colours"], params["density"]
-        colouring, edges = _graph(n, k, density, rng)
+        colouring, edges = _draw_graph(n, k, density, rng)
         if n >= FEW and density > EASY:
             for _ in range(round(min(density - EASY, HARD - EASY) / (HARD - EASY) * MOST_DRAWN)):
-                if None in greedy(n, k, edges) and None in greedy(n, k, edges, last=True):
+                if None in colour_greedily(n, k, edges) and None in colour_greedily(n, k, edges, last=True):
                     break
-                colouring, edges = _graph(n, k, density, rng)
+                colouring, edges = _draw_graph(n, k, density, rng)
         listed = ", ".join(f"{a + 1}-{b + 1}" for a, b in edges)
         return Task(
             f"Colour the vertices 1 to {n} of a graph with at most {k} colours, numbered 1 to {k}, so that any two "
@@ -92,7 +92,7 @@ class GraphColouring(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         n, k, edges = task.data
-        colours = read_in_turn(answer, n)
+        colours = read_numbers_in_order(answer, n)
         if colours is None or not all(1 <= colour <= k for colour in colours):
             return rejected(f"The answer must be {n} numbers from 1 to {k}, separated by spaces.")
         for a, b in edges:
@@ -103,13 +103,13 @@ class GraphColouring(Question):
 
     def heuristic_action(self, episode: Task) -> str:
         """The greedy player, with the first colour where none is free."""
-        return " ".join(str(colour or 1) for colour in greedy(*episode.data))
+        return " ".join(str(colour or 1) for colour in colour_greedily(*episode.data))
 
     def solver_cost(self, episode: Task) -> float:
         """Nodes of a depth-first search over the vertices in turn, up to the first colouring; a new colour is tried
         only once at each."""
         n, k, edges = episode.data
-        before = _earlier(n, edges)
+        before = _earlier_neighbours(n, edges)
         colours: list[int] = []
         nodes = 0
 
@@ -134,7 +134,7 @@ class GraphColouring(Question):
         n, _, edges = task.data
         colours = task.reference.split()
         steps = []
-        for vertex, others in enumerate(_earlier(n, edges)):
+        for vertex, others in enumerate(_earlier_neighbours(n, edges)):
             known = ", ".join(f"{other + 1} (colour {colours[other]})" for other in others)
             steps.append(f"Vertex {vertex + 1} gets {colours[vertex]}" + (f": joined to {known}." if known else "."))
         return [*steps, self.oracle(task)]
@@ -146,10 +146,10 @@ class GraphColouring(Question):
         head = [Cell(fill=LINE), *(Cell(str(vertex + 1), LINE) for vertex in range(n))]
         table = [[Cell(fill=INK) if (a, b) in joined else Cell() for b in range(n)] for a in range(n)]
         rows = [[Cell(str(vertex + 1), LINE), *row] for vertex, row in enumerate(table)]
-        return board([head, *rows])
+        return draw_board([head, *rows])
 
 
-def _graph(n: int, k: int, density: float, rng: np.random.Generator) -> tuple[list[int], list[tuple[int, int]]]:
+def _draw_graph(n: int, k: int, density: float, rng: np.random.Generator) -> tuple[list[int], list[tuple[int, int]]]:
     """The colour of each vertex, and the edges, each between two colours."""
     draws = rng.random(n + n * n).tolist()
     colouring = [1] * n
@@ -162,7 +162,7 @@ def _graph(n: int, k: int, density: float, rng: np.random.Generator) -> tuple[li
     return colouring, [pairs[place] for place in sorted(chosen)]
 
 
-def greedy(n: int, k: int, edges: list[tuple[int, int]], last: bool = False) -> list[int | None]:
+def colour_greedily(n: int, k: int, edges: list[tuple[int, int]], last: bool = False) -> list[int | None]:
     """A colouring by DSATUR (Brelaz, "New methods to color the vertices of a graph", 1979).
 
     Next comes the vertex beside the most colours, of these the one with the most neighbours, of these the first one
@@ -190,7 +190,7 @@ def greedy(n: int, k: int, edges: list[tuple[int, int]], last: bool = False) -> 
     return colours
 
 
-def _earlier(n: int, edges: list[tuple[int, int]]) -> list[list[int]]:
+def _earlier_neighbours(n: int, edges: list[tuple[int, int]]) -> list[list[int]]:
     """For each vertex the lower ones that it is joined to."""
     earlier: list[list[int]] = [[] for _ in range(n)]
     for a, b in edges:

@@ -14,7 +14,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .in_turn import read_in_turn
+from .numbers_in_order import read_numbers_in_order
 
 # Up to so many variables all assignments are looked at, and one alone is left.
 MOST_UNIQUE = 14
@@ -65,7 +65,7 @@ class Satisfiability(Question):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         n, width = params["variables"], params["width"]
         hidden = sum(1 << variable for variable, u in enumerate(rng.random(n).tolist()) if u < 0.5)
-        clauses = (_clauses if n <= MOST_UNIQUE else _many_clauses)(n, width, hidden, rng)
+        clauses = (_draw_clauses if n <= MOST_UNIQUE else _draw_many_clauses)(n, width, hidden, rng)
         listed = "; ".join(" ".join(map(str, clause)) for clause in clauses)
         return Task(
             f"Give each of the variables 1 to {n} the value 0 or 1 so that every clause is true. A clause is true if "
@@ -79,7 +79,7 @@ class Satisfiability(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         n, clauses = task.data
-        values = read_in_turn(answer, n)
+        values = read_numbers_in_order(answer, n)
         if values is None or not all(value in (0, 1) for value in values):
             return rejected(f"The answer must be {n} digits 0 or 1, separated by spaces.")
         for clause in clauses:
@@ -137,11 +137,11 @@ class Satisfiability(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         n, clauses = task.data
-        return [*_deduction(n, clauses, [int(value) for value in task.reference.split()]), self.oracle(task)]
+        return [*_write_deduction(n, clauses, [int(value) for value in task.reference.split()]), self.oracle(task)]
 
 
 @functools.cache
-def _true(n: int, literal: int) -> int:
+def _assignments_with(n: int, literal: int) -> int:
     """The set of assignments (bit a for the one whose variables are the bits of a) under which a literal is true."""
     half = 1 << abs(literal) - 1
     block = ((1 << half) - 1) << (half if literal > 0 else 0)
@@ -151,7 +151,7 @@ def _true(n: int, literal: int) -> int:
     return block
 
 
-def _clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+def _draw_clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """Clauses that leave the hidden assignment alone possible."""
     left, target = (1 << (1 << n)) - 1, 1 << hidden
     clauses: list[tuple[int, ...]] = []
@@ -170,14 +170,14 @@ def _clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[
             clause = tuple(-v - 1 if other >> v & 1 else v + 1 for v in sorted(chosen))
             false = left
             for literal in clause:
-                false &= _true(n, -literal)
+                false &= _assignments_with(n, -literal)
             left ^= false
             clauses.append(clause)
             if left == target:
                 return clauses
 
 
-def _many_clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+def _draw_many_clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """Clauses that the hidden assignment makes true, and that do not point to it by their signs."""
     weights = list(itertools.accumulate(_WEIGHTS[width]))
     clauses: dict[tuple[int, ...], None] = {}
@@ -191,7 +191,7 @@ def _many_clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> 
     return list(clauses)[: round(RATIO[width] * n)]
 
 
-def _deduction(n: int, clauses: list[tuple[int, ...]], values: list[int]) -> list[str]:
+def _write_deduction(n: int, clauses: list[tuple[int, ...]], values: list[int]) -> list[str]:
     """The variables, one after the other: by a clause with one number left that may be true, where there is one."""
     known: set[int] = set()
     steps = []

@@ -106,7 +106,7 @@ class ShortestPath(Question):
             if made >= count and far:
                 break
         if places >= MANY:
-            by_roads = dijkstra(_by_roads(lengths), start)
+            by_roads = dijkstra(_roads_first(lengths), start)
             far = [name for name in far if by_roads[name][0] % _ROAD > settled[name][0]] or far
         goal = far[int(toss * len(far))]
         roads = ", ".join(f"{a}-{b} {lengths[a][b]}" for a in names for b in sorted(lengths[a]) if a < b)
@@ -115,7 +115,7 @@ class ShortestPath(Question):
             f"Find a shortest path from {start} to {goal}. "
             "Answer with all places on it in order, separated by spaces, both ends included.",
             None,
-            solution=" ".join(_path(settled, goal)),
+            solution=" ".join(_trace_path(settled, goal)),
             content=f"{start}{goal}: {roads}",
             split_key=f"{sorted((start, goal))}: {roads}",
             data=Roads(lengths, start, goal, settled[goal][0]),
@@ -149,7 +149,7 @@ class ShortestPath(Question):
     def heuristic_action(self, episode: Task) -> str:
         """Of the paths over the fewest roads, a shortest."""
         lengths, start, goal, _ = episode.data
-        return " ".join(_path(dijkstra(_by_roads(lengths), start, goal), goal))
+        return " ".join(_trace_path(dijkstra(_roads_first(lengths), start, goal), goal))
 
     def solver_cost(self, episode: Task) -> float:
         """Roads that Dijkstra's algorithm looks along before it settles the goal."""
@@ -157,7 +157,7 @@ class ShortestPath(Question):
         return float(sum(len(lengths[name]) for name in dijkstra(lengths, start, goal)))
 
 
-def _by_roads(lengths: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+def _roads_first(lengths: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
     """Lengths by which paths over fewer roads are always shorter."""
     return {name: {other: length + _ROAD for other, length in roads.items()} for name, roads in lengths.items()}
 
@@ -178,7 +178,7 @@ def dijkstra(lengths: dict[str, dict[str, int]], start: str, goal: str = "") -> 
     return settled
 
 
-def _path(settled: dict[str, tuple[int, str]], goal: str) -> list[str]:
+def _trace_path(settled: dict[str, tuple[int, str]], goal: str) -> list[str]:
     path = [goal]
     while before := settled[path[-1]][1]:
         path.append(before)

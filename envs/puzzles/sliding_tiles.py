@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
@@ -90,7 +90,7 @@ class SlidingTiles(Game):
                 slid.append(homes[gap])
                 homes[last], homes[gap] = homes[gap], -1
             # All ways from here to the goal have lengths of one parity.
-            if not _within(homes, gap, distance - 2, beside, apart):
+            if not _is_solvable_within(homes, gap, distance - 2, beside, apart):
                 break
         order = np.argsort(rng.random(count - 1)).tolist()
         hole = int(first * count)
@@ -112,10 +112,10 @@ class SlidingTiles(Game):
 
     def observe(self, state: Tiles) -> str:
         if state.begun:
-            return f"Now:\n{_text(state.tiles)}\n{state.left} moves left."
+            return f"Now:\n{_format_board(state.tiles)}\n{state.left} moves left."
         return (
             f"Slide tiles into the gap (_) to turn the first board into the second in at most {state.left} moves.\n"
-            f"Now:\n{_text(state.tiles)}\nGoal:\n{_text(state.goal)}\n"
+            f"Now:\n{_format_board(state.tiles)}\nGoal:\n{_format_board(state.goal)}\n"
             'Answer with one or more tiles to slide, in order, such as "3 1". '
             "A tile can be slid when it lies directly above, below, left or right of the gap."
         )
@@ -123,17 +123,17 @@ class SlidingTiles(Game):
     def act(self, state: Tiles, action: str) -> Transition:
         action = action.strip("[](){} ")
         if not _MOVES.fullmatch(action):
-            return _refused(state, 'The action must be tiles in order, such as "3 1".')
+            return _reject(state, 'The action must be tiles in order, such as "3 1".')
         moves = [int(move) for move in action.replace(",", " ").split()]
         if len(moves) > state.left:
-            return _refused(state, f"These are {len(moves)} moves, and {state.left} are left.")
+            return _reject(state, f"These are {len(moves)} moves, and {state.left} are left.")
         tiles, goal, plan = list(state.tiles), state.goal, state.plan
         beside = _geometry(3 if len(tiles) == 9 else 4)[0]
         gap = tiles.index(0)
         for tile in moves:
             place = tiles.index(tile) if tile in tiles else -1
             if place not in beside[gap]:
-                return _refused(state, f"Tile {tile} does not lie beside the gap when it is to be slid.")
+                return _reject(state, f"Tile {tile} does not lie beside the gap when it is to be slid.")
             tiles[gap], tiles[place] = tile, 0
             gap = place
             # From a detour, the plan leads back first.
@@ -173,10 +173,10 @@ class SlidingTiles(Game):
             Cell(str(tile), "#8ab17d" if tile == home else "#e9c46a") if tile else Cell()
             for tile, home in zip(episode.tiles, episode.goal)
         ]
-        return board([cells[row * size : (row + 1) * size] for row in range(size)])
+        return draw_board([cells[row * size : (row + 1) * size] for row in range(size)])
 
 
-def _refused(state: Tiles, error: str) -> Transition:
+def _reject(state: Tiles, error: str) -> Transition:
     return Transition(state, progress=_progress(state), action_error=error)
 
 
@@ -184,7 +184,7 @@ def _progress(state: Tiles) -> float:
     return sum(map(operator.eq, state.tiles, state.goal)) / len(state.goal)
 
 
-def _text(tiles: tuple[int, ...]) -> str:
+def _format_board(tiles: tuple[int, ...]) -> str:
     if len(tiles) == 9:
         return _EIGHT.format(*tiles).replace("0", "_")
     return _FIFTEEN.format(*tiles).replace(" 0", " _")
@@ -198,7 +198,9 @@ def _geometry(size: int) -> tuple[list[list[int]], list[list[int]]]:
     return [[other for other, far in enumerate(row) if far == 1] for row in apart], apart
 
 
-def _within(homes: list[int], gap: int, moves: int, beside: list[list[int]], apart: list[list[int]]) -> bool:
+def _is_solvable_within(
+    homes: list[int], gap: int, moves: int, beside: list[list[int]], apart: list[list[int]]
+) -> bool:
     """Whether at most ``moves`` moves bring every tile home.
 
     Each tile is given by its home; the gap is -1. A branch ends where the tiles are together too far from home.

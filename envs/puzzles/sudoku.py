@@ -1,8 +1,8 @@
 """palaestra/Sudoku-v0: fill a grid so that no row, column or box holds a digit twice.
 
-The puzzles are minimal ones from a table (sudoku.txt, made by scripts/tools/make_sudoku_table.py), moved by the
-symmetries of Sudoku; all of these keep "exactly one solution" as it is, so that no solver runs when a task is made. The
-table also says which cells `singles` leaves open. As long as only others are shown too, it leaves the same ones open.
+The puzzles are minimal ones from a table (sudoku.txt, made by scripts/make_sudoku_table.py), moved by the symmetries of
+Sudoku; all of these keep "exactly one solution" as it is, so that no solver runs when a task is made. The table also
+says which cells `fill_singles` leaves open. As long as only others are shown too, it leaves the same ones open.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from ...rewards import Verdict
 from ...rewards.verifiers.grid import GridError, parse_grid
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, draw_board
 from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
@@ -73,9 +73,9 @@ class Sudoku(Question):
         size, table = params["size"], _table()[params["size"]]
         draws = rng.random(2 + 5 * size + size * size).tolist()
         knotted = size == 9 and params["shown"] < KNOTTED_BELOW
-        number = _knotted_number(params["shown"], draws[0]) if knotted else int(draws[0] * len(table))
+        number = _choose_knotted(params["shown"], draws[0]) if knotted else int(draws[0] * len(table))
         solution, kinds = table[number]
-        places = _moved(size, draws[1], draws[2 : 2 + 2 * size], draws[2 + 2 * size : 2 + 4 * size])
+        places = _draw_symmetry(size, draws[1], draws[2 : 2 + 2 * size], draws[2 + 2 * size : 2 + 4 * size])
         names = draws[2 + 4 * size : 2 + 5 * size]
         # The digit d is renamed to the rank of its draw.
         digits = [0] * (size + 1)
@@ -90,13 +90,13 @@ class Sudoku(Question):
         for cell in hidden[: round(params["shown"] * len(hidden))]:
             given[cell] = full[cell]
         high, wide = BOXES[size]
-        grid = _rows(given, size, "\n").replace("0", ".")
+        grid = _format_rows(given, size, "\n").replace("0", ".")
         return Task(
             f"Sudoku: fill the empty cells (dots) so that every row, every column and every box of {high} rows and "
             f"{wide} columns holds each of the digits 1 to {size} exactly once. There is exactly one solution.\n"
             f"{grid}\nAnswer with the {size} full rows on one line, from top to bottom, each as {size} digits, "
             "separated by spaces.",
-            _rows(full, size, " "),
+            _format_rows(full, size, " "),
             content=grid,
             # The small sizes have so few kinds of grid that images of one puzzle cannot be kept apart.
             split_key=f"puzzle {number}" if size == 9 else "",
@@ -105,7 +105,7 @@ class Sudoku(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         given, full = task.data
-        size = _size(given)
+        size = _side_length(given)
         try:
             written = "".join(str(number) for row in parse_grid(answer) for number in row)
         except GridError:
@@ -122,29 +122,29 @@ class Sudoku(Question):
     def heuristic_action(self, episode: Task) -> str:
         """Singles, one after the other, and ones where there are none left."""
         given = episode.data[0]
-        return _rows([digit or 1 for digit in singles(given)], _size(given), " ")
+        return _format_rows([digit or 1 for digit in fill_singles(given)], _side_length(given), " ")
 
     def solver_cost(self, episode: Task) -> float:
         """Nodes that a depth-first search visits which always fills the cell with the fewest candidates."""
-        return search(episode.data[0], limit=2)[1]
+        return count_solutions(episode.data[0], limit=2)[1]
 
     def solution_steps(self, task: Task) -> list[str]:
         given, full = task.data
-        return [*_deduction(given, full), self.oracle(task)]
+        return [*_write_deduction(given, full), self.oracle(task)]
 
     def draw(self, episode: Task) -> np.ndarray:
         given = episode.data[0]
-        size = _size(given)
+        size = _side_length(given)
         high, wide = BOXES[size]
         fills = [_SHADE if (cell // size // high + cell % size // wide) % 2 else PAPER for cell in range(size * size)]
         cells = [Cell(str(digit) if digit else "", fill) for digit, fill in zip(given, fills)]
-        return board([cells[start : start + size] for start in range(0, size * size, size)])
+        return draw_board([cells[start : start + size] for start in range(0, size * size, size)])
 
 
-def search(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
+def count_solutions(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
     """Number of solutions of a grid (rows in one sequence, 0 for empty), counted up to ``limit``, and the nodes that
     the search visited."""
-    size = _size(cells)
+    size = _side_length(cells)
     places = _places(size)
     used = [0] * (3 * size)
     for (row, column, box), digit in zip(places, cells):
@@ -192,10 +192,10 @@ def search(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
     return found, nodes
 
 
-def singles(cells: Sequence[int]) -> list[int]:
+def fill_singles(cells: Sequence[int]) -> list[int]:
     """The grid with every cell filled that follows by naked and hidden singles: a cell with one candidate, and the only
     cell of a row, column or box for a digit. In whatever order, they lead to the same grid."""
-    size = _size(cells)
+    size = _side_length(cells)
     places, units = _places(size), _units(size)
     filled, used, every = list(cells), [0] * (3 * size), (1 << size) - 1
     waiting = [(cell, 1 << digit >> 1) for cell, digit in enumerate(cells) if digit]
@@ -221,7 +221,7 @@ def singles(cells: Sequence[int]) -> list[int]:
     return filled
 
 
-def _size(cells: Sequence[int]) -> int:
+def _side_length(cells: Sequence[int]) -> int:
     return {16: 4, 36: 6, 81: 9}[len(cells)]
 
 
@@ -259,18 +259,18 @@ def _table() -> dict[int, list[tuple[list[int], list[int]]]]:
     for line in (files(str(__package__)) / "sudoku.txt").read_text("ascii").split():
         solution = [int(mark) if mark.isdigit() else ord(mark.lower()) - 96 for mark in line]
         kinds = [CLUE if mark.isdigit() else SINGLE if mark.islower() else KNOT for mark in line]
-        table[_size(solution)].append((solution, kinds))
+        table[_side_length(solution)].append((solution, kinds))
     return table
 
 
-def _knotted_number(shown: float, u: float) -> int:
+def _choose_knotted(shown: float, u: float) -> int:
     """The place in the table of a puzzle of size 9 of which singles fill this share of the cells, but not all."""
-    shares, numbers = _knotted()
+    shares, numbers = _knotted_puzzles()
     return numbers[int(u * bisect_right(shares, -shown))]
 
 
 @functools.cache
-def _knotted() -> tuple[list[float], list[int]]:
+def _knotted_puzzles() -> tuple[list[float], list[int]]:
     """The share of the cells that singles fill, times -1, of each puzzle of size 9 that they do not solve, in rising
     order; and the places of these in the table."""
     kinds = [(kinds.count(SINGLE), kinds.count(KNOT), number) for number, (_, kinds) in enumerate(_table()[9])]
@@ -278,7 +278,7 @@ def _knotted() -> tuple[list[float], list[int]]:
     return [share for share, _ in found], [number for _, number in found]
 
 
-def _moved(size: int, flip: float, row_draws: list[float], column_draws: list[float]) -> list[int]:
+def _draw_symmetry(size: int, flip: float, row_draws: list[float], column_draws: list[float]) -> list[int]:
     """Which cell of the old grid comes to each cell of the new one, under a random symmetry."""
     high, wide = BOXES[size]
     # Rows in the order of their draws, within bands that have draws of their own.
@@ -289,14 +289,14 @@ def _moved(size: int, flip: float, row_draws: list[float], column_draws: list[fl
     return [row * size + column for row in rows for column in columns]
 
 
-def _rows(cells: Sequence[int], size: int, separator: str) -> str:
+def _format_rows(cells: Sequence[int], size: int, separator: str) -> str:
     text = "".join(map(str, cells))
     return separator.join(text[start : start + size] for start in range(0, size * size, size))
 
 
-def _deduction(given: Sequence[int], full: Sequence[int]) -> list[str]:
+def _write_deduction(given: Sequence[int], full: Sequence[int]) -> list[str]:
     """One line for each empty cell, in an order in which as many as possible follow from the digits before."""
-    size = _size(given)
+    size = _side_length(given)
     places, units, cells = _places(size), _units(size), list(given)
     steps = []
     while 0 in cells:
@@ -305,14 +305,14 @@ def _deduction(given: Sequence[int], full: Sequence[int]) -> list[str]:
             for cell, digit in enumerate(cells)
             if not digit
         }
-        cell, reason = _forced(options, units) or (min(options, key=lambda cell: len(options[cell])), "")
+        cell, reason = _find_forced_cell(options, units) or (min(options, key=lambda cell: len(options[cell])), "")
         cells[cell] = full[cell]
         reason = reason or f"any other of {', '.join(map(str, sorted(options[cell])))} leads to a contradiction"
         steps.append(f"Row {cell // size + 1}, column {cell % size + 1} is {full[cell]}: {reason}.")
     return steps
 
 
-def _forced(options: dict[int, set[int]], units: list[list[int]]) -> tuple[int, str] | None:
+def _find_forced_cell(options: dict[int, set[int]], units: list[list[int]]) -> tuple[int, str] | None:
     """A cell with one candidate, or the only cell of a unit for a digit, and why."""
     for cell, digits in options.items():
         if len(digits) == 1:

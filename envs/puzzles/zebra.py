@@ -12,7 +12,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .zebra_clues import KINDS, RELATIONS, Clue, apply, draw_clues, narrow, places, rule_of
+from .zebra_clues import KINDS, RELATIONS, Clue, apply_clue, apply_clues, compile_clue, draw_clues, permutation_sets
 
 # Attribute, how a clue speaks of the person with one of its values, and values to choose from.
 ATTRIBUTES = (
@@ -88,7 +88,7 @@ class Zebra(Question):
             )
         clues = draw_clues(houses, attributes, kinds, spare, rng)
         phrases = [ATTRIBUTES[attribute][1] for attribute in chosen]
-        told = [_sentence(clue, values, phrases) for clue in clues]
+        told = [_write_clue(clue, values, phrases) for clue in clues]
         listed = "; ".join(
             f"{ATTRIBUTES[attribute][0]}: {', '.join(sorted(values[place]))}" for place, attribute in enumerate(chosen)
         )
@@ -105,7 +105,7 @@ class Zebra(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         values = task.data[0]
-        given = _houses(answer)
+        given = _read_houses(answer)
         if len(given) != len(values[0]) or any(len(house) != len(values) for house in given):
             form = f"{len(values[0])} houses separated by commas, each {len(values)} words separated by spaces"
             return rejected(f"The answer must be {form}.")
@@ -123,13 +123,15 @@ class Zebra(Question):
         """How often a solver applies a clue that knows, for each attribute, which permutations are still possible."""
         values, _, clues = episode.data
         houses = len(values[0])
-        return narrow([rule_of(houses, clue) for clue in clues], [sum(places(houses)[0])] * len(values))
+        return apply_clues(
+            [compile_clue(houses, clue) for clue in clues], [sum(permutation_sets(houses)[0])] * len(values)
+        )
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*_deduction(*task.data), self.oracle(task)]
+        return [*_write_deduction(*task.data), self.oracle(task)]
 
 
-def _houses(answer: str) -> list[list[str]]:
+def _read_houses(answer: str) -> list[list[str]]:
     """The words for each house, in alphabetical order. A house may have its number before it, as in "1: Anna red"; and
     where semicolons or line ends part the houses, commas may part the words."""
     text = answer.lower().translate(_LINES).strip(" ;[]()")
@@ -137,22 +139,22 @@ def _houses(answer: str) -> list[list[str]]:
     return [sorted(_NUMBER.sub("", part).split()) for part in parts]
 
 
-def _person(attribute: int, value: int, values: list[list[str]], phrases: list[str]) -> str:
+def _describe_person(attribute: int, value: int, values: list[list[str]], phrases: list[str]) -> str:
     return phrases[attribute].format(values[attribute][value])
 
 
-def _sentence(clue: Clue, values: list[list[str]], phrases: list[str]) -> str:
-    subject = _person(clue.a, clue.v, values, phrases)
+def _write_clue(clue: Clue, values: list[list[str]], phrases: list[str]) -> str:
+    subject = _describe_person(clue.a, clue.v, values, phrases)
     subject = subject[0].upper() + subject[1:]
     if clue.b < 0:
         return f"{subject} {'lives' if clue.kind == 'at' else 'does not live'} in house {clue.w + 1}."
-    return f"{subject} {RELATIONS[clue.kind][0]} {_person(clue.b, clue.w, values, phrases)}."
+    return f"{subject} {RELATIONS[clue.kind][0]} {_describe_person(clue.b, clue.w, values, phrases)}."
 
 
-def _deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -> list[str]:
+def _write_deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -> list[str]:
     """Who lives in which house, one value after the other, and the clue with which it became certain."""
     houses = len(values[0])
-    table, domains = places(houses), [sum(places(houses)[0])] * len(values)
+    table, domains = permutation_sets(houses), [sum(permutation_sets(houses)[0])] * len(values)
     unknown = [(a, v) for a in range(len(values)) for v in range(houses)]
     steps = []
 
@@ -160,12 +162,12 @@ def _deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -
         for a, v in list(unknown):
             if not domains[a] & ~table[v][v]:
                 unknown.remove((a, v))
-                steps.append(f"{reason} {_person(a, v, values, phrases)} lives in house {v + 1}.")
+                steps.append(f"{reason} {_describe_person(a, v, values, phrases)} lives in house {v + 1}.")
 
     while unknown:
         changed = 0
         for number, clue in enumerate(clues, 1):
-            if latest := apply(rule_of(houses, clue), domains):
+            if latest := apply_clue(compile_clue(houses, clue), domains):
                 changed |= latest
                 settle(f"By clue {number} and what is known,")
         if unknown and not changed:

@@ -41,7 +41,7 @@ class Clue:
 
 
 @functools.cache
-def places(houses: int) -> list[list[int]]:
+def permutation_sets(houses: int) -> list[list[int]]:
     """The set of permutations with value v in house i, as [v][i]; a permutation gives the house of each value. The one
     that leaves all in place is bit 0."""
     permutations = list(itertools.permutations(range(houses)))
@@ -52,13 +52,13 @@ def places(houses: int) -> list[list[int]]:
 
 
 @functools.cache
-def _within(houses: int, v: int) -> list[int]:
+def _sets_within(houses: int, v: int) -> list[int]:
     """The set of permutations with value v in one of the houses of a set (bits), by that set."""
-    return [sum(places(houses)[v][i] for i in range(houses) if some >> i & 1) for some in range(1 << houses)]
+    return [sum(permutation_sets(houses)[v][i] for i in range(houses) if some >> i & 1) for some in range(1 << houses)]
 
 
 @functools.cache
-def _seen(houses: int, kind: str) -> tuple[list[int], list[int]]:
+def _compatible_houses(houses: int, kind: str) -> tuple[list[int], list[int]]:
     """By the set of houses that the second may have, the houses that the first may have; and the other way round."""
     pairs = [(i, j) for i in range(houses) for j in range(houses) if j - i in RELATIONS[kind][1]]
     sets = range(1 << houses)
@@ -69,25 +69,26 @@ def _seen(houses: int, kind: str) -> tuple[list[int], list[int]]:
 
 
 # A clue made ready: the attributes it is about as bits; then, for one attribute, it and the set of permutations that
-# stay; for two, each attribute with its rows of `places` and `_within`, and the two lists of `_seen`.
-Rule = tuple[Any, ...]
+# stay; for two, each attribute with its rows of `permutation_sets` and `_sets_within`, and the two lists of
+# `_compatible_houses`.
+CompiledClue = tuple[Any, ...]
 
 
 @functools.lru_cache(maxsize=20_000)
-def rule_of(houses: int, clue: Clue) -> Rule:
+def compile_clue(houses: int, clue: Clue) -> CompiledClue:
     a, v, b, w = clue.a, clue.v, clue.b, clue.w
-    table = places(houses)
+    table = permutation_sets(houses)
     if b < 0:
         return 1 << a, a, table[v][w] if clue.kind == "at" else sum(table[v]) & ~table[v][w]
     if a == b:
         distances = RELATIONS[clue.kind][1]
         pairs = [(i, j) for i in range(houses) for j in range(houses) if i != j and j - i in distances]
         return 1 << a, a, sum(table[v][i] & table[w][j] for i, j in pairs)
-    first, second = (a, table[v], _within(houses, v)), (b, table[w], _within(houses, w))
-    return 1 << a | 1 << b, *first, *second, *_seen(houses, clue.kind)
+    first, second = (a, table[v], _sets_within(houses, v)), (b, table[w], _sets_within(houses, w))
+    return 1 << a | 1 << b, *first, *second, *_compatible_houses(houses, clue.kind)
 
 
-def apply(rule: Rule, domains: list[int]) -> int:
+def apply_clue(rule: CompiledClue, domains: list[int]) -> int:
     """Take from the domains what one clue excludes; the attributes that lost something, as bits. No permutation is left
     where clue and domains contradict each other."""
     if len(rule) == 3:
@@ -110,7 +111,7 @@ def apply(rule: Rule, domains: list[int]) -> int:
     return (1 << a if domains[a] != old_a else 0) | (1 << b if domains[b] != old_b else 0)
 
 
-def narrow(rules: list[Rule], domains: list[int], changed: int = -1) -> int:
+def apply_clues(rules: list[CompiledClue], domains: list[int], changed: int = -1) -> int:
     """Apply clues until none takes anything more: at first those about the attributes ``changed``. How many were
     applied."""
     applied = 0
@@ -120,13 +121,13 @@ def narrow(rules: list[Rule], domains: list[int], changed: int = -1) -> int:
         for rule in rules:
             if rule[0] & latest:
                 applied += 1
-                changed |= apply(rule, domains)
+                changed |= apply_clue(rule, domains)
     return applied
 
 
-def _has_other_solution(rules: list[Rule], domains: list[int], changed: int = -1) -> bool:
+def _has_other_solution(rules: list[CompiledClue], domains: list[int], changed: int = -1) -> bool:
     """Whether the clues leave, within the domains, any solution but the one that puts value v into house v."""
-    narrow(rules, domains, changed)
+    apply_clues(rules, domains, changed)
     if not all(domains):
         return False
     widths = [domain.bit_count() for domain in domains]
@@ -147,30 +148,30 @@ def draw_clues(
     houses: int, attributes: int, kinds: tuple[str, ...], spare: int, rng: np.random.Generator
 ) -> list[Clue]:
     """Clues, in random order, with the one solution that puts value v of each attribute into house v."""
-    full = [sum(places(houses)[0])] * attributes
-    clues: dict[Clue, Rule] = {}
-    unused: dict[Clue, Rule] = {}
+    full = [sum(permutation_sets(houses)[0])] * attributes
+    clues: dict[Clue, CompiledClue] = {}
+    unused: dict[Clue, CompiledClue] = {}
     domains = list(full)
     while max(domains) > 1 or len(unused) < spare:
         for draws in rng.random((64, 4)).tolist():
-            clue = _one_clue(houses, attributes, kinds, *draws)
+            clue = _draw_clue(houses, attributes, kinds, *draws)
             if clue is None or clue in clues or clue in unused:
                 continue
-            rule = rule_of(houses, clue)
+            rule = compile_clue(houses, clue)
             # Only clues that say something new here, so that few have to be taken away later.
-            changed = apply(rule, domains)
+            changed = apply_clue(rule, domains)
             if changed:
                 clues[clue] = rule
-                narrow(list(clues.values()), domains, changed)
+                apply_clues(list(clues.values()), domains, changed)
             else:
                 unused[clue] = rule
     # What the clues that are needed leave; they stay, so that each later test can start from there.
-    needed: dict[Clue, Rule] = {}
+    needed: dict[Clue, CompiledClue] = {}
     while clues:
         clue, rule = clues.popitem()
         if _has_other_solution([*needed.values(), *clues.values()], list(full)):
             needed[clue] = rule
-            narrow(list(needed.values()), full, apply(rule, full))
+            apply_clues(list(needed.values()), full, apply_clue(rule, full))
         else:
             unused[clue] = rule
     chosen = [*needed, *list(unused)[:spare]]
@@ -178,7 +179,7 @@ def draw_clues(
     return [chosen[place] for place in sorted(range(len(chosen)), key=order.__getitem__)]
 
 
-def _one_clue(
+def _draw_clue(
     houses: int, attributes: int, kinds: tuple[str, ...], t: float, u: float, v: float, w: float
 ) -> Clue | None:
     """A true clue from four draws in [0, 1), or None where they make none."""

@@ -79,13 +79,13 @@ class HintPrefix(Transform):
 
     def _gives_away(self, task: Task, step: str) -> bool:
         answer = self.inner.oracle(task)
-        if _stands_in(answer, step) and not _stands_in(answer, task.prompt):
+        if _occurs_in(answer, step) and not _occurs_in(answer, task.prompt):
             return True
         results = {step, *_RESULT.split(step)}
         return any(self.inner.verify(task, result.strip(" .,")).success for result in results if result.strip(" .,"))
 
 
-def _stands_in(answer: str, text: str) -> bool:
+def _occurs_in(answer: str, text: str) -> bool:
     """Whether ``answer`` stands in ``text``, not as a part of a longer word or number."""
     return re.search(rf"(?<![\w.]){re.escape(answer)}(?!\w|\.[0-9])", text) is not None
 

@@ -91,7 +91,7 @@ class Rephrased(Transform):
         made = sorted(range(5), key=picks.__getitem__)[: params["changes"]]
         text = task.prompt
         if 4 in made:
-            text = instruction_first(text)
+            text = move_instruction_first(text)
         if 2 in made:
             text = LAYOUTS[int(layout * len(LAYOUTS))].format(text)
         before = [OPENINGS[int(opening * len(OPENINGS))]] if 0 in made else []
@@ -101,7 +101,7 @@ class Rephrased(Transform):
         return Task(joint.join([*before, text, *after]), task.reference, data=task)
 
 
-def instruction_first(prompt: str) -> str:
+def move_instruction_first(prompt: str) -> str:
     """``prompt`` with its last sentence in front, if that begins with "Answer with" and points at nothing before."""
     place = prompt.rfind("Answer with ")
     last = prompt[place:]

@@ -54,7 +54,7 @@ class Transform(Question):
         of_kwargs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ):
-        self.inner = _question(of, {} if of_kwargs is None else of_kwargs)
+        self.inner = _make_question(of, {} if of_kwargs is None else of_kwargs)
         self.param_space = ParamSpace([*self.own_axes, *self.inner.param_space.axes])
         self.of = of
         if type(self).verify is Transform.verify:
@@ -71,14 +71,14 @@ class Transform(Question):
         """The part of ``params`` that the inner family knows."""
         return {name: params[name] for name in self.inner.param_space.names}
 
-    def unsuited(self, why: str) -> InputError:
+    def unsuitable(self, why: str) -> InputError:
         """The error for an inner family that cannot take this form."""
         return InputError(f"{type(self).__name__} cannot be made of {self.of}: {why}; choose another id for `of`.")
 
     def require_steps(self) -> None:
         """Raise InputError if the inner family shows no way to its answers."""
         if type(self.inner).solution_steps is Question.solution_steps:
-            raise self.unsuited("it shows no steps of a solution")
+            raise self.unsuitable("it shows no steps of a solution")
 
     def verify(self, task: Task, answer: str) -> Verdict:
         return self.inner.verify(task.data, answer)
@@ -107,7 +107,7 @@ class Transform(Question):
         super().set_state(state)
 
 
-def _question(of: str, of_kwargs: Mapping[str, Any]) -> Question:
+def _make_question(of: str, of_kwargs: Mapping[str, Any]) -> Question:
     taken = sorted({"difficulty", "split", "answer_format", "render_mode"} & set(of_kwargs))
     if taken:
         raise InputError(f"{', '.join(taken)} in of_kwargs must be given to the transform itself, not to {of}.")

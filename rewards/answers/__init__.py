@@ -7,10 +7,10 @@ form asked for counts. Environments, ``verify(extract=...)`` and rewards all rea
 from __future__ import annotations
 
 from .blocks import MAX_PROGRAM, fenced, program_in
-from .formats import FORMATS, REQUESTS, checked_format, present
+from .formats import FORMATS, REQUESTS, check_format, present
 from .marks import bare
 from .readings import Form, extract, readings
-from .thoughts import THOUGHTS, checked_thoughts, without_thoughts
+from .thoughts import THOUGHTS, check_thoughts, without_thoughts
 
 __all__ = [
     "FORMATS",
@@ -19,8 +19,8 @@ __all__ = [
     "THOUGHTS",
     "Form",
     "bare",
-    "checked_format",
-    "checked_thoughts",
+    "check_format",
+    "check_thoughts",
     "extract",
     "fenced",
     "present",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from .formats import enclosed
+from .formats import enclosed_contents
 
 _MARK = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z0-9_+#.-]*)[^`]*")
 _ON_ONE_LINE = re.compile(r"`{1,3}(?:python3?[ \t]|py[ \t])?([^`\n]+)`{1,3}")
@@ -42,7 +42,7 @@ def program_in(answer: str, function: str = "") -> str:
                 return _tidy(lines)
     if blocks:
         return _tidy(blocks[-1][1])
-    tagged = enclosed(answer, "tag") if "</answer>" in answer else None
+    tagged = enclosed_contents(answer, "tag") if "</answer>" in answer else None
     text = tagged[0] if tagged and tagged[0] else answer
     alone = _ON_ONE_LINE.fullmatch(text.strip())
     return alone.group(1).strip() if alone else _tidy(text.replace("\r\n", "\n").split("\n"))
@@ -80,7 +80,7 @@ def rows_below_head(block: str) -> list[str]:
     return rows("\n".join(lines[ruled.index(True) + 1 :])) if _is_table(lines) and True in ruled[1:-1] else []
 
 
-def unfenced(text: str) -> str:
+def strip_block_marks(text: str) -> str:
     """What a fenced block holds, where ``text`` is one and nothing else."""
     lines = text.split("\n")
     mark = _MARK.fullmatch(lines[0])

@@ -28,14 +28,14 @@ _BETWEEN = re.compile(
 )
 
 
-def checked_format(answer_format: str) -> str:
+def check_format(answer_format: str) -> str:
     """``answer_format``, if it is one of `FORMATS`. Raises InputError otherwise."""
     if answer_format not in FORMATS:
         raise unknown_name("answer format", str(answer_format), FORMATS)
     return answer_format
 
 
-def enclosed(text: str, answer_format: str = "any") -> list[str] | None:
+def enclosed_contents(text: str, answer_format: str = "any") -> list[str] | None:
     """What the last box or the last tag of ``text`` holds, each stripped; None where there is neither.
 
     A box comes with those before it that only a comma, a word such as "and", or the name of a value separates from it:

@@ -71,7 +71,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?)}*`$])\s+(?=[A-Z])")
 _LONGEST_CLOSING = 400
 
 
-def labelled(line: str) -> str | None:
+def text_behind_label(line: str) -> str | None:
     """What stands behind a label such as "Answer:" at the start of ``line``, "" where nothing does; None without one.
 
     A heading such as "### Final Answer" or "**Answer**" counts as a label with nothing behind it.
@@ -83,7 +83,7 @@ def labelled(line: str) -> str | None:
     return "" if heading != line and _LABEL.fullmatch(f"{heading}:") else None
 
 
-def says_nothing(line: str) -> bool:
+def holds_no_answer(line: str) -> bool:
     """Whether a line holds no part of an answer: blank, a rule, ornaments alone, or closing remarks."""
     bare_line = without_ornaments(line)
     return not bare_line or bool(_RULE.fullmatch(bare_line)) or _closes(bare_line.strip("*_ "))

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from . import phrases
-from .blocks import is_enumerated, last_block, program_in, rows, rows_below_head, unfenced
-from .formats import enclosed
-from .marks import bare, labelled, says_nothing, without_closing, without_ornaments, without_pointer
+from .blocks import is_enumerated, last_block, program_in, rows, rows_below_head, strip_block_marks
+from .formats import enclosed_contents
+from .marks import bare, holds_no_answer, text_behind_label, without_closing, without_ornaments, without_pointer
 from .thoughts import THOUGHTS, without_thoughts
 
 # How a task's answer is laid out: on one line; as several values; on several lines; as a program; as one move of a
@@ -69,7 +69,7 @@ def readings(
         return
     seen: set[str] = set()
     for place in _places(visible, answer_format, form):
-        for reading in _written(place, form, marks, answer_format in ("any", "boxed", "tag")):
+        for reading in _spellings(place, form, marks, answer_format in ("any", "boxed", "tag")):
             if reading and reading not in seen:
                 seen.add(reading)
                 yield reading
@@ -84,7 +84,7 @@ def _places(visible: str, answer_format: str, form: Form) -> Iterator[str]:
             yield whole
         return
     if answer_format != "last_line":
-        found = enclosed(visible, answer_format)
+        found = enclosed_contents(visible, answer_format)
         if found is not None:
             if len(found) > 1 and form in _SEVERAL:
                 yield ", ".join(found)
@@ -101,7 +101,7 @@ def _places(visible: str, answer_format: str, form: Form) -> Iterator[str]:
 
 def _at_the_end(lines: list[str], form: Form, strict: bool) -> Iterator[str]:
     last = len(lines) - 1
-    while last >= 0 and (not lines[last].strip() or (not strict and says_nothing(lines[last]))):
+    while last >= 0 and (not lines[last].strip() or (not strict and holds_no_answer(lines[last]))):
         last -= 1
     # The ends of blocks say nothing, nor do blocks without content.
     closer, first = "", 0
@@ -135,7 +135,7 @@ def _goes_on(line: str) -> bool:
 def _further_up(lines: list[str], form: Form) -> Iterator[str]:
     """The last line with a label such as "Answer:", or what stands below a label alone; then the last fenced block."""
     for index in range(len(lines) - 1, max(-1, len(lines) - _MOST_LINES), -1):
-        behind = labelled(lines[index])
+        behind = text_behind_label(lines[index])
         if behind is None:
             continue
         if behind.strip(" *"):
@@ -159,12 +159,12 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
         yield block.rpartition("\n")[2].strip()
 
 
-def _written(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[str]:
+def _spellings(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[str]:
     """``place`` without marks; then in rows, and without the words around it, where the format is a lenient one."""
     if form == "program":
         yield place
         return
-    place = unfenced(place)
+    place = strip_block_marks(place)
     plain = place if marks else bare(place)
     if "\n" in place and form in _SEVERAL:
         parts = rows(place)

@@ -14,7 +14,7 @@ from ...errors import InputError
 THOUGHTS = ("think", "thinking")
 
 
-def checked_thoughts(names: Sequence[str]) -> tuple[str, ...]:
+def check_thoughts(names: Sequence[str]) -> tuple[str, ...]:
     """``names`` as a tuple.
 
     Raises:

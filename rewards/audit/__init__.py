@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import sheet
 from .attack import METAMORPHIC, AuditReport, Finding, attack
 from .exploits import FAMILIES, Canary, Case
-from .ladder import RUNGS, LadderReport, Rung, ladder
+from .ladder import RUNGS, LadderReport, RungReport, ladder
 from .mdp import (
     TabularMDP,
     action_values,
@@ -14,7 +14,7 @@ from .mdp import (
     policy_values,
     potential_shaping,
 )
-from .metamorphic import FuzzResult, Pair, fuzz, measure_fuzz, rewritings
+from .metamorphic import FuzzResult, LabelledPair, fuzz, measure_fuzz, rewritings
 from .overoptimisation import (
     CurvePoint,
     OneVersusMany,
@@ -37,10 +37,10 @@ __all__ = [
     "CurvePoint",
     "Finding",
     "FuzzResult",
+    "LabelledPair",
     "LadderReport",
     "OneVersusMany",
-    "Pair",
-    "Rung",
+    "RungReport",
     "TabularMDP",
     "TiesScore",
     "action_values",

@@ -15,7 +15,7 @@ from ..reward import Reward
 from ..verdict import Verdict
 from ..verifiers import VERIFIERS, verify
 from .exploits import FAMILIES, Canary, Case
-from .metamorphic import Pair, confusions, fuzz, rewritings
+from .metamorphic import LabelledPair, confusions, fuzz, rewritings
 
 METAMORPHIC = "metamorphic"
 CORRECTNESS = "The response answers the prompt correctly, in agreement with the reference."
@@ -188,7 +188,7 @@ def _reads_mathematics(target: Any, grade: Grader) -> bool:
     return result is not None and result[0]
 
 
-def _rewritings(cases: Iterable[Case]) -> list[tuple[Case, Pair]]:
+def _rewritings(cases: Iterable[Case]) -> list[tuple[Case, LabelledPair]]:
     """Pairs made from the cases, and random ones. Options may make a wrong answer right: none is fired with them."""
     plain = Case("x + 1")
     fuzzed = [pair for right in (True, False) for pair in fuzz(_FUZZED, right=right)]

@@ -30,7 +30,7 @@ _LONGEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class RungReport:
     """What a policy did on one rung.
 
     Attributes:
@@ -55,7 +55,7 @@ class Rung:
 class LadderReport:
     """The rungs in order. Prints as a table."""
 
-    rungs: tuple[Rung, ...]
+    rungs: tuple[RungReport, ...]
 
     @property
     def reached(self) -> int:
@@ -104,7 +104,7 @@ def _maker(name: str) -> Callable[[], gym.Env[Any, Any]]:
     return lambda: gym.make(name, disable_env_checker=True)
 
 
-def _climb(policy: Any, name: str, make: Callable[[], gym.Env[Any, Any]], episodes: int, seed: int) -> Rung:
+def _climb(policy: Any, name: str, make: Callable[[], gym.Env[Any, Any]], episodes: int, seed: int) -> RungReport:
     env = make()
     agent = callable(getattr(policy, "act", None))
     if agent and callable(getattr(policy, "bind", None)):
@@ -131,7 +131,7 @@ def _climb(policy: Any, name: str, make: Callable[[], gym.Env[Any, Any]], episod
     def mean(key: str) -> float:
         return float(np.mean([float(info[key]) for info in ends]))
 
-    return Rung(
+    return RungReport(
         name,
         episodes,
         mean("tampered"),

@@ -21,11 +21,9 @@ from ...errors import InputError
 from ..verdict import Verdict
 from ..verifiers import verify
 from ..verifiers.mathematics.grammar import read
-from ..verifiers.mathematics.readings import as_variables
 from ..verifiers.mathematics.tree import (
     Apply,
     Choice,
-    Group,
     Malformed,
     Matrix,
     Num,
@@ -33,16 +31,18 @@ from ..verifiers.mathematics.tree import (
     Scalar,
     Sym,
     Value,
-    add,
+    ValueGroup,
+    as_num,
     difference,
     is_scalar,
     leaves,
-    multiply,
-    number,
+    make_product,
+    make_sum,
     symbols,
 )
-from .random_values import leading_number, number_and_multiple, random_value
-from .writing import Style, Unwritable, at, negated, renamed, written
+from ..verifiers.mathematics.unit_readings import as_variables
+from .random_values import number_and_multiple, random_value, split_coefficient
+from .writing import Style, Unwritable, evaluate_at, flip_sign, rename_variables, write_value
 
 # Names of units and beginnings of such; every one of them is a variable to somebody.
 UNIT_LETTERS = tuple("ghlmstdckAJKLNVW")
@@ -65,7 +65,7 @@ _TRIES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LabelledPair:
     """An answer, its reference, whether it is right, and what was done to it."""
 
     answer: str
@@ -74,18 +74,18 @@ class Pair:
     what: str
 
 
-def rewritings(reference: str, seed: int = 0, count: int = 8) -> list[Pair]:
+def rewritings(reference: str, seed: int = 0, count: int = 8) -> list[LabelledPair]:
     """At most ``count`` right and as many wrong answers, each with the reference that it was made from.
 
     Empty for a reference that is words, has a unit that can be no variable, or is outside the verifier's grammar.
     """
     try:
         value = as_variables(read(reference))
-        written(value)
+        write_value(value)
     except (Malformed, Unwritable, RecursionError):
         return []
     rng = np.random.default_rng([seed, *reference.encode()])
-    pairs: list[Pair] = []
+    pairs: list[LabelledPair] = []
     for right in (True, False):
         for _ in range(count):
             if pair := _pair(value, right, rng):
@@ -93,20 +93,22 @@ def rewritings(reference: str, seed: int = 0, count: int = 8) -> list[Pair]:
     return pairs
 
 
-def confusions(seed: int = 0, letters: Sequence[str] = UNIT_LETTERS) -> list[Pair]:
+def confusions(seed: int = 0, letters: Sequence[str] = UNIT_LETTERS) -> list[LabelledPair]:
     """For each letter a right and a wrong answer to a number plus a multiple of it: ``2m + 1`` and ``3m`` for
     ``1 + 2m``."""
     rng = np.random.default_rng([seed, 2])
     pairs = []
     for letter in letters:
         value = number_and_multiple(rng, letter)
-        pairs.append(Pair(_text(reordered(value, rng), rng), _text(value, rng), True, "reordered"))
+        pairs.append(LabelledPair(_text(reorder(value, rng), rng), _text(value, rng), True, "reordered"))
         wrong = _confuse_unit(list(value.args), rng)
-        pairs.append(Pair(_text(wrong, rng), _text(value, rng), False, "a unit of the whole sum"))
+        pairs.append(LabelledPair(_text(wrong, rng), _text(value, rng), False, "a unit of the whole sum"))
     return pairs
 
 
-def fuzz(count: int, seed: int = 0, right: bool = True, letters: Sequence[str] = UNIT_LETTERS) -> Iterator[Pair]:
+def fuzz(
+    count: int, seed: int = 0, right: bool = True, letters: Sequence[str] = UNIT_LETTERS
+) -> Iterator[LabelledPair]:
     """Random pairs, all of them right or all of them wrong.
 
     Args:
@@ -143,9 +145,9 @@ class FuzzResult:
 
     right: int
     wrong: int
-    refused: tuple[Pair, ...]
-    accepted: tuple[Pair, ...]
-    undecided: tuple[Pair, ...]
+    refused: tuple[LabelledPair, ...]
+    accepted: tuple[LabelledPair, ...]
+    undecided: tuple[LabelledPair, ...]
 
 
 def measure_fuzz(
@@ -153,7 +155,7 @@ def measure_fuzz(
     wrong: int,
     seed: int = 0,
     grade: Callable[[str, str], Verdict] | None = None,
-    after: Callable[[Pair], object] | None = None,
+    after: Callable[[LabelledPair], object] | None = None,
 ) -> FuzzResult:
     """How a verifier does on ``right`` right and ``wrong`` wrong pairs of `fuzz`.
 
@@ -182,13 +184,13 @@ def measure_fuzz(
 # One pair.
 
 
-def _pair(value: Value, right: bool, rng: np.random.Generator) -> Pair | None:
+def _pair(value: Value, right: bool, rng: np.random.Generator) -> LabelledPair | None:
     """A pair made from a value, or None where this draw gives none."""
-    names = sorted(variables(value))
+    names = sorted(one_letter_variables(value))
     if names and rng.random() < 0.5:
         pool = [name for name in (*UNIT_LETTERS, *OTHER_LETTERS) if name not in names]
         chosen = rng.choice(pool, size=len(names), replace=False).tolist()
-        value = renamed(value, dict(zip(names, chosen)))
+        value = rename_variables(value, dict(zip(names, chosen)))
     if right:
         answer, what = _same(value, rng)
     else:
@@ -196,15 +198,15 @@ def _pair(value: Value, right: bool, rng: np.random.Generator) -> Pair | None:
         if found is None:
             return None
         answer, what = found
-        answer = answer if rng.random() < 0.5 else reordered(answer, rng)
+        answer = answer if rng.random() < 0.5 else reorder(answer, rng)
     try:
-        return Pair(_text(answer, rng), _text(value, rng), right, what)
+        return LabelledPair(_text(answer, rng), _text(value, rng), right, what)
     except Unwritable:
         return None
 
 
 def _text(value: Value, rng: np.random.Generator) -> str:
-    text = written(value, STYLES[rng.integers(len(STYLES))])
+    text = write_value(value, STYLES[rng.integers(len(STYLES))])
     if rng.random() < 0.4:
         opening, closing = DELIMITERS[rng.integers(len(DELIMITERS))]
         # Two asterisks inside are a power.
@@ -212,7 +214,7 @@ def _text(value: Value, rng: np.random.Generator) -> str:
     return text
 
 
-def variables(value: Value) -> set[str]:
+def one_letter_variables(value: Value) -> set[str]:
     """Names of one letter in a value."""
     names: set[str] = set()
     for leaf in leaves(value):
@@ -225,8 +227,8 @@ def variables(value: Value) -> set[str]:
 
 def _same(value: Value, rng: np.random.Generator) -> tuple[Value, str]:
     if _is_equation(value) and rng.random() < 0.6:
-        return reordered(_scale(value, rng), rng), "scaled"
-    return reordered(value, rng), "reordered"
+        return reorder(_scale(value, rng), rng), "scaled"
+    return reorder(value, rng), "reordered"
 
 
 def _is_equation(value: Value) -> TypeGuard[Relation]:
@@ -239,20 +241,20 @@ def _is_equation(value: Value) -> TypeGuard[Relation]:
     )
 
 
-def reordered(value: Value, rng: np.random.Generator) -> Value:
+def reorder(value: Value, rng: np.random.Generator) -> Value:
     """The same value with its sums, products and unordered groups in another order."""
     if isinstance(value, Relation):
-        return Relation(value.operators, tuple(reordered(side, rng) for side in value.sides))
-    if isinstance(value, Group):
-        items = [reordered(item, rng) for item in value.items]
+        return Relation(value.operators, tuple(reorder(side, rng) for side in value.sides))
+    if isinstance(value, ValueGroup):
+        items = [reorder(item, rng) for item in value.items]
         if value.kind in ("{}", "or", "and"):
             items = [items[k] for k in rng.permutation(len(items))]
-        return Group(value.kind, tuple(items))
+        return ValueGroup(value.kind, tuple(items))
     if isinstance(value, Matrix):
-        return Matrix(tuple(tuple(reordered(item, rng) for item in row) for row in value.rows))
+        return Matrix(tuple(tuple(reorder(item, rng) for item in row) for row in value.rows))
     if isinstance(value, Choice) or not isinstance(value, Apply) or not value.args:
         return value
-    args = [reordered(arg, rng) for arg in value.args]
+    args = [reorder(arg, rng) for arg in value.args]
     # Infinity with its sign is written in one way only.
     if Apply("oo") in args:
         return value
@@ -264,7 +266,7 @@ def reordered(value: Value, rng: np.random.Generator) -> Value:
 def _scale(value: Relation, rng: np.random.Generator) -> Relation:
     """An equation or inequality times a number, its sides exchanged by chance."""
     operator, (left, right) = value.operators[0], value.sides
-    factor = number(int(rng.integers(2, 10)))
+    factor = as_num(int(rng.integers(2, 10)))
     sides = (_times(factor, left), _times(factor, right))  # type: ignore[arg-type]
     if rng.random() < 0.5:
         sides, operator = sides[::-1], _MIRRORED.get(operator, operator)
@@ -276,10 +278,10 @@ def _times(factor: Num, value: Scalar) -> Scalar:
     if isinstance(value, Num):
         return Num(value.value * factor.value)
     if isinstance(value, Apply) and value.op == "+":
-        return add(*(_times(factor, term) for term in value.args))
+        return make_sum(*(_times(factor, term) for term in value.args))
     if isinstance(value, Apply) and value.op == "*" and isinstance(value.args[0], Num):
-        return multiply(Num(value.args[0].value * factor.value), *value.args[1:])
-    return multiply(factor, *(value.args if isinstance(value, Apply) and value.op == "*" else (value,)))
+        return make_product(Num(value.args[0].value * factor.value), *value.args[1:])
+    return make_product(factor, *(value.args if isinstance(value, Apply) and value.op == "*" else (value,)))
 
 
 # What does not.
@@ -295,11 +297,11 @@ def _other(value: Value, rng: np.random.Generator) -> tuple[Value, str] | None:
             other = Relation(value.operators, sides)
             if not _proportional(difference(*value.sides), difference(*sides)):  # type: ignore[arg-type]
                 return other, what
-        elif isinstance(value, Group) and value.items and all(map(is_scalar, value.items)):
+        elif isinstance(value, ValueGroup) and value.items and all(map(is_scalar, value.items)):
             place = int(rng.integers(len(value.items)))
             changed, what = _make_mistake(value.items[place], rng)  # type: ignore[arg-type]
             if all(_differ(changed, item) for item in value.items):  # type: ignore[arg-type]
-                return Group(value.kind, (*value.items[:place], changed, *value.items[place + 1 :])), what
+                return ValueGroup(value.kind, (*value.items[:place], changed, *value.items[place + 1 :])), what
         elif isinstance(value, (Num, Sym, Apply)):
             changed, what = _make_mistake(value, rng)
             if _differ(changed, value):
@@ -319,38 +321,38 @@ def _make_mistake(value: Scalar, rng: np.random.Generator) -> tuple[Scalar, str]
     if kind == 2 and names:
         pool = [name for name in (*UNIT_LETTERS, *OTHER_LETTERS) if name not in names]
         other = str(rng.choice(pool))
-        return renamed(value, {str(rng.choice(names)): other}), "another variable"  # type: ignore[return-value]
+        return rename_variables(value, {str(rng.choice(names)): other}), "another variable"  # type: ignore[return-value]
     place = int(rng.integers(len(terms)))
     if kind == 3:
-        terms[place] = negated(terms[place])
-        return add(*terms), "another sign"
+        terms[place] = flip_sign(terms[place])
+        return make_sum(*terms), "another sign"
     if kind == 4 and len(terms) > 1:
-        return add(*terms[:place], *terms[place + 1 :]), "a term left out"
+        return make_sum(*terms[:place], *terms[place + 1 :]), "a term left out"
     terms[place] = _with_other_number(terms[place], rng)
-    return add(*terms), "another number"
+    return make_sum(*terms), "another number"
 
 
 def _confuse_unit(terms: list[Scalar], rng: np.random.Generator) -> Scalar:
     """The letters of one term taken for a unit of the whole sum: ``3m`` for ``1 + 2m``, or ``300 cm``."""
     place = int(rng.integers(len(terms)))
-    coefficient, unit = leading_number(terms[place])
-    rest = [leading_number(term) for position, term in enumerate(terms) if position != place]
+    coefficient, unit = split_coefficient(terms[place])
+    rest = [split_coefficient(term) for position, term in enumerate(terms) if position != place]
     if all(not symbols(term) for position, term in enumerate(terms) if position != place) and len(unit) == 1:
         total = [term for position, term in enumerate(terms) if position != place]
         if all(isinstance(term, Num) for term in total):
             coefficient += sum((term.value for term in total if isinstance(term, Num)), Fraction(0))
             if unit[0] == Sym("m") and rng.random() < 0.3:
-                return multiply(Num(coefficient * 100), Sym("c"), Sym("m"))
-            return multiply(Num(coefficient), *unit)
-        return multiply(add(*total, Num(coefficient)), *unit)
-    coefficient += sum((number for number, _ in rest), Fraction(0))
-    return multiply(Num(coefficient), *(unit or (Sym("m"),)))
+                return make_product(Num(coefficient * 100), Sym("c"), Sym("m"))
+            return make_product(Num(coefficient), *unit)
+        return make_product(make_sum(*total, Num(coefficient)), *unit)
+    coefficient += sum((as_num for as_num, _ in rest), Fraction(0))
+    return make_product(Num(coefficient), *(unit or (Sym("m"),)))
 
 
 def _with_other_number(term: Scalar, rng: np.random.Generator) -> Scalar:
-    coefficient, rest = leading_number(term)
+    coefficient, rest = split_coefficient(term)
     other = Num(coefficient + int(rng.choice((-2, -1, 1, 2, 3))))
-    return multiply(other, *rest) if rest else other
+    return make_product(other, *rest) if rest else other
 
 
 def _differ(one: Scalar, other: Scalar) -> bool:
@@ -374,7 +376,7 @@ def _values(one: Scalar, other: Scalar) -> list[tuple[complex, complex]]:
     for _ in range(_POINTS):
         point = dict(zip(names, rng.uniform(0.3, 2.5, len(names)).tolist()))
         try:
-            found.append((at(one, point), at(other, point)))
+            found.append((evaluate_at(one, point), evaluate_at(other, point)))
         except (ArithmeticError, ValueError, KeyError):
             continue
     return found

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..verifiers.mathematics.grammar import read
 from ..verifiers.mathematics.tree import Malformed, Quantity, Value, Words, leaves
-from .metamorphic import DELIMITERS, STYLES, reordered, variables
+from .metamorphic import DELIMITERS, STYLES, one_letter_variables, reorder
 from .sheet import Row
-from .writing import MISREAD, Unwritable, written
+from .writing import MISREAD, Unwritable, write_value
 
 # Not x, which is a sign in 3 x 10^4, nor what may name a function, a constant or a union.
 _RENAMED = frozenset("abcdjklmnorstuvwyzABCDJKLMNRSVWXYZ")
@@ -25,7 +25,7 @@ _MAX_LENGTH = 200
 _POLICIES = frozenset(("policy", "functions", "chains", "containers", "percent", "words", "prose"))
 
 
-def restated(rows: Iterable[Row], seed: int = 0) -> Iterator[Row]:
+def restate_rows(rows: Iterable[Row], seed: int = 0) -> Iterator[Row]:
     """Every row of the kind "math" in the ways that leave its label as it is: other names of variables on both sides,
     another order of sums and products in the reference, other delimiters and another sign of powers in the answer.
 
@@ -38,13 +38,13 @@ def restated(rows: Iterable[Row], seed: int = 0) -> Iterator[Row]:
         if not _POLICIES.isdisjoint(row.options):
             continue
         rng = np.random.default_rng([seed, number])
-        yield from _set_anew(row, rng)
+        yield from _restyle_answer(row, rng)
         if isinstance(row.reference, str):
-            yield from _renamed(row, rng)
-            yield from _reordered(row, rng)
+            yield from _rename_row(row, rng)
+            yield from _reorder_reference(row, rng)
 
 
-def _set_anew(row: Row, rng: np.random.Generator) -> Iterator[Row]:
+def _restyle_answer(row: Row, rng: np.random.Generator) -> Iterator[Row]:
     answer = row.answer
     if not re.search(r"[$#*`]|\\[()\[\]]", answer) and answer.strip():
         opening, closing = DELIMITERS[rng.integers(len(DELIMITERS))]
@@ -53,14 +53,14 @@ def _set_anew(row: Row, rng: np.random.Generator) -> Iterator[Row]:
         yield replace(row, given=answer.replace("^", "**"), family="powers")
 
 
-def _renamed(row: Row, rng: np.random.Generator) -> Iterator[Row]:
+def _rename_row(row: Row, rng: np.random.Generator) -> Iterator[Row]:
     texts = (row.answer, row.reference)
     values = [_read(text) for text in texts]
     if any(map(_STYLED.search, texts)) or row.options.get("units") == "optional":
         return
     if any(value is None or _has_unit_or_words(value) for value in values):
         return
-    names = sorted(set().union(*(variables(value) for value in values if value is not None)) & _RENAMED)
+    names = sorted(set().union(*(one_letter_variables(value) for value in values if value is not None)) & _RENAMED)
     free = [name for name in _NEW if not any(name in text for text in texts)]
     if not names or len(free) < len(names):
         return
@@ -76,12 +76,12 @@ def _translated(run: str, table: dict[int, str]) -> str:
     return run if run.startswith("\\") else run.translate(table)
 
 
-def _reordered(row: Row, rng: np.random.Generator) -> Iterator[Row]:
+def _reorder_reference(row: Row, rng: np.random.Generator) -> Iterator[Row]:
     value = _read(row.reference)
     if value is None or _has_unit_or_words(value):
         return
     try:
-        text = written(reordered(value, rng), STYLES[rng.integers(len(STYLES))])
+        text = write_value(reorder(value, rng), STYLES[rng.integers(len(STYLES))])
     except Unwritable:
         return
     yield replace(row, reference=text, family="order")

@@ -6,7 +6,7 @@ from the output of a program. A line is
     {"kind": "math", "answer": "500 cm", "reference": "5 m", "label": true, "family": "unit"}
 
 with optional "options" of the verifier and a "note". A long answer is written ``{"repeat": ["9", 1000000]}``, with
-optional "before" and "after". `measure` runs any grader over rows and says what it got wrong and how long it took.
+optional "before" and "after". `measure_grader` runs any grader over rows and collects its errors and times.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Grader = Callable[[Row], "bool | None"]
 
 
 @dataclass(frozen=True)
-class Result:
+class SheetResult:
     """What a grader made of the rows.
 
     Args:
@@ -91,9 +91,9 @@ class Result:
     def rows(self) -> int:
         return len(self.seconds)
 
-    def __add__(self, other: Result) -> Result:
+    def __add__(self, other: SheetResult) -> SheetResult:
         """Both together: the rows of this one, then the other's."""
-        return Result(
+        return SheetResult(
             self.seconds + other.seconds,
             self.deadline,
             self.false_positives + other.false_positives,
@@ -143,7 +143,7 @@ def kinds() -> list[str]:
     return sorted(entry.name.removesuffix(".jsonl") for entry in _folder().iterdir() if entry.name.endswith(".jsonl"))
 
 
-def load(kind: str | None = None) -> list[Row]:
+def load_rows(kind: str | None = None) -> list[Row]:
     """The rows of one verifier, or of all.
 
     Raises:
@@ -161,14 +161,14 @@ def grade(row: Row) -> bool | None:
     return verdict.success if verdict.valid else None
 
 
-def measure(
+def measure_grader(
     grader: Grader,
     rows: Iterable[Row],
     *,
     deadline: float | None = None,
     clock: Callable[[], float] = time.perf_counter,
     after: Callable[[Row], object] | None = None,
-) -> Result:
+) -> SheetResult:
     """Run ``grader`` over ``rows``.
 
     Args:
@@ -209,7 +209,7 @@ def measure(
         if after is not None:
             after(row)
     wrong = (tuple(positives), tuple(negatives), tuple(undecided), tuple(errors))
-    return Result(tuple(seconds), deadline, *wrong, tuple(late), right)
+    return SheetResult(tuple(seconds), deadline, *wrong, tuple(late), right)
 
 
 def _folder() -> Any:

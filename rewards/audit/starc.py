@@ -18,7 +18,7 @@ def canonical(mdp: TabularMDP, reward: np.ndarray) -> np.ndarray:
     return (mdp.transitions * adjusted).sum(-1)
 
 
-def standardised(mdp: TabularMDP, reward: np.ndarray) -> np.ndarray:
+def standardise_reward(mdp: TabularMDP, reward: np.ndarray) -> np.ndarray:
     """`canonical`, divided by its L2 norm; zeros for a reward that prefers no policy."""
     level = canonical(mdp, reward)
     norm = float(np.linalg.norm(level))
@@ -34,4 +34,4 @@ def starc_distance(mdp: TabularMDP, one: np.ndarray, two: np.ndarray) -> float:
         mdp: the dynamics under which they are compared.
         one, two: rewards of shape [S], [S, A] or [S, A, S].
     """
-    return float(np.linalg.norm(standardised(mdp, one) - standardised(mdp, two)) / 2)
+    return float(np.linalg.norm(standardise_reward(mdp, one) - standardise_reward(mdp, two)) / 2)

@@ -1,7 +1,7 @@
-r"""Values of the mathematics verifier written as text again, in several styles, and worked out at a point.
+r"""The writer of the mathematics verifier's values: as text in several styles, and as numbers at a point.
 
-`written` is to `read` what printing is to parsing: the text names the same value, whatever the style. Letters behind a
-number (``3m``) and letters side by side (``2cm``) are written as people write variables.
+`write_value` is the inverse of `read`: in every style the text names the same value. Letters behind a number (``3m``)
+and letters side by side (``2cm``) are written as people write variables.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from fractions import Fraction
 from ..verifiers.mathematics.tree import (
     MINUS_ONE,
     Apply,
-    Group,
     Matrix,
     Num,
     Relation,
     Scalar,
     Sym,
     Value,
-    multiply,
+    ValueGroup,
+    as_num,
+    make_product,
     negate,
-    number,
     with_leaves,
 )
 from ..verifiers.mathematics.vocabulary import CONNECTIVES, CONSTANTS, FUNCTIONS, GLUED, GREEK, SHORT_WORDS
@@ -45,13 +45,13 @@ class Unwritable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    r"""How a value is written.
+    r"""A way to write values as text.
 
     Args:
         latex: ``\frac{1}{2}`` and ``x^{2}`` instead of ``1/2`` and ``x^2``.
-        times: what stands between factors where something may: "", " ", "*" or ``\cdot ``.
+        times: the sign between factors: "", " ", "*" or ``\cdot ``; `_between` replaces it where it would be misread.
         power: ``^`` or ``**`` (in plain text).
-        spaces: whether signs have spaces around them.
+        spaces: put spaces around signs.
     """
 
     latex: bool = True
@@ -63,8 +63,8 @@ class Style:
 PLAIN = Style(latex=False)
 
 
-def written(value: Value, style: Style = Style()) -> str:
-    """``value`` as text.
+def write_value(value: Value, style: Style = Style()) -> str:
+    """Write ``value`` as text.
 
     Raises:
         Unwritable: it contains units, words, a name with a place (``f(2)``), or an operation without a plain form.
@@ -73,12 +73,12 @@ def written(value: Value, style: Style = Style()) -> str:
         signs = _OPERATORS if style.latex else _PLAIN_OPERATORS
         if not set(value.operators) <= set(signs):
             raise Unwritable("a relation of another kind")
-        text = written(value.sides[0], style)
+        text = write_value(value.sides[0], style)
         for operator, side in zip(value.operators, value.sides[1:]):
-            text += f" {signs[operator].strip()} {written(side, style)}"
+            text += f" {signs[operator].strip()} {write_value(side, style)}"
         return text
-    if isinstance(value, Group):
-        items = [written(item, style) for item in value.items]
+    if isinstance(value, ValueGroup):
+        items = [write_value(item, style) for item in value.items]
         if value.kind in ("()", "[]", "(]", "[)"):
             return value.kind[0] + ", ".join(items) + value.kind[1]
         if value.kind == "{}":
@@ -87,7 +87,7 @@ def written(value: Value, style: Style = Style()) -> str:
             return (", " if value.kind == "," else f" {value.kind} ").join(items)
         raise Unwritable(f"a group of the kind {value.kind!r}")
     if isinstance(value, Matrix):
-        rows = " \\\\ ".join(" & ".join(written(item, style) for item in row) for row in value.rows)
+        rows = " \\\\ ".join(" & ".join(write_value(item, style) for item in row) for row in value.rows)
         return f"\\begin{{pmatrix}} {rows} \\end{{pmatrix}}"
     if isinstance(value, (Num, Sym, Apply)):
         return _sum(value, style)
@@ -98,7 +98,7 @@ def _sum(value: Scalar, style: Style) -> str:
     terms = value.args if isinstance(value, Apply) and value.op == "+" else (value,)
     text = ""
     for position, term in enumerate(terms):
-        size, negative = _signed(term)
+        size, negative = _split_sign(term)
         product = _product(size, style)
         if position:
             sign = "-" if negative else "+"
@@ -108,13 +108,13 @@ def _sum(value: Scalar, style: Style) -> str:
     return text
 
 
-def _signed(term: Scalar) -> tuple[Scalar, bool]:
-    """A term without its sign, and whether that was minus."""
+def _split_sign(term: Scalar) -> tuple[Scalar, bool]:
+    """Split a term into its absolute part and whether its sign is minus."""
     if isinstance(term, Num) and term.value < 0:
         return Num(-term.value), True
     if isinstance(term, Apply) and term.op == "*" and isinstance(term.args[0], Num) and term.args[0].value < 0:
         rest = term.args[1:]
-        return multiply(*(rest if term.args[0] == MINUS_ONE and rest else (Num(-term.args[0].value), *rest))), True
+        return make_product(*(rest if term.args[0] == MINUS_ONE and rest else (Num(-term.args[0].value), *rest))), True
     return term, False
 
 
@@ -126,10 +126,10 @@ def _product(value: Scalar, style: Style) -> str:
         inverse = isinstance(factor, Apply) and factor.op == "^" and factor.args[1] == MINUS_ONE
         (below if inverse else above).append(factor.args[0] if inverse else factor)  # type: ignore[union-attr]
     if below:
-        top, bottom = multiply(*(above or [number(1)])), multiply(*below)
+        top, bottom = make_product(*(above or [as_num(1)])), make_product(*below)
         if style.latex:
             return f"\\frac{{{_sum(top, style)}}}{{{_sum(bottom, style)}}}"
-        return f"{_bracketed(top, style)}/{_bracketed(bottom, style)}"
+        return f"{_bracket(top, style)}/{_bracket(bottom, style)}"
     parts = [_factor(factor, style, alone=len(above) == 1) for factor in above]
     text = parts[0]
     for part in parts[1:]:
@@ -138,7 +138,7 @@ def _product(value: Scalar, style: Style) -> str:
 
 
 def _between(left: str, right: str, style: Style) -> str:
-    """What stands between two factors: nothing only where that cannot be misread."""
+    """Choose the sign between two written factors: none only where the product cannot be misread without it."""
     if style.times not in ("", " "):
         return style.times
     after_letter = bool(re.search(r"[A-Za-z](?:_\w)?$", left))
@@ -146,11 +146,11 @@ def _between(left: str, right: str, style: Style) -> str:
     function = right[0] in "([|" and not (left.isdigit() or (left.endswith(")") and not re.search(r"\^|\*\*", left)))
     if right[0].isdigit() or right.startswith("\\frac") or function:
         return "\\cdot " if style.latex else "*"
-    # A bracket or a bar behind a power, or in front of another bar, is a matter of its own.
+    # A root or a bar behind any factor gets a plain sign.
     if right[0] in "|s" and right.startswith(("|", "sqrt")):
         return "*"
     if not (after_letter and right[0].isalpha()):
-        # 2^{3}m and 2e, which is the beginning of 2e3, are one step from something else.
+        # A command name runs into a letter that follows it: \pi x needs the space.
         return style.times or (" " if re.search(r"\\[A-Za-z]+$", left) and right[0].isalpha() else "")
     run = re.search(r"[A-Za-z]*$", left)[0] + re.match(r"[A-Za-z]*", right)[0]  # type: ignore[index]
     short = len(run) <= 3 and not re.search(r"\\[A-Za-z]+$", left)
@@ -174,7 +174,7 @@ def _factor(value: Scalar, style: Style, alone: bool) -> str:
         return f"({_sum(value, style)})"
     if value.op == "^":
         return _power(value, style)
-    return _applied(value, style)
+    return _function(value, style)
 
 
 def _number(value: Fraction, style: Style) -> str:
@@ -185,28 +185,28 @@ def _number(value: Fraction, style: Style) -> str:
     return f"{sign}\\frac{{{above}}}{{{below}}}" if style.latex else f"{sign}{above}/{below}"
 
 
-def _bracketed(value: Scalar, style: Style) -> str:
+def _bracket(value: Scalar, style: Style) -> str:
     simple = isinstance(value, Sym) or (isinstance(value, Num) and value.value >= 0 and value.value.denominator == 1)
     return _factor(value, style, alone=True) if simple else f"({_sum(value, style)})"
 
 
 def _power(value: Apply, style: Style) -> str:
     base, exponent = value.args
-    left = _bracketed(base, style)
+    left = _bracket(base, style)
     if style.latex:
         return f"{left}^{{{_sum(exponent, style)}}}"
-    right = _bracketed(exponent, style) if isinstance(exponent, Num) else f"({_sum(exponent, style)})"
+    right = _bracket(exponent, style) if isinstance(exponent, Num) else f"({_sum(exponent, style)})"
     return f"{left}{style.power}{right}"
 
 
-def _applied(value: Apply, style: Style) -> str:
+def _function(value: Apply, style: Style) -> str:
     op, args = value.op, value.args
     if not args and op in ("pi", "oo"):
         return {"pi": "\\pi", "oo": "\\infty"}[op]
     if not args and op in ("e", "i"):
         return op
     if op == "root":
-        if args[1] == number(2):
+        if args[1] == as_num(2):
             return f"\\sqrt{{{_sum(args[0], style)}}}" if style.latex else f"sqrt({_sum(args[0], style)})"
         return f"\\sqrt[{_sum(args[1], style)}]{{{_sum(args[0], style)}}}"
     if op in _FUNCTIONS and len(args) == 1:
@@ -218,8 +218,8 @@ def _applied(value: Apply, style: Style) -> str:
     raise Unwritable(f"the operation {op!r}")
 
 
-def renamed(value: Value, names: Mapping[str, str]) -> Value:
-    """``value`` with other names for its variables."""
+def rename_variables(value: Value, names: Mapping[str, str]) -> Value:
+    """Return ``value`` with its variables renamed: ``names`` maps old names to new ones."""
 
     def change(leaf: Value) -> Value:
         return _renamed(leaf, names) if isinstance(leaf, (Sym, Apply)) else leaf
@@ -235,11 +235,11 @@ def _renamed(value: Scalar, names: Mapping[str, str]) -> Scalar:
     return value
 
 
-def at(value: Scalar, point: Mapping[str, float]) -> complex:
-    """What a scalar is worth at a point.
+def evaluate_at(value: Scalar, point: Mapping[str, float]) -> complex:
+    """Evaluate a scalar at a point, which gives each variable a number.
 
     Raises:
-        ArithmeticError, ValueError: it has no value there, or one of its operations is not known here.
+        ArithmeticError, ValueError: it has no value there, or this function does not know one of its operations.
     """
     if isinstance(value, Num):
         return complex(value.value)
@@ -249,7 +249,7 @@ def at(value: Scalar, point: Mapping[str, float]) -> complex:
         if value.op not in _CONSTANTS:
             raise ValueError(value.op)
         return complex(_CONSTANTS[value.op])
-    args = [at(arg, point) for arg in value.args]
+    args = [evaluate_at(arg, point) for arg in value.args]
     if value.op == "+":
         return sum(args, 0j)
     if value.op == "*":
@@ -267,7 +267,7 @@ def at(value: Scalar, point: Mapping[str, float]) -> complex:
     raise ValueError(value.op)
 
 
-def negated(term: Scalar) -> Scalar:
-    """A term with the other sign."""
-    size, negative = _signed(term)
+def flip_sign(term: Scalar) -> Scalar:
+    """Return a term with the opposite sign."""
+    size, negative = _split_sign(term)
     return size if negative else negate(size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .endpoint import EndpointJudge
 from .ensemble import Aspects, Votes, geometric_mean
 from .judge import JUDGES, Judge, Judgement, as_judge, make
-from .judged import JudgeReward, PairwiseReward, RubricReward
+from .judge_rewards import JudgeReward, PairwiseReward, RubricReward
 from .rubric import HACKING_DEFENCE, Aggregation, Criterion
 from .rules import RuleJudge
 from .tournament import TOPOLOGIES, TournamentReward

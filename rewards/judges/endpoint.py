@@ -33,7 +33,7 @@ class _Failure(Exception):
         self.after = after
 
 
-class _Line:
+class _SharedClient:
     """The client, made on first use, and the gate that bounds the requests in flight."""
 
     def __init__(self, concurrency: int):
@@ -126,18 +126,22 @@ class EndpointJudge(Judge):
         self.scale = (float(low), float(high))
         self.max_characters = check_count("max_characters", max_characters, 1, "characters")
         self.cache = None if cache is None else ReplyCache(cache)
-        self._line = _Line(self.concurrency)
+        self._line = _SharedClient(self.concurrency)
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         if not responses:
             return Judgement(())
-        return self._ask(prompts.scoring(principle, prompt, responses, reference, self.scale, self.max_characters))
+        return self._ask(
+            prompts.scoring_question(principle, prompt, responses, reference, self.scale, self.max_characters)
+        )
 
     def grade(self, criteria: Sequence[str], prompt: str, response: str, reference: str | None = None) -> Judgement:
         """All criteria in one request."""
         if not criteria:
             return Judgement(())
-        return self._ask(prompts.grading(criteria, prompt, response, reference, self.scale, self.max_characters))
+        return self._ask(
+            prompts.grading_question(criteria, prompt, response, reference, self.scale, self.max_characters)
+        )
 
     def gather(self, calls: Sequence[Callable[[], Judgement]]) -> list[Judgement]:
         """The calls side by side, in as many threads as ``concurrency`` allows."""
@@ -171,14 +175,14 @@ class EndpointJudge(Judge):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._line = _Line(self.concurrency)
+        self._line = _SharedClient(self.concurrency)
 
     def __repr__(self) -> str:
         return f"endpoint({self.model!r}, base_url={self.base_url!r})"
 
     # One question.
 
-    def _ask(self, question: prompts.Question) -> Judgement:
+    def _ask(self, question: prompts.JudgeQuestion) -> Judgement:
         settings: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         if self.seed is not None:
             settings["seed"] = self.seed

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 
 from .judge import Judge, Judgement
 
-Pair = tuple[int, int]
-Result = tuple[float, float]
+Match = tuple[int, int]
+MatchResult = tuple[float, float]
 
 
-def play(
+def play_matches(
     judge: Judge,
     principle: str,
     prompt: str,
     responses: Sequence[str],
-    pairs: Sequence[Pair],
+    pairs: Sequence[Match],
     reference: str | None = None,
-) -> list[Result | None]:
+) -> list[MatchResult | None]:
     """The results of several matches: a side's result is the mean of its scores in the two seats.
 
     Args:
@@ -36,7 +36,7 @@ def play(
         return lambda: judge.score(principle, prompt, [responses[one], responses[two]], reference)
 
     answers = judge.gather([call for i, j in pairs for call in (seated(i, j), seated(j, i))])
-    results: list[Result | None] = []
+    results: list[MatchResult | None] = []
     for there, back in zip(answers[::2], answers[1::2]):
         if not (there.valid and back.valid):
             results.append(None)
@@ -45,13 +45,13 @@ def play(
     return results
 
 
-def preference(result: Result) -> float:
+def preference(result: MatchResult) -> float:
     """1 for a win of the first, 0 for a loss, 0.5 for a draw."""
     one, two = result
     return 0.5 if abs(one - two) < 1e-12 else float(one > two)
 
 
-def mean_preference(count: int, pairs: Sequence[Pair], results: Sequence[Result | None]) -> list[float | None]:
+def mean_preference(count: int, pairs: Sequence[Match], results: Sequence[MatchResult | None]) -> list[float | None]:
     """Share of its matches that each of ``count`` players won, draws counting half; None without a match."""
     won: list[list[float]] = [[] for _ in range(count)]
     for (i, j), result in zip(pairs, results):

@@ -49,7 +49,7 @@ with one entry for each {entry}, using the ids exactly as given, and a reason of
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """Messages for a chat endpoint, and what is needed to read the reply.
 
     Attributes:
@@ -87,7 +87,7 @@ class Question:
         """The judgement in a reply; not valid where the reply is not exactly of the form asked for."""
         try:
             data = json.loads(
-                _unfenced(reply) if len(reply) <= MAX_REPLY else "",
+                _strip_fence(reply) if len(reply) <= MAX_REPLY else "",
                 object_pairs_hook=_once,
                 parse_constant=_refused,
             )
@@ -110,14 +110,14 @@ class Question:
         return Judgement(tuple(found[name][0] for name in self.ids), tuple(found[name][1] for name in self.ids))
 
 
-def scoring(
+def scoring_question(
     principle: str,
     prompt: str,
     responses: Sequence[str],
     reference: str | None,
     scale: tuple[float, float],
     max_characters: int,
-) -> Question:
+) -> JudgeQuestion:
     """The question that scores ``responses`` by one principle."""
     texts = [_cut(response, max_characters) for response in responses]
     ids = _ids("response", len(texts), [principle, prompt, reference, texts])
@@ -126,14 +126,14 @@ def scoring(
     return _question(_SCORING, principle, "response", data, reference, ids, scale, max_characters)
 
 
-def grading(
+def grading_question(
     criteria: Sequence[str],
     prompt: str,
     response: str,
     reference: str | None,
     scale: tuple[float, float],
     max_characters: int,
-) -> Question:
+) -> JudgeQuestion:
     """The question that grades one response by several criteria."""
     text = _cut(response, max_characters)
     ids = tuple(f"criterion-{index + 1}" for index in range(len(criteria)))
@@ -151,7 +151,7 @@ def _question(
     ids: tuple[str, ...],
     scale: tuple[float, float],
     max_characters: int,
-) -> Question:
+) -> JudgeQuestion:
     low, high = scale
     if reference is not None:
         data = {**data, "reference": _cut(reference, max_characters)}
@@ -160,8 +160,8 @@ def _question(
     # The listed fields never depend on a response, only on whether there is a reference.
     fields = ", ".join(sorted(data))
     system += _DATA.format(fields=fields, form=form, entry=entry, low=f"{low:g}")
-    messages = [{"role": "system", "content": _clean(system)}, {"role": "user", "content": _quoted(data)}]
-    return Question(messages, ids, low, high)
+    messages = [{"role": "system", "content": _clean(system)}, {"role": "user", "content": _escape_data(data)}]
+    return JudgeQuestion(messages, ids, low, high)
 
 
 def _ids(kind: str, count: int, content: Any) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def _ids(kind: str, count: int, content: Any) -> tuple[str, ...]:
 _TOKEN_BRACKET = re.compile(r"\[(?=/?[A-Z_]{2,40}\])")
 
 
-def _quoted(data: Any) -> str:
+def _escape_data(data: Any) -> str:
     # Both escapes stand for the same character in JSON, so that the judge reads the text as it was written.
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     return _clean(_TOKEN_BRACKET.sub(r"\\u005b", text))
@@ -188,7 +188,7 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]} [cut after {limit} of {len(text)} characters]"
 
 
-def _unfenced(reply: str) -> str:
+def _strip_fence(reply: str) -> str:
     """The reply without the code fence that many models put around JSON."""
     text = reply.strip()
     if text.startswith("```") and text.endswith("```") and len(text) >= 6:

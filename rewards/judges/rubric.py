@@ -81,8 +81,8 @@ def signed_score(points: Sequence[float], scores: Sequence[float], kept: Sequenc
     Args:
         points: of each criterion, positive and negative.
         scores: in [0, 1], of each criterion; met from 0.5 on.
-        kept: which criteria count in the numerator (`informative`); all by default. The denominator keeps all, so that
-            dropping a criterion that every sibling meets shifts all of them alike.
+        kept: which criteria count in the numerator (`informative_criteria`); all by default. The denominator keeps all,
+            so that dropping a criterion that every sibling meets shifts all of them alike.
 
     Raises:
         InputError: lengths that differ, or no positive points.
@@ -105,13 +105,13 @@ def weighted_mean(weights: Sequence[float], scores: Sequence[float]) -> float:
     return sum(weight * score for weight, score in zip(weights, scores)) / sum(weights)
 
 
-def vetoed(value: float, scores: Sequence[float], critical: Sequence[bool], threshold: float = MET) -> float:
+def apply_veto(value: float, scores: Sequence[float], critical: Sequence[bool], threshold: float = MET) -> float:
     """0 where a critical score is below the threshold (or ``value`` is below 0 already), ``value`` elsewhere."""
     broken = any(score < threshold for score, matters in zip(scores, critical) if matters)
     return min(value, 0.0) if broken else value
 
 
-def saturated(score: float, level: float = 1.0, slope: float = 0.25) -> float:
+def saturate(score: float, level: float = 1.0, slope: float = 0.25) -> float:
     """``score`` up to ``level``, from there on with ``slope`` in [0, 1]: concave, never falling."""
     return score if score <= level else level + slope * (score - level)
 
@@ -121,12 +121,12 @@ def interaction(scores: Sequence[float], pairs: Mapping[tuple[int, int], float])
     return sum(weight * scores[i] * scores[j] for (i, j), weight in pairs.items())
 
 
-def stretched(value: float, power: float = 1.0) -> float:
+def stretch(value: float, power: float = 1.0) -> float:
     """``value ** power`` of a value in [0, 1]: a power above 1 spreads the high range and keeps 0 and 1."""
     return min(max(value, 0.0), 1.0) ** power
 
 
-def informative(scores: Sequence[Sequence[float]], low: float = 0.0, high: float = 1.0) -> list[bool]:
+def informative_criteria(scores: Sequence[Sequence[float]], low: float = 0.0, high: float = 1.0) -> list[bool]:
     """Which criteria tell siblings apart: those whose pass rate lies strictly between ``low`` and ``high``.
 
     Args:
@@ -144,9 +144,9 @@ class Aggregation:
     Args:
         form: "signed" (`signed_score`) or "mean" (`weighted_mean`, points as weights).
         veto: threshold below which a critical criterion makes the reward 0.
-        saturation: (level, slope) of `saturated`, applied to each score of the form "mean"; None leaves them.
+        saturation: (level, slope) of `saturate`, applied to each score of the form "mean"; None leaves them.
         interactions: criteria that interact, as {(i, j): weight}; the sum is clipped to [0, 1] in the form "mean".
-        power: of `stretched`, for the form "mean".
+        power: of `stretch`, for the form "mean".
     """
 
     form: str = "signed"
@@ -174,14 +174,14 @@ class Aggregation:
         if self.form == "signed":
             value = signed_score(points, scores, kept)
         else:
-            shaped = [saturated(score, *self.saturation) for score in scores] if self.saturation else list(scores)
+            shaped = [saturate(score, *self.saturation) for score in scores] if self.saturation else list(scores)
             if kept is not None:
                 shaped = [score if keep else 0.0 for score, keep in zip(shaped, kept)]
             value = weighted_mean(points, shaped)
             if self.interactions:
                 value = min(max(value + interaction(shaped, self.interactions), 0.0), 1.0)
-            value = stretched(value, self.power)
-        return vetoed(value, scores, [criterion.critical for criterion in criteria], self.veto)
+            value = stretch(value, self.power)
+        return apply_veto(value, scores, [criterion.critical for criterion in criteria], self.veto)
 
     def bounds(self, criteria: Sequence[Criterion]) -> tuple[float, float]:
         """Lowest and highest value for these criteria."""

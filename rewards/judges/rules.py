@@ -45,7 +45,7 @@ _SELF_PRAISE = (
 _CITATION = re.compile(r"\[[0-9]{1,4}\]|\([A-Z][a-z]{1,30},? [0-9]{4}\)")
 
 
-def _saturating(count: float, half: float) -> float:
+def _saturate_count(count: float, half: float) -> float:
     """0 for none, a half at ``half``, towards 1 for many."""
     return count / (count + half)
 
@@ -56,17 +56,17 @@ def _occurrences(text: str, phrases: Sequence[str]) -> int:
 
 
 def _long(text: str, reference: str | None) -> float:
-    return _saturating(len(text), 500.0)
+    return _saturate_count(len(text), 500.0)
 
 
 def _polite(text: str, reference: str | None) -> float:
     kind, rude = _occurrences(text, _POLITE), _occurrences(text, _RUDE)
-    return 0.5 + 0.5 * (_saturating(kind, 1.0) - _saturating(rude, 1.0))
+    return 0.5 + 0.5 * (_saturate_count(kind, 1.0) - _saturate_count(rude, 1.0))
 
 
 def _cites(text: str, reference: str | None) -> float:
     citations = sum(1 for _ in _CITATION.finditer(text[:MAX_CHARACTERS]))
-    return _saturating(citations + _occurrences(text, _EVIDENCE), 1.0)
+    return _saturate_count(citations + _occurrences(text, _EVIDENCE), 1.0)
 
 
 def _flatters(text: str, reference: str | None) -> float:

@@ -15,10 +15,10 @@ from ...errors import unknown_name
 from ..episode import Episode
 from ..reward import GroupReward, register
 from .judge import as_judge
-from .judged import JudgeLike, reference_of
-from .pairwise import Pair, Result, play, preference
+from .judge_rewards import JudgeLike, reference_text
+from .pairwise import Match, MatchResult, play_matches, preference
 
-Round = Callable[[Sequence[Pair]], list[Result]]
+Round = Callable[[Sequence[Match]], list[MatchResult]]
 """Plays matches that may be played at once: pairs in, results out, in order."""
 Key = tuple[float, ...]
 
@@ -47,7 +47,7 @@ class _Scores:
         self._scores: list[list[float]] = [[] for _ in range(count)]
         self._play = play
 
-    def __call__(self, pairs: Sequence[Pair]) -> list[Result]:
+    def __call__(self, pairs: Sequence[Match]) -> list[MatchResult]:
         results = self._play(pairs) if pairs else []
         for (i, j), (one, two) in zip(pairs, results):
             self._scores[i].append(one)
@@ -114,7 +114,7 @@ def double_elimination(count: int, play: Round) -> list[Key]:
         turn += 1
         unbeaten = [player for player in alive if losses[player] == 0]
         beaten = [player for player in alive if losses[player] == 1]
-        pairs = _folded(unbeaten) + _folded(beaten)
+        pairs = _pair_ends(unbeaten) + _pair_ends(beaten)
         if not pairs:  # one of each is left
             pairs = [(unbeaten[0], beaten[0])]
         for (one, two), result in zip(pairs, scores(pairs)):
@@ -123,7 +123,7 @@ def double_elimination(count: int, play: Round) -> list[Key]:
             if losses[loser] == 2:
                 fall[loser] = (turn, winner, preference(result) == 0.5)
                 alive.remove(loser)
-    return _placed(count, fall, scores)
+    return _keys_from_falls(count, fall, scores)
 
 
 def seeded_elimination(count: int, play: Round) -> list[Key]:
@@ -141,14 +141,14 @@ def seeded_elimination(count: int, play: Round) -> list[Key]:
         turn += 1
         # Down to a power of two in the first round, halves after it.
         byes = 2 ** math.ceil(math.log2(len(field))) - len(field)
-        pairs = _folded(field[byes:])
+        pairs = _pair_ends(field[byes:])
         for (one, two), result in zip(pairs, scores(pairs)):
             winner, loser = (two, one) if preference(result) == 0.0 else (one, two)
             fall[loser] = (turn, winner, preference(result) == 0.5)
             # The winner takes the place of the better seed, as on a bracket drawn on paper.
             field[field.index(one)] = winner
         field = field[: byes + len(pairs)]
-    return _placed(count, fall, scores)
+    return _keys_from_falls(count, fall, scores)
 
 
 TOPOLOGIES: dict[str, Callable[[int, Round], list[Key]]] = {
@@ -160,12 +160,12 @@ TOPOLOGIES: dict[str, Callable[[int, Round], list[Key]]] = {
 }
 
 
-def _folded(players: Sequence[int]) -> list[Pair]:
+def _pair_ends(players: Sequence[int]) -> list[Match]:
     """First against last, second against last but one; the one in the middle of an odd number sits out."""
     return [(players[index], players[-1 - index]) for index in range(len(players) // 2)]
 
 
-def _placed(count: int, fall: dict[int, tuple[int, int, bool]], scores: _Scores) -> list[Key]:
+def _keys_from_falls(count: int, fall: dict[int, tuple[int, int, bool]], scores: _Scores) -> list[Key]:
     """Keys from who fell when (turn, by whom, whether in a draw); one who fell in a draw shares the other's key."""
     keys: dict[int, Key] = {}
     latest_first = sorted(range(count), key=lambda player: -fall.get(player, (math.inf, 0, False))[0])
@@ -209,10 +209,10 @@ class TournamentReward(GroupReward):
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
         responses = [episode.response for episode in episodes]
-        prompt, reference = episodes[0].prompt, reference_of(episodes[0])
+        prompt, reference = episodes[0].prompt, reference_text(episodes[0])
 
-        def decided(pairs: Sequence[Pair]) -> list[Result]:
-            results = play(self.judge, self.principle, prompt, responses, pairs, reference)
+        def decided(pairs: Sequence[Match]) -> list[MatchResult]:
+            results = play_matches(self.judge, self.principle, prompt, responses, pairs, reference)
             certain = [result for result in results if result is not None]
             if len(certain) < len(results):
                 raise Undecided

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtra
-from .modelled import ImplicitProcessReward, ModelReward
+from .model_rewards import ImplicitProcessReward, ModelReward
 from .preferences import (
     Preference,
     cleaned,
@@ -23,17 +23,17 @@ from .preferences import (
 from .token_episode import TokenEpisode
 
 if TYPE_CHECKING:
-    from .hashed_ngrams import HashedNgrams
     from .implicit import CausalLogProbs, ImplicitPRM
     from .losses import bradley_terry_loss, contrast, listwise_loss
+    from .ngram_encoder import NgramEncoder
     from .reward_model import RewardModel
 
 __all__ = [
     "CausalLogProbs",
-    "HashedNgrams",
     "ImplicitPRM",
     "ImplicitProcessReward",
     "ModelReward",
+    "NgramEncoder",
     "Preference",
     "RewardModel",
     "TokenEpisode",
@@ -51,7 +51,7 @@ __all__ = [
 
 _LAZY = {
     "CausalLogProbs": "implicit",
-    "HashedNgrams": "hashed_ngrams",
+    "NgramEncoder": "ngram_encoder",
     "ImplicitPRM": "implicit",
     "RewardModel": "reward_model",
     "bradley_terry_loss": "losses",

@@ -43,7 +43,7 @@ class CausalLogProbs(nn.Module):
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class PRMUpdate:
     """What `ImplicitPRM.update` did.
 
     Attributes:
@@ -138,7 +138,7 @@ class ImplicitPRM:
         """
         return self._loss(episodes, self.sequence_rewards(episodes)) if episodes else None
 
-    def update(self, episodes: Sequence[TokenEpisode], scores: str = "before") -> Update:
+    def update(self, episodes: Sequence[TokenEpisode], scores: str = "before") -> PRMUpdate:
         """One step on these episodes, and their rewards.
 
         Args:
@@ -147,7 +147,7 @@ class ImplicitPRM:
         """
         check_choice("scores", scores, ("before", "after"))
         if not episodes:
-            return Update((), None, None)
+            return PRMUpdate((), None, None)
         sums = self.sequence_rewards(episodes)
         pairs = _pairs(episodes)
         values = sums.detach().tolist()
@@ -160,7 +160,7 @@ class ImplicitPRM:
             nn.utils.clip_grad_norm_(self._parameters, self.clip)
             self._optimiser.step()
         rewards = before if before is not None else self.turn_rewards(episodes)
-        return Update(tuple(rewards), None if loss is None else float(loss.detach()), accuracy)
+        return PRMUpdate(tuple(rewards), None if loss is None else float(loss.detach()), accuracy)
 
     def _loss(self, episodes: Sequence[TokenEpisode], sums: Tensor) -> Tensor | None:
         if self.objective == "ce":

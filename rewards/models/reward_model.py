@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
-from .hashed_ngrams import HashedNgrams
 from .losses import bradley_terry_loss
+from .ngram_encoder import NgramEncoder
 from .preferences import Preference
 
 _FORMAT = "palaestra-reward-model-1"
@@ -48,7 +48,7 @@ class RewardModel(nn.Module):
     """Scores a response to a prompt with one number.
 
     Args:
-        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `HashedNgrams`.
+        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `NgramEncoder`.
         dim: ``d``; None asks ``encoder.dim``.
         hidden: width of the head's hidden layer.
         seed: of the initial weights.
@@ -64,7 +64,7 @@ class RewardModel(nn.Module):
         check_count("hidden", hidden, 1)
         self._default = encoder is None
         with _own_randomness(check_count("seed", seed)):
-            self.encoder: Any = HashedNgrams() if encoder is None else encoder
+            self.encoder: Any = NgramEncoder() if encoder is None else encoder
             width = dim if dim is not None else getattr(self.encoder, "dim", None)
             if not callable(getattr(self.encoder, "encode", None)) or not isinstance(width, int):
                 raise InputError(
@@ -199,7 +199,7 @@ class RewardModel(nn.Module):
         default = encoder is None
         if encoder is None:
             with _own_randomness(0):
-                encoder = HashedNgrams(**json.loads(about["hashed"]))
+                encoder = NgramEncoder(**json.loads(about["hashed"]))
         model = cls(encoder, **json.loads(about["shape"]))
         model._default = default
         try:

@@ -17,7 +17,7 @@ from ..answers import extract
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
-from ..verifiers.json_text import unfenced
+from ..verifiers.json_text import strip_code_fence
 from ..verifiers.sql import Database, executes, verify_sql
 from ..verifiers.sql_similarity import ngram_jaccard, schema_jaccard
 from .format import FormatCheck, r1_format
@@ -281,7 +281,7 @@ class ReasoningSQL(Reward):
             "execution": float(result.success),
             "schema": schema_jaccard(query, reference["gold"]),
             "ngram": ngram_jaccard(query, reference["gold"], n=self.n),
-            "syntax": float(result.success or executes(unfenced(query), database, seconds=self.seconds)),
+            "syntax": float(result.success or executes(strip_code_fence(query), database, seconds=self.seconds)),
             "format": float(self.check(episode)),
             "judge": judged,
         }

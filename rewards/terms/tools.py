@@ -16,7 +16,7 @@ from ..episode import Episode
 from ..reward import Reward, register
 from ..timed import Timed
 from ..verdict import Verdict
-from ..verifiers.tool_calls import CallError, checked_calls, parse_tool_calls, tool_call_correctness
+from ..verifiers.tool_calls import CallError, check_calls, parse_tool_calls, tool_call_correctness
 from .format import FormatCheck, check_tags, has_balanced_pairs, has_one_pair, tags_in_order
 from .outcome import best_f1
 from .scores import Score, Scorer
@@ -112,7 +112,7 @@ class ToolRL(Timed):
     def __call__(self, episode: Episode) -> Verdict:
         if not episode.valid:
             return self.verdict(episode, None)
-        gold = checked_calls(episode.extra("tool_calls"))
+        gold = check_calls(episode.extra("tool_calls"))
         text = episode.response
         terms = {
             "format": self.now(self.format) * tool_format(text, bool(gold)),

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...registry import Registry
-from ..answers import checked_format, extract
+from ..answers import check_format, extract
 from ..embedding import Embedder, HashedNgrams, cosines, embed
 from ..episode import Episode
 from ..reward import BatchReward, register
@@ -96,7 +96,7 @@ def agreement_only(ballot: Ballot, agreement: np.ndarray) -> list[float]:
 
 def answer_key(answer_format: str = "any") -> Key:
     """Build a key: the answer in the last action, normalised as by the verifier "text" (white space, case, Unicode)."""
-    checked_format(answer_format)
+    check_format(answer_format)
 
     def key(episode: Episode) -> str | None:
         answer = extract(episode.response, answer_format)

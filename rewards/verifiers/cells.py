@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import InputError
 from ..verdict import Verdict
-from .json_text import JsonError, checked_value, parse_json, same_json, unfenced
+from .json_text import JsonError, check_json_value, parse_json, same_json, strip_code_fence
 from .registry import CORRECT, VERIFIERS, rejected
 from .text import normalise
 
@@ -33,12 +33,12 @@ def verify_cells(answer: str, reference: Any, *, ignore_case: bool = True) -> Ve
     Raises:
         InputError: the reference is no JSON value, or has no cell.
     """
-    checked_value(reference, "the reference of the cells verifier")
+    check_json_value(reference, "the reference of the cells verifier")
     gold = dict(_cells(reference))
     if () in gold or all(cell in ({}, [], ()) for cell in gold.values()):
         raise InputError(f"the cells verifier needs a table with at least one cell as reference, not {reference!r}.")
     try:
-        given = dict(_cells(parse_json(unfenced(answer))))
+        given = dict(_cells(parse_json(strip_code_fence(answer))))
     except JsonError as error:
         return rejected(str(error))
     right = sum(place in given and _same(given[place], cell, ignore_case) for place, cell in gold.items())

@@ -52,13 +52,13 @@ def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | S
     Raises:
         InputError: a reference that names no letter or one that is not among the options, or options that are no text.
     """
-    right, texts = _checked(reference, options)
+    right, texts = _check_arguments(reference, options)
     longest = max(map(len, texts.values()), default=0)
     if len(answer) > longest + MAX_LENGTH:
         return rejected("The answer is far longer than a choice.")
-    chosen = _chosen(answer, texts)
+    chosen = _single_letter(answer, texts)
     if chosen is None and len(right) > 1:
-        several = _several(_unlabelled(answer))
+        several = _several_letters(_strip_label(answer))
         if several is None:
             return rejected("The answer must be letters, such as A, C.")
         return CORRECT if several == right else WRONG
@@ -67,11 +67,11 @@ def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | S
     return CORRECT if {chosen} == right else WRONG
 
 
-def _chosen(answer: str, texts: Mapping[str, str]) -> str | None:
+def _single_letter(answer: str, texts: Mapping[str, str]) -> str | None:
     """The letter that ``answer`` names, in upper case, or None."""
     whole = normalise(answer)
-    for text in (answer, _unlabelled(answer)):
-        bare = _unwrapped(text)
+    for text in (answer, _strip_label(answer)):
+        bare = _strip_wrappers(text)
         if _LETTER.fullmatch(bare):
             return bare.upper()
         same = [letter for letter, option in texts.items() if normalise(option) in (whole, normalise(bare))]
@@ -83,9 +83,9 @@ def _chosen(answer: str, texts: Mapping[str, str]) -> str | None:
     return None
 
 
-def _several(text: str) -> set[str] | None:
+def _several_letters(text: str) -> set[str] | None:
     """The letters of "A, C" or "AC", in upper case; None for all else, such as a letter that stands twice."""
-    bare = " ".join(_unwrapped(text).split())
+    bare = " ".join(_strip_wrappers(text).split())
     if not _LETTERS.fullmatch(bare) and not _RUN.fullmatch(bare):
         # What was unwrapped may have been the brackets of two letters: "(A) and (C)".
         bare = " ".join(text.split())
@@ -99,13 +99,13 @@ def _several(text: str) -> set[str] | None:
     return found if len(found) == len(letters) else None
 
 
-def _unlabelled(text: str) -> str:
-    text = _unwrapped(text)
+def _strip_label(text: str) -> str:
+    text = _strip_wrappers(text)
     match = _LABEL.match(text)
     return text[match.end() :] if match else text
 
 
-def _unwrapped(text: str) -> str:
+def _strip_wrappers(text: str) -> str:
     """``text`` without the wrappers around all of it and without closing punctuation behind a letter."""
     text = text.strip()
     for _ in range(MAX_WRAPPERS):
@@ -123,19 +123,21 @@ def _unwrapped(text: str) -> str:
     return text
 
 
-def named(reference: str) -> set[str] | None:
+def choice_letters(reference: str) -> set[str] | None:
     """The letters that a reference names, in upper case: "C" and "(C)" one, "A, C" two; None for all else."""
     if _LETTER.fullmatch(reference.strip()):
         return {reference.strip().upper()}
     if len(reference) > MAX_LENGTH:
         return None
-    single = _chosen(reference, {})
-    return {single} if single else _several(_unlabelled(reference))
+    single = _single_letter(reference, {})
+    return {single} if single else _several_letters(_strip_label(reference))
 
 
-def _checked(reference: str, options: Mapping[str, str] | Sequence[str] | None) -> tuple[set[str], dict[str, str]]:
+def _check_arguments(
+    reference: str, options: Mapping[str, str] | Sequence[str] | None
+) -> tuple[set[str], dict[str, str]]:
     """The letters of the reference, and the options' texts by letter, all in upper case."""
-    right = named(reference) if isinstance(reference, str) else None
+    right = choice_letters(reference) if isinstance(reference, str) else None
     if right is None:
         raise InputError(
             'the choice verifier needs a letter from A to Z as reference, or several such as "A, C", '

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import InputError, unknown_name
 from ..verdict import Verdict
-from .json_text import JsonError, parse_json, unfenced
+from .json_text import JsonError, parse_json, strip_code_fence
 from .registry import CORRECT, VERIFIERS, rejected
 
 MAX_LENGTH = 200_000
@@ -49,7 +49,7 @@ def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> V
     Raises:
         InputError: no constraint, an unknown kind, or a missing, unknown or unusable parameter.
     """
-    constraints = _checked(reference)
+    constraints = _check_reference(reference)
     if len(answer) > MAX_LENGTH:
         return rejected(f"The text is longer than {MAX_LENGTH:,} characters.")
     if not answer.strip():
@@ -61,7 +61,7 @@ def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> V
     return Verdict(share, False, feedback=f"The text breaks a constraint: {_described(broken[0])}.")
 
 
-def occurrences(text: str, phrase: str) -> int:
+def count_phrase(text: str, phrase: str) -> int:
     """How often ``phrase`` occurs as whole words, in any case and with any white space between its words."""
     pattern = rf"(?<!\w){re.escape(_plain(phrase))}(?!\w)"
     return len(re.findall(pattern, _plain(text)))
@@ -94,7 +94,7 @@ def _within(count: int, constraint: Mapping[str, Any]) -> bool:
 
 def _is_json(text: str) -> bool:
     try:
-        parse_json(unfenced(text))
+        parse_json(strip_code_fence(text))
     except JsonError:
         return False
     return True
@@ -122,7 +122,7 @@ KINDS: dict[str, tuple[Check, frozenset[str]]] = {
     "placeholders": _counts(lambda text: len(_PLACEHOLDER.findall(text))),
     "highlights": _counts(lambda text: len(_HIGHLIGHT.findall(text))),
     "occurrences": (
-        lambda text, constraint: _within(occurrences(text, constraint["text"]), constraint),
+        lambda text, constraint: _within(count_phrase(text, constraint["text"]), constraint),
         frozenset({"text", "min", "max"}),
     ),
     "lower": _plainly(str.islower),
@@ -131,8 +131,8 @@ KINDS: dict[str, tuple[Check, frozenset[str]]] = {
     "json": _plainly(_is_json),
     "quoted": _plainly(_is_quoted),
     "title": _plainly(lambda text: _TITLE.search(text) is not None),
-    "keywords": (lambda text, c: all(occurrences(text, word) for word in c["texts"]), _TEXTS),
-    "forbidden": (lambda text, c: not any(occurrences(text, word) for word in c["texts"]), _TEXTS),
+    "keywords": (lambda text, c: all(count_phrase(text, word) for word in c["texts"]), _TEXTS),
+    "forbidden": (lambda text, c: not any(count_phrase(text, word) for word in c["texts"]), _TEXTS),
     "starts-with": (lambda text, constraint: text.strip().startswith(constraint["text"].strip()), _TEXT),
     "ends-with": (lambda text, constraint: text.strip().endswith(constraint["text"].strip()), _TEXT),
 }
@@ -143,7 +143,7 @@ def _described(constraint: Mapping[str, Any]) -> str:
     return " ".join(f"{constraint['kind']}{': ' if parameters else ''}{parameters}".split())[:150]
 
 
-def _checked(reference: Any) -> list[Mapping[str, Any]]:
+def _check_reference(reference: Any) -> list[Mapping[str, Any]]:
     usable = isinstance(reference, (list, tuple)) and reference
     if not usable or not all(isinstance(constraint, Mapping) and "kind" in constraint for constraint in reference):
         raise InputError(

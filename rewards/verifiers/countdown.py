@@ -42,9 +42,9 @@ def verify_countdown(answer: str, reference: Mapping[str, Any]) -> Verdict:
     Raises:
         InputError: the reference is not of this form.
     """
-    numbers, target = _checked(reference)
+    numbers, target = _check_reference(reference)
     try:
-        value = evaluate(answer, numbers)
+        value = evaluate_expression(answer, numbers)
     except ExpressionError as error:
         return rejected(str(error))
     if value != target:
@@ -52,7 +52,7 @@ def verify_countdown(answer: str, reference: Mapping[str, Any]) -> Verdict:
     return CORRECT
 
 
-def evaluate(text: str, numbers: Sequence[int]) -> Fraction:
+def evaluate_expression(text: str, numbers: Sequence[int]) -> Fraction:
     """The exact value of an expression over ``numbers``, each used at most once.
 
     Raises:
@@ -135,7 +135,7 @@ def _tokens(text: str) -> Iterator[str]:
         yield ""
 
 
-def _checked(reference: Any) -> tuple[list[int], int]:
+def _check_reference(reference: Any) -> tuple[list[int], int]:
     if isinstance(reference, Mapping) and set(reference) >= {"numbers", "target"}:
         numbers, target = reference["numbers"], reference["target"]
         usable = isinstance(numbers, Sequence) and len(numbers) > 0

@@ -36,7 +36,7 @@ def verify_format(
     Raises:
         InputError: not a list of different names of tags, or an unknown method.
     """
-    tags = _checked(reference)
+    tags = _check_reference(reference)
     if method not in METHODS:
         raise unknown_name("method of the format verifier", str(method), METHODS)
     fault = first_fault(answer, tags, outside=outside, blank=blank)
@@ -105,7 +105,7 @@ def _pairs(opened: int, closed: int) -> float:
     return 1.0 if opened == 1 else 0.5
 
 
-def _checked(reference: Sequence[str]) -> list[str]:
+def _check_reference(reference: Sequence[str]) -> list[str]:
     if not isinstance(reference, (list, tuple)) or not reference:
         raise InputError(f"the format verifier needs a list of different tags as reference, not {reference!r}.")
     if not all(isinstance(tag, str) and _NAME.fullmatch(tag) for tag in reference):

@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from ...errors import InputError
 from ..verdict import Verdict
-from .json_text import JsonError, parse_json, unfenced
+from .json_text import JsonError, parse_json, strip_code_fence
 from .registry import CORRECT, VERIFIERS, rejected
 
 MAX_LENGTH = 50_000
@@ -74,7 +74,7 @@ def parse_grid(text: str) -> list[list[int]]:
     """
     if len(text) > MAX_LENGTH:
         raise GridError(f"The grid is longer than {MAX_LENGTH:,} characters.")
-    text = unfenced(text).strip()
+    text = strip_code_fence(text).strip()
     if text.startswith("["):
         try:
             grid = parse_json(text)

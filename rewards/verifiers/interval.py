@@ -33,7 +33,7 @@ def verify_interval(answer: str, reference: Sequence[float], *, threshold: float
     Raises:
         InputError: a reference of another form or with ends in the wrong order, or a threshold outside (0, 1].
     """
-    gold = _checked(reference)
+    gold = _check_reference(reference)
     if not check_number("the threshold of the interval verifier", threshold) > 0.0 or threshold > 1.0:
         raise InputError(f"the threshold of the interval verifier must lie in (0, 1], not {threshold!r}.")
     if len(answer) > MAX_LENGTH:
@@ -80,7 +80,7 @@ def _example(size: int) -> str:
     return "[0.5, 2]" if size == 2 else "[0, 0, 3, 4]"
 
 
-def _checked(reference: Sequence[float]) -> list[Fraction]:
+def _check_reference(reference: Sequence[float]) -> list[Fraction]:
     usable = isinstance(reference, (list, tuple)) and len(reference) in (2, 4)
     if usable and all(_is_number(number) for number in reference):
         # A float counts as the decimal that it prints as.

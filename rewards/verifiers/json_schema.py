@@ -10,7 +10,7 @@ from typing import Any
 from ...checks import check_number
 from ...errors import InputError, MissingExtra
 from ..verdict import Verdict
-from .json_text import JsonError, canonical, checked_value, parse_json, same_json, unfenced
+from .json_text import JsonError, check_json_value, hashable_json, parse_json, same_json, strip_code_fence
 from .registry import CORRECT, VERIFIERS, rejected
 
 
@@ -53,12 +53,12 @@ def verify_json(
         MissingExtra: a schema was passed without jsonschema being installed.
     """
     if compare:
-        checked_value(reference, "the reference of the json verifier")
+        check_json_value(reference, "the reference of the json verifier")
     elif schema is None:
         raise InputError("the json verifier with compare=False needs a schema, not None.")
     check_number("seconds of the json verifier", seconds, low=0.001)
     validator = _validator(schema, seconds) if schema is not None else None
-    text = unfenced(answer) if fenced else answer
+    text = strip_code_fence(answer) if fenced else answer
     try:
         value = parse_json(text, duplicate_keys=duplicate_keys)
         plain = parse_json(text, duplicate_keys=duplicate_keys, exact=False) if validator is not None else None
@@ -69,7 +69,7 @@ def verify_json(
             error = next(validator.iter_errors(plain), None)
         except RecursionError:
             return Verdict(0.0, False, valid=False, feedback="The schema could not be checked: it nests too deep.")
-        except _OutOfTime:
+        except _SchemaTimeout:
             return Verdict(0.0, False, valid=False, feedback=f"The schema could not be checked within {seconds:g} s.")
         if error is not None:
             place = "/".join(map(str, error.absolute_path))[:60]
@@ -80,12 +80,12 @@ def verify_json(
     return CORRECT
 
 
-class _OutOfTime(Exception):
+class _SchemaTimeout(Exception):
     """The check of a schema has used its time."""
 
 
 def _validator(schema: Any, seconds: float) -> Any:
-    """A validator of ``schema`` that raises `_OutOfTime` after so many seconds of CPU time from now."""
+    """A validator of ``schema`` that raises `_SchemaTimeout` after so many seconds of CPU time from now."""
     try:
         import jsonschema
         import referencing
@@ -94,7 +94,7 @@ def _validator(schema: Any, seconds: float) -> Any:
         raise MissingExtra("checking JSON against a schema", "json") from None
     if not isinstance(schema, (Mapping, bool)):
         raise InputError(f"the schema of the json verifier must be a mapping or a bool, not {schema!r:.150}.")
-    checked_value(schema, "the schema of the json verifier")
+    check_json_value(schema, "the schema of the json verifier")
     kind: Any = validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
         kind.check_schema(schema)
@@ -121,7 +121,7 @@ def _validator(schema: Any, seconds: float) -> Any:
 def _until(until: float, check: Callable[..., Any]) -> Callable[..., Any]:
     def bounded(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
         if time.thread_time() > until:
-            raise _OutOfTime
+            raise _SchemaTimeout
         return check(validator, wanted, instance, schema)
 
     return bounded
@@ -155,7 +155,7 @@ def _check_references(schema: Any, kind: Any) -> None:
 
 def _unique(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
     """jsonschema compares every pair of items, which takes minutes for an array that fits the bounds."""
-    if wanted and validator.is_type(instance, "array") and len(set(map(canonical, instance))) < len(instance):
+    if wanted and validator.is_type(instance, "array") and len(set(map(hashable_json, instance))) < len(instance):
         from jsonschema import ValidationError
 
         yield ValidationError("items are not unique")

@@ -56,7 +56,7 @@ def parse_json(text: str, *, duplicate_keys: bool = False, exact: bool = True) -
         raise JsonError(f"The text is not JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
 
 
-def unfenced(text: str) -> str:
+def strip_code_fence(text: str) -> str:
     """The content of a code fence that is all of ``text``; ``text`` itself where it is none."""
     stripped = text.strip()
     match = _FENCE.match(stripped)
@@ -94,18 +94,18 @@ def same_json(one: Any, other: Any) -> bool:
     return isinstance(other, (int, float, Decimal)) and not isinstance(other, bool) and _decimal(one) == _decimal(other)
 
 
-def canonical(value: Any) -> Any:
+def hashable_json(value: Any) -> Any:
     """A hashable form: two values have the same one exactly if `same_json` holds."""
     if isinstance(value, Mapping):
-        return "object", frozenset((key, canonical(part)) for key, part in value.items())
+        return "object", frozenset((key, hashable_json(part)) for key, part in value.items())
     if isinstance(value, (list, tuple)):
-        return "array", tuple(map(canonical, value))
+        return "array", tuple(map(hashable_json, value))
     if isinstance(value, (bool, str)) or value is None:
         return type(value).__name__, value
     return "number", _decimal(value)
 
 
-def checked_value(value: Any, what: str) -> Any:
+def check_json_value(value: Any, what: str) -> Any:
     """``value``, if it is a JSON value (tuples count as arrays).
 
     Raises:
@@ -115,10 +115,10 @@ def checked_value(value: Any, what: str) -> Any:
         if not all(isinstance(key, str) for key in value):
             raise InputError(f"{what} must have text as keys, not {list(value)!r}.")
         for part in value.values():
-            checked_value(part, what)
+            check_json_value(part, what)
     elif isinstance(value, (list, tuple)):
         for part in value:
-            checked_value(part, what)
+            check_json_value(part, what)
     elif not (value is None or isinstance(value, (bool, int, str)) or _is_finite(value)):
         raise InputError(f"{what} must be a JSON value (None, bool, int, float, str, list, dict), not {value!r}.")
     return value

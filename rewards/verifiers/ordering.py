@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ...errors import InputError
 from ..verdict import Verdict
-from .json_text import unfenced
+from .json_text import strip_code_fence
 from .registry import CORRECT, VERIFIERS, rejected
 from .sequence import MAX_LENGTH, ListError, split_elements
 from .text import normalise
@@ -38,7 +38,7 @@ def verify_ordering(answer: str, reference: Sequence[str], *, ignore_case: bool 
     if len(answer) > MAX_LENGTH:
         return rejected(f"The list is longer than {MAX_LENGTH:,} characters.")
     try:
-        given = split_elements(unfenced(answer))
+        given = split_elements(strip_code_fence(answer))
     except ListError as error:
         return rejected(str(error))
     if len(given) > 2 * len(reference):

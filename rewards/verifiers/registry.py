@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...registry import Registry
-from ..answers import THOUGHTS, Form, checked_format, readings
+from ..answers import THOUGHTS, Form, check_format, readings
 from ..verdict import Verdict
 
 Verifier = Callable[..., Verdict]
@@ -51,7 +51,7 @@ def verify(
     """
     verifier = VERIFIERS[kind]
     if extract is not None:
-        checked_format(extract)
+        check_format(extract)
     if not isinstance(answer, str):
         return rejected(f"The answer must be text, not {type(answer).__name__}.")
     if extract is None:

@@ -84,7 +84,7 @@ def verify_list(
         right, possible = compare(until_wrong=not partial)
     except _TooManyUndecided:
         return UNDECIDED
-    except _OutOfTime:
+    except _ListTimeout:
         return _OUT_OF_TIME
     if right == longest:
         return CORRECT
@@ -99,7 +99,7 @@ class _TooManyUndecided(Exception):
     """Two elements could not be judged."""
 
 
-class _OutOfTime(Exception):
+class _ListTimeout(Exception):
     """The list has used its deadline."""
 
 
@@ -123,7 +123,7 @@ class _Judge:
     def __call__(self, answer: str, reference: Any) -> Verdict:
         left = self._until - time.monotonic()
         if left <= 0.0:
-            raise _OutOfTime
+            raise _ListTimeout
         if self._passes_deadline:
             self._options["deadline"] = left
         return self._verifier(answer, reference, **self._options)
@@ -153,10 +153,10 @@ class _Table:
         """How many elements can be paired, and how many could be if all undecided ones were right."""
         rows = list(map(self._likely_first, self._given))
         # Once a row finds no partner, neither would it beside the rows that come after it.
-        right = _matched(rows, self._fit, lambda: until_wrong and not self._undecided)
+        right = _count_matches(rows, self._fit, lambda: until_wrong and not self._undecided)
         if not self._undecided:
             return right, right
-        return right, _matched(rows, lambda row, column: self._fit(row, column) or row in self._undecided)
+        return right, _count_matches(rows, lambda row, column: self._fit(row, column) or row in self._undecided)
 
     def _likely_first(self, given: str) -> list[int]:
         """All columns, those with the same text first: a list in another order then takes one comparison a row."""
@@ -192,14 +192,14 @@ def split_elements(text: str) -> list[str]:
     body = text.strip()
     if not body:
         raise ListError("The list is empty.")
-    cuts = _cuts(body)
+    cuts = _find_cuts(body)
     # Whether the first bracket closes at the very end: then no separator lies at level 0.
     enclosed = body[0] in _PAIRS and cuts.closes == len(body) - 1
     if enclosed:
         body = body[1:-1].strip()
         if not body:
             return []
-        cuts = _cuts(body)
+        cuts = _find_cuts(body)
     places = cuts.newline or cuts.semicolon or cuts.comma
     parts = [body[start + 1 : end].strip() for start, end in zip([-1, *places], [*places, len(body)])]
     if cuts.newline:
@@ -220,7 +220,7 @@ class _Cuts:
         self.closes = -1
 
 
-def _cuts(text: str) -> _Cuts:
+def _find_cuts(text: str) -> _Cuts:
     cuts, waiting = _Cuts(), list[str]()
     lists = {"\n": cuts.newline, ";": cuts.semicolon, ",": cuts.comma}
     quote, fresh = "", True
@@ -259,7 +259,7 @@ def _unquoted(text: str) -> str:
     return text[1:-1].strip() if quoted else text
 
 
-def _matched(
+def _count_matches(
     rows: Sequence[Sequence[int]],
     fits: Callable[[int, int], bool],
     stops: Callable[[], bool] = lambda: False,

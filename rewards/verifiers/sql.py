@@ -21,7 +21,7 @@ from typing import Any
 from ...checks import check_count, check_number
 from ...errors import InputError
 from ..verdict import Verdict
-from .json_text import unfenced
+from .json_text import strip_code_fence
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 20_000
@@ -99,7 +99,7 @@ def verify_sql(
     """
     check_number("seconds of the sql verifier", seconds, low=0.001)
     check_count("max_rows of the sql verifier", max_rows, low=1)
-    database, gold = _checked(reference)
+    database, gold = _check_reference(reference)
     try:
         expected = _gold(database, gold, seconds, max_rows)
     except TimeoutError:
@@ -110,7 +110,7 @@ def verify_sql(
             "choose another, or pass allow_empty=True."
         )
     try:
-        given = run_query(unfenced(answer), database, seconds=seconds, max_rows=max_rows)
+        given = run_query(strip_code_fence(answer), database, seconds=seconds, max_rows=max_rows)
     except TimeoutError:
         return Verdict(0.0, False, feedback=f"The query did not finish within {seconds:g} s.")
     except QueryError as error:
@@ -145,7 +145,7 @@ def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows:
         connection.set_authorizer(_authorize)
         connection.set_progress_handler(lambda: time.thread_time() > deadline, OPERATIONS_BETWEEN_LOOKS)
         cursor = connection.execute(query)
-        rows = _fetched(cursor, max_rows)
+        rows = _fetch_rows(cursor, max_rows)
         if cursor.description is None:
             raise QueryError("The text is no query.")
     except QueryError:
@@ -160,7 +160,7 @@ def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows:
     return tuple(tuple(map(_comparable, row)) for row in rows)
 
 
-def _fetched(cursor: sqlite3.Cursor, max_rows: int) -> list[tuple[Any, ...]]:
+def _fetch_rows(cursor: sqlite3.Cursor, max_rows: int) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     size = 0
     for row in cursor:
@@ -248,7 +248,7 @@ def _gold_rows(database: Database, query: str, seconds: float, max_rows: int) ->
         raise InputError(f"the gold query of the sql verifier cannot be used. {error}") from None
 
 
-def _checked(reference: Any) -> tuple[Database, str]:
+def _check_reference(reference: Any) -> tuple[Database, str]:
     keys = set(reference) if isinstance(reference, Mapping) else set()
     if keys in ({"schema", "gold"}, {"database", "gold"}):
         place, gold = reference.get("schema", reference.get("database")), reference["gold"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ...errors import InputError, MissingExtra
-from .json_text import unfenced
+from .json_text import strip_code_fence
 from .sql import MAX_LENGTH
 
 MAX_DEPTH = 50
@@ -37,7 +37,7 @@ def schema_jaccard(predicted: str, gold: str, *, dialect: str = "sqlite") -> flo
     theirs = _links(gold, dialect)
     if not theirs:
         raise InputError(f"the gold query {gold[:100]!r} cannot be parsed, or refers to no table or column.")
-    ours = _links(unfenced(predicted), dialect) or set()
+    ours = _links(strip_code_fence(predicted), dialect) or set()
     return len(ours & theirs) / len(ours | theirs)
 
 
@@ -54,11 +54,11 @@ def ngram_jaccard(predicted: str, gold: str, *, n: int = 2) -> float:
     theirs = _grams(gold, n)
     if not theirs:
         raise InputError("the gold query has no token.")
-    ours = _grams(unfenced(predicted), n) if len(predicted) <= MAX_LENGTH else set()
+    ours = _grams(strip_code_fence(predicted), n) if len(predicted) <= MAX_LENGTH else set()
     return len(ours & theirs) / len(ours | theirs)
 
 
-def tokens(query: str) -> list[str]:
+def sql_tokens(query: str) -> list[str]:
     """The tokens of a query in lower case, without comments and the semicolons at its end."""
     found = [match[0].lower() for match in _TOKEN.finditer(query) if not match[0].startswith(("--", "/*"))]
     while found and found[-1] == ";":
@@ -67,7 +67,7 @@ def tokens(query: str) -> list[str]:
 
 
 def _grams(query: str, n: int) -> set[tuple[str, ...]]:
-    words = tokens(query)
+    words = sql_tokens(query)
     if not words:
         return set()
     return {tuple(words[start : start + n]) for start in range(max(1, len(words) - n + 1))}
@@ -95,7 +95,7 @@ def _links(query: str, dialect: str) -> set[tuple[str, str]] | None:
 
 def _depth(query: str) -> int:
     level = deepest = 0
-    for token in tokens(query):
+    for token in sql_tokens(query):
         level += (token in ("(", "case")) - (token in (")", "end"))
         deepest = max(deepest, level)
     return deepest

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..verdict import Verdict
-from .json_text import JsonError, checked_value, parse_json, same_json, unfenced
+from .json_text import JsonError, check_json_value, parse_json, same_json, strip_code_fence
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 50_000
@@ -44,13 +44,13 @@ def verify_structure(answer: str, reference: Any) -> Verdict:
     Raises:
         InputError: the reference is no JSON value.
     """
-    checked_value(reference, "the reference of the structure verifier")
+    check_json_value(reference, "the reference of the structure verifier")
     if len(answer) > MAX_LENGTH:
         return rejected(f"The answer is longer than {MAX_LENGTH:,} characters.")
-    text = unfenced(answer).strip()
+    text = strip_code_fence(answer).strip()
     if not text:
         return rejected("The answer is empty.")
-    return CORRECT if same_json(normalised(read_literal(text)), normalised(reference)) else WRONG
+    return CORRECT if same_json(parse_nested_literals(read_literal(text)), parse_nested_literals(reference)) else WRONG
 
 
 def read_literal(text: str) -> Any:
@@ -95,18 +95,18 @@ def as_json(text: str) -> str:
     return "".join(parts)
 
 
-def normalised(value: Any, layers: int = MAX_LAYERS) -> Any:
+def parse_nested_literals(value: Any, layers: int = MAX_LAYERS) -> Any:
     """``value`` with strings that are JSON containers or words for true, false and nothing replaced by their values."""
     if isinstance(value, Mapping):
-        return {key: normalised(part, layers) for key, part in value.items()}
+        return {key: parse_nested_literals(part, layers) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [normalised(part, layers) for part in value]
+        return [parse_nested_literals(part, layers) for part in value]
     if not isinstance(value, str) or layers == 0:
         return value
     text = value.strip()
     if text in _WORDS or text in _WORDS.values() or text[:1] in ("[", "{"):
         try:
-            return normalised(parse_json(_WORDS.get(text, text)), layers - 1)
+            return parse_nested_literals(parse_json(_WORDS.get(text, text)), layers - 1)
         except JsonError:
             pass
     return value

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import InputError
 from ..verdict import Verdict
-from .json_text import JsonError, checked_value, parse_json, same_json
+from .json_text import JsonError, check_json_value, parse_json, same_json
 from .registry import CORRECT, VERIFIERS, rejected
 
 Call = Mapping[str, Any]
@@ -39,7 +39,7 @@ def verify_tool_calls(answer: str, reference: Call | Sequence[Call]) -> Verdict:
     Raises:
         InputError: the reference is not of this form.
     """
-    gold = checked_calls(reference)
+    gold = check_calls(reference)
     try:
         predicted = parse_tool_calls(answer)
     except CallError as error:
@@ -97,12 +97,12 @@ def parse_tool_calls(text: str) -> list[Call]:
     return [_call(value) for value in values]
 
 
-def checked_calls(reference: Any) -> list[Call]:
+def check_calls(reference: Any) -> list[Call]:
     """A reference as a list of calls. Raises InputError where it is none."""
     calls = [reference] if isinstance(reference, Mapping) else reference
     try:
         if isinstance(calls, (list, tuple)) and len(calls) <= MAX_CALLS:
-            return [_call(checked_value(call, "a tool call of the reference")) for call in calls]
+            return [_call(check_json_value(call, "a tool call of the reference")) for call in calls]
     except CallError:
         pass
     raise InputError(

@@ -28,7 +28,7 @@ def frame(message: Any) -> bytes:
     return len(data).to_bytes(4, "big") + data
 
 
-def serve() -> None:
+def serve_jobs() -> None:
     """Answer jobs until standard input ends."""
     # Libraries that print must not spoil the stream of answers.
     out, nowhere = os.dup(1), os.open(os.devnull, os.O_RDWR)
@@ -135,4 +135,4 @@ def _write_all(out: int, data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve_jobs()

@@ -15,9 +15,9 @@ import numpy as np
 from ...checks import check_choice, check_numbers, check_share
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence
-from ..registry import register
+from ..registration import register
 from ..sampling import in_turn
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 SOFTENING = 0.1  # the easiest arm, of difficulty 0, is eleven times as likely as the hardest
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import softmax
 from ..signals import EPSILON, Groups
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 
 @register("dump")

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_share
 from ..protocol import Common, Evidence, restored
-from ..registry import Preset, register
+from ..registration import Preset, register
 from ..sampling import softmax
 from .payoff import PaidArms, PayoffKind
 

@@ -16,9 +16,9 @@ import numpy as np
 from ...checks import check_count, check_share
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence
-from ..registry import register
+from ..registration import register
 from ..signals import Groups
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 DECIMALS = 9  # features that agree to so many are the same value
 

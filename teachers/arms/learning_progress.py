@@ -14,10 +14,10 @@ import numpy as np
 from ...checks import check_number, check_numbers, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import proportional
 from ..signals import success_counts
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 LARGEST_BASELINE = 0.75  # so that what is left above it can still be measured
 

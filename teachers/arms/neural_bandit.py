@@ -14,7 +14,7 @@ import numpy as np
 from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from .payoff import Payoff, PayoffKind
 from .thompson import Thompson
 
@@ -154,10 +154,8 @@ class NeuralBandit(Thompson):
         check_count("memory", memory, low=1)
         self.rule = check_choice("rule", rule, ("ucb", "ts"))
         self.covariance = check_choice("covariance", covariance, ("diagonal", "full"))
-        self.regularisation, self.nu = (
-            check_number("regularisation", regularisation, above=0),
-            check_number("nu", nu, above=0),
-        )
+        self.regularisation = check_number("regularisation", regularisation, above=0)
+        self.nu = check_number("nu", nu, above=0)
         self.gamma, self.rate = check_share("gamma", gamma, positive=True), check_number("rate", rate, above=0)
         self.refit, self.steps, self.warm, self.memory = int(refit), int(steps), bool(warm), int(memory)
         self._payoff = Payoff(payoff, group)

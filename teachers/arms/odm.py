@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_share
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import softmax
 from .payoff import PaidArms, PayoffKind
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...checks import check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from .learning_progress import BidirectionalLP
 
 Interesting = Callable[[list[int]], Sequence[bool]]

@@ -17,7 +17,7 @@ from ...checks import check_choice, check_count
 from ..protocol import Common, Draw, Evidence
 from ..sampling import pick
 from ..signals import Groups, mean_absolute_advantage
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 PayoffKind = Literal["advantage", "change", "gain", "return"]
 PAYOFFS = ("advantage", "change", "gain", "return")

@@ -15,10 +15,10 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_share
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import softmax
 from ..signals import Groups, mean_absolute_advantage, mean_absolute_deviation
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 OBJECTIVES = ("advantage", "deviation", "progress")
 
@@ -65,11 +65,9 @@ class SEC(ArmTeacher):
         **common: Unpack[Common],
     ):
         check_count("group", group, low=2)
-        self.alpha, self.tau, self.group = (
-            check_share("alpha", alpha, positive=True),
-            check_number("tau", tau, above=0),
-            int(group),
-        )
+        self.alpha = check_share("alpha", alpha, positive=True)
+        self.tau = check_number("tau", tau, above=0)
+        self.group = int(group)
         self.objective = check_choice("objective", objective, OBJECTIVES)
         self.absent = check_choice("absent", absent, ("hold", "decay"))
         settings = {"alpha": self.alpha, "tau": self.tau, "objective": objective, "absent": absent, "group": self.group}

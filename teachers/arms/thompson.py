@@ -14,9 +14,9 @@ import numpy as np
 
 from ...checks import check_count, check_number, check_share
 from ..protocol import Common, Draw, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..signals import PassRates
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 from .payoff import Payoff, PayoffKind
 
 NUMBERS = 8192  # posterior draws a batch may cost

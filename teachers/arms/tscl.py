@@ -15,9 +15,9 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_share
 from ..protocol import Common, Draw, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import epsilon_greedy, pick, softmax
-from .base import ArmTeacher
+from .arm_teacher import ArmTeacher
 
 Policy = Literal["epsilon-greedy", "boltzmann"]
 OPTIMISM = 1.0  # of an arm not known yet: the largest slope or change that there can be, as scores lie in [0, 1]
@@ -67,10 +67,8 @@ class TSCL(ArmTeacher):
         **common: Unpack[Common],
     ):
         self.policy = check_choice("policy", policy, ("epsilon-greedy", "boltzmann"))
-        self.epsilon, self.temperature = (
-            check_share("epsilon", epsilon),
-            check_number("temperature", temperature, above=0),
-        )
+        self.epsilon = check_share("epsilon", epsilon)
+        self.temperature = check_number("temperature", temperature, above=0)
         self.absolute = bool(absolute)
         own = {
             "policy": policy,

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...checks import check_count
 from ..protocol import Common, Draw, Evidence, restored
-from ..registry import register
-from .base import ArmTeacher
+from ..registration import register
+from .arm_teacher import ArmTeacher
 from .tscl import OPTIMISM
 
 

@@ -8,9 +8,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..arms.base import ArmTeacher
+from ..arms.arm_teacher import ArmTeacher
 from ..protocol import Common, Evidence, Outcome
-from ..registry import TEACHERS
+from ..registration import TEACHERS
 from ..sampling import proportional
 from ..students import CategoryStudent
 from .table import OURS, UNIFORM, Result, Table, make, registered, settings_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..protocol import Outcome, Teacher
-from ..registry import TEACHERS
+from ..registration import TEACHERS
 from ..students import HypercubeStudent
 from .table import Result, Table, make, settings_of
 

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..boxes.base import BoxTeacher
+from ..boxes.box_teacher import BoxTeacher
 from ..protocol import Common, Evidence, Outcome
 from ..students import HypercubeStudent
 from ..students.hypercube import LEARNABLE, LOCKED, MASTERED, UNLEARNABLE

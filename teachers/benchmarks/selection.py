@@ -11,10 +11,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..budgets.budgeted import Budgeted
-from ..prompts.base import PromptTeacher
+from ..prompts.prompt_teacher import PromptTeacher
 from ..protocol import Common, Evidence, Outcome, Proposal, Teacher
 from ..random import RandomTeacher
-from ..registry import TEACHERS
+from ..registration import TEACHERS
 from ..sampling import lowest
 from ..students import ItemStudent
 from .table import OURS, Result, Table, make, registered, settings_of, split

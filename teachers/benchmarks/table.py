@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import InputError
 from ..protocol import Teacher
-from ..registry import TEACHERS
+from ..registration import TEACHERS
 
 OURS = "palaestra"
 UNIFORM = "random"

@@ -16,7 +16,7 @@ from ...checks import check_choice, check_count, check_share
 from ...errors import InputError
 from ..pools import task_key
 from ..protocol import Common, Draw, Evidence, Teacher, restored
-from ..registry import register
+from ..registration import register
 from ..signals import success_counts
 from ..spaces import as_cube
 from .ladder import from_hardness, per_axis
@@ -70,11 +70,9 @@ class ADR(Teacher):
         self.low_threshold, self.high_threshold = check_share("low", low), check_share("high", high)
         if self.low_threshold >= self.high_threshold:
             raise InputError(f"low={low:g} must be smaller than high={high:g}.")
-        self.boundary_share, self.episodes, self.measure = (
-            check_share("boundary_share", boundary_share),
-            episodes,
-            measure,
-        )
+        self.boundary_share = check_share("boundary_share", boundary_share)
+        self.episodes = episodes
+        self.measure = measure
         self.cube = self.domain = as_cube(space)
         super().__init__(
             self.cube.signature,

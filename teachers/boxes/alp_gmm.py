@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_count
 from ..protocol import Common
-from ..registry import Preset, register
+from ..registration import Preset, register
 from .gaussian_mixture import GaussianMixture
 from .mixture_teacher import MixtureTeacher
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...checks import check_number, check_numbers, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import pick, softmax
 from .ladder import LadderTeacher
 
@@ -54,10 +54,8 @@ class ComplexityMinimax(LadderTeacher):
         alpha: float = 0.1,
         **common: Unpack[Common],
     ):
-        self.temperature, self.alpha = (
-            check_number("temperature", temperature, above=0),
-            check_share("alpha", alpha, positive=True),
-        )
+        self.temperature = check_number("temperature", temperature, above=0)
+        self.alpha = check_share("alpha", alpha, positive=True)
         best = None if reference is None else list(check_numbers("reference", reference))
         settings = {"reference": best, "temperature": self.temperature, "alpha": self.alpha}
         super().__init__(space, axis=axis, levels=levels, settings=settings, **common)

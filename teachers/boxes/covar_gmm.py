@@ -13,7 +13,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ..protocol import Common
-from ..registry import register
+from ..registration import register
 from .gaussian_mixture import GaussianMixture
 from .mixture_teacher import MixtureTeacher
 

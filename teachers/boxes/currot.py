@@ -15,10 +15,10 @@ import numpy as np
 from ...checks import check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import proportional
 from .assignment import assign
-from .base import BoxTeacher
+from .box_teacher import BoxTeacher
 from .recent import Recent
 
 SEARCH = 0.25  # std of the search around the best tasks so far, at no performance at all; the authors' code

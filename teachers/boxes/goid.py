@@ -15,9 +15,9 @@ import numpy as np
 from ...checks import check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence
-from ..registry import register
+from ..registration import register
 from ..signals import success_rate
-from .base import BoxTeacher
+from .box_teacher import BoxTeacher
 from .recent import Recent
 
 
@@ -63,10 +63,8 @@ class GOID(BoxTeacher):
         self.low, self.high = check_share("low", low), check_share("high", high)
         if self.low > self.high:
             raise InputError(f"low={low:g} must not be larger than high={high:g}.")
-        self.replay_share, self.random_share = (
-            check_share("replay_share", replay_share),
-            check_share("random_share", random_share),
-        )
+        self.replay_share = check_share("replay_share", replay_share)
+        self.random_share = check_share("random_share", random_share)
         if self.replay_share + self.random_share > 1:
             raise InputError(f"replay_share={replay_share:g} and random_share={random_share:g} sum to more than 1.")
         self.noise = check_number("noise", noise)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_share
 from ..protocol import Common, Evidence
-from ..registry import register
+from ..registration import register
 from ..signals import success_rate
 from .ladder import LadderTeacher
 

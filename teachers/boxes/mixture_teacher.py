@@ -17,7 +17,7 @@ from ...checks import check_count, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence
 from ..sampling import effective_number, proportional
-from .base import BoxTeacher
+from .box_teacher import BoxTeacher
 from .gaussian_mixture import CRITERIA, GaussianMixture, fit
 
 

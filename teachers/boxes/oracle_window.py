@@ -12,8 +12,8 @@ import numpy as np
 from ...checks import check_count, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
-from .base import BoxTeacher
+from ..registration import register
+from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, directions, per_axis
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...checks import check_choice, check_count, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence
-from ..registry import register
+from ..registration import register
 from ..signals import success_counts
 from .ladder import LadderTeacher
 
@@ -61,10 +61,8 @@ class Coach(LadderTeacher):
         check_choice("mode", mode, MODES)
         check_count("span", span, low=1)
         check_count("last_k", last_k, low=1)
-        self.raise_above, self.lower_below = (
-            check_share("raise_above", raise_above),
-            check_share("lower_below", lower_below),
-        )
+        self.raise_above = check_share("raise_above", raise_above)
+        self.lower_below = check_share("lower_below", lower_below)
         if self.raise_above <= self.lower_below:
             raise InputError(f"raise_above={raise_above:g} must be larger than lower_below={lower_below:g}.")
         self.mode, self.span, self.last_k, self.reset = mode, int(span), int(last_k), bool(reset)

@@ -16,9 +16,9 @@ import numpy as np
 from ...checks import check_count, check_numbers, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence
-from ..registry import Preset, register
+from ..registration import Preset, register
 from ..sampling import pick, proportional
-from .base import BoxTeacher
+from .box_teacher import BoxTeacher
 from .ladder import SMALLEST
 from .region_tree import RegionTree, best_cut
 
@@ -82,10 +82,8 @@ class RIAC(BoxTeacher):
         self.score = score
         self.min_share, self.min_side = check_share("min_share", min_share), check_share("min_side", min_side)
         self.discard = check_share("discard", discard, positive=True)
-        self.random_share, self.mutate_share = (
-            check_share("random_share", random_share),
-            check_share("mutate_share", mutate_share),
-        )
+        self.random_share = check_share("random_share", random_share)
+        self.mutate_share = check_share("mutate_share", mutate_share)
         if self.random_share + self.mutate_share > 1:
             raise InputError(f"random_share={random_share:g} and mutate_share={mutate_share:g} must sum to at most 1.")
         sigmas = [float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64))]

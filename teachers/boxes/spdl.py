@@ -15,8 +15,8 @@ import numpy as np
 from ...checks import check_choice, check_count, check_number, check_numbers, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import Preset, register
-from .base import BoxTeacher
+from ..registration import Preset, register
+from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, from_hardness, per_axis
 from .recent import Recent
 from .self_paced import Gaussian, ValueModel, divergence, move_by_threshold, move_by_weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from .allocators import ALLOCATORS
 from .budgeted import Budgeted
-from .registry import ALLOCATORS
 
 __all__ = ["ALLOCATORS", "Budgeted"]

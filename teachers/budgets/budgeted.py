@@ -20,7 +20,7 @@ from ..combinators import Combined
 from ..pools import task_key
 from ..protocol import Draw, Evidence, Proposal, Teacher
 from ..signals import success_counts
-from .registry import ALLOCATORS, Allocator
+from .allocators import ALLOCATORS, Allocator
 
 
 class Budgeted(Combined):

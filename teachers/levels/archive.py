@@ -15,7 +15,7 @@ import numpy as np
 from ...checks import check_count, check_numbers
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence, Teacher
-from ..registry import register
+from ..registration import register
 from ..sampling import pick
 from .space import as_levels
 

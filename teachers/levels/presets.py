@@ -6,7 +6,7 @@ actor-critic student; without its measurements their scores are made of returns 
 
 from __future__ import annotations
 
-from ..registry import Preset
+from ..registration import Preset
 from .replay import LevelTeacher
 
 # Procgen, section 4 of the paper; every level is trained on from the first. The released code replays nothing until all

@@ -15,10 +15,10 @@ import numpy as np
 from ...checks import check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 from .screening import Turns
 
 
@@ -63,11 +63,9 @@ class AdaRFT(PromptTeacher):
     ):
         check_count("batch", batch, low=1)
         check_count("reach", reach, low=1)
-        self.eta, self.alpha, self.beta = (
-            check_number("eta", eta, above=0),
-            check_number("alpha", alpha, above=0),
-            check_share("beta", beta),
-        )
+        self.eta = check_number("eta", eta, above=0)
+        self.alpha = check_number("alpha", alpha, above=0)
+        self.beta = check_share("beta", beta)
         self.target = check_number("start", start)
         if not 0 <= self.target <= 100:
             raise InputError(f"start={start:g} must lie in [0, 100].")

@@ -15,7 +15,7 @@ import numpy as np
 from ...checks import check_count
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
 from .screening import ScreeningTeacher

@@ -14,8 +14,8 @@ import numpy as np
 from ...checks import check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import Preset, register
-from .base import PromptTeacher
+from ..registration import Preset, register
+from .prompt_teacher import PromptTeacher
 from .screening import Tallies, Turns
 
 UNTRIED = -1.0
@@ -72,11 +72,9 @@ class BalancedFilter(PromptTeacher):
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
-        self.low, self.high, self.review = (
-            check_share("low", low),
-            check_share("high", high),
-            check_share("review", review),
-        )
+        self.low = check_share("low", low)
+        self.high = check_share("high", high)
+        self.review = check_share("review", review)
         if self.low >= self.high:
             raise InputError(f"low={self.low:g} must be below high={self.high:g}.")
         self.pause = check_number("pause", pause)

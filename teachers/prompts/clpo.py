@@ -17,10 +17,10 @@ import numpy as np
 from ...checks import check_choice, check_count, check_share
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence
-from ..registry import register
+from ..registration import register
 from ..signals import success_rate
-from .base import PromptTeacher
 from .latest import Latest
+from .prompt_teacher import PromptTeacher
 from .screening import Turns
 
 MODES = {"hard_only": ("simplify",), "medium_only": ("diversify",), "both": ("simplify", "diversify")}
@@ -67,11 +67,9 @@ class CLPO(PromptTeacher):
         **common: Unpack[Common],
     ):
         check_choice("mode", mode, MODES)
-        self.hard, self.medium, self.hard_kl = (
-            check_share("hard", hard),
-            check_share("medium", medium),
-            check_share("hard_kl", hard_kl),
-        )
+        self.hard = check_share("hard", hard)
+        self.medium = check_share("medium", medium)
+        self.hard_kl = check_share("hard_kl", hard_kl)
         if not self.hard < self.medium:
             raise InputError(f"hard={hard:g} must lie below medium={medium:g}.")
         check_count("group", group, low=2)

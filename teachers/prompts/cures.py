@@ -17,10 +17,10 @@ from ...checks import check_choice, check_count, check_number, check_numbers
 from ...errors import InputError
 from ..budgets.allocators import cures as neyman
 from ..protocol import Common, Draw, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import effective_number, in_turn, softmax
 from ..signals import PassRates
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 RELEASED = 0.01  # the released code's constant
 

@@ -13,10 +13,10 @@ import numpy as np
 from ...checks import check_numbers
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import in_turn
 from ..signals import Groups
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 UNSEEN = -1.0
 POOLS = {"hard": (0.25, 0.2), "normal": (0.75, 1.0), "easy": (1.0, 0.2)}  # prime-rl's defaults

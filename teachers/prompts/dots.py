@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import check_count, check_number, check_share
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import in_turn
 from ..signals import success_rate
 from .screening import ScreeningTeacher
@@ -104,11 +104,9 @@ class DOTS(ScreeningTeacher):
     ):
         check_count("reference", reference, low=1)
         check_count("period", period, low=1)
-        self.target, self.tau, self.width = (
-            check_share("target", target),
-            check_number("tau", tau, above=0),
-            check_number("width", width, above=0),
-        )
+        self.target = check_share("target", target)
+        self.tau = check_number("tau", tau, above=0)
+        self.width = check_number("width", width, above=0)
         self.period = int(period)
         settings = {"target": self.target, "tau": self.tau, "reference": int(reference)}
         settings |= {"period": self.period, "width": self.width}

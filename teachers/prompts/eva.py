@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_share
 from ..protocol import Common, Draw, Evidence, Teacher
-from ..registry import register
+from ..registration import register
 from ..sampling import pick
 from .generation import Generate, Seed, Source, Writer
 

@@ -15,10 +15,10 @@ import numpy as np
 from ...checks import check_count, check_number, check_numbers, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import in_turn, lowest
 from ..signals import success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 PAPER_RANKS, PAPER_POOL = 1000, 7500  # the released code's window and step, for training sets of about 7,500 prompts
 

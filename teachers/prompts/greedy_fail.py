@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from ...checks import check_share
 from ..protocol import Common
-from ..registry import register
+from ..registration import register
 from .screening import StreamTeacher
 
 

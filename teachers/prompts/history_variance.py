@@ -13,10 +13,10 @@ import numpy as np
 
 from ...checks import check_count
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 from .screening import Pilot
 
 

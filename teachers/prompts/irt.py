@@ -19,10 +19,10 @@ import numpy as np
 from ...checks import check_count, check_number, check_numbers
 from ...errors import InputError
 from ..protocol import Common, Evidence
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 EDGE = 0.02  # a declared difficulty is kept this far from 0 and 1, whose logits are infinite: |b| <= 3.9
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import check_count
 from ..protocol import Common
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from .screening import StreamTeacher
 

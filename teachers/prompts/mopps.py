@@ -14,10 +14,10 @@ import numpy as np
 from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, restored
-from ..registry import register
+from ..registration import register
 from ..sampling import lowest
 from ..signals import PassRates, success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 
 class KalmanRates:

@@ -16,9 +16,9 @@ import numpy as np
 from ...checks import check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence
-from ..registry import register
-from .base import PromptTeacher
+from ..registration import register
 from .latest import Latest
+from .prompt_teacher import PromptTeacher
 from .screening import Turns
 
 
@@ -64,10 +64,8 @@ class Pairing(PromptTeacher):
         check_count("odd", odd, low=1)
         if not 2 * odd < group:
             raise InputError(f"odd={odd} must be less than half of group={group}.")
-        self.failure_weight, self.probe = (
-            check_number("failure_weight", failure_weight, above=0),
-            check_share("probe", probe),
-        )
+        self.failure_weight = check_number("failure_weight", failure_weight, above=0)
+        self.probe = check_share("probe", probe)
         self.group, self.odd = int(group), int(odd)
         super().__init__(
             space,

@@ -17,10 +17,10 @@ import numpy as np
 from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Evidence, Outcome, restored
-from ..registry import Preset, register
+from ..registration import Preset, register
 from ..sampling import in_turn
 from ..signals import Groups
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 
 @register("puzzlecraft")

@@ -17,7 +17,7 @@ from ...checks import check_count
 from ..protocol import Common, Draw, Evidence, restored
 from ..sampling import lowest
 from ..signals import success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 
 class Turns:

@@ -17,9 +17,9 @@ from ...checks import check_count, check_number
 from ...errors import InputError
 from ..pools import DEFAULT_CELLS, Arms, Grid, as_pool
 from ..protocol import Common, Draw, Evidence
-from ..registry import register
+from ..registration import register
 from ..signals import success_counts
-from .base import PromptTeacher
+from .prompt_teacher import PromptTeacher
 
 # What is believed of ln a, b and logit(c / HIGHEST_GUESS) before any answer, and how firmly (standard deviations). The
 # paper fits by least squares alone, which says nothing before three different hints were tried. Chosen here.

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from ...checks import check_share
 from ...errors import InputError
 from ..protocol import Common
-from ..registry import register
+from ..registration import register
 from .screening import StreamTeacher
 
 

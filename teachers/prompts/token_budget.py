@@ -13,8 +13,8 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_share
 from ..protocol import Common, Evidence
-from ..registry import register
-from .base import PromptTeacher
+from ..registration import register
+from .prompt_teacher import PromptTeacher
 
 
 @register("token-budget")

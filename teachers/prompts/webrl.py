@@ -15,7 +15,7 @@ import numpy as np
 from ...checks import check_count, check_number, check_numbers, check_share
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence, Teacher
-from ..registry import register
+from ..registration import register
 from ..signals import success_counts
 from .generation import Generate, Seed, Source, Writer
 
@@ -74,11 +74,9 @@ class WebRL(Teacher):
             raise InputError(f"band={band!r} must be two numbers, the lower one first.")
         for name, value in (("failures", failures), ("tries", tries), ("memory", memory)):
             check_count(name, value, low=1)
-        self.band, self.tries, self.bandwidth = (
-            check_numbers("band", band),
-            int(tries),
-            check_number("bandwidth", bandwidth, above=0),
-        )
+        self.band = check_numbers("band", band)
+        self.tries = int(tries)
+        self.bandwidth = check_number("bandwidth", bandwidth, above=0)
         self.fresh = check_share("fresh", fresh)
         self.failed_below = check_share("failed_below", failed_below, positive=True)
         self.critic, self.source = critic, Source(space, generator, step)

@@ -11,8 +11,8 @@ from palaestra.rewards.answers import (
     FORMATS,
     Form,
     bare,
-    checked_format,
-    checked_thoughts,
+    check_format,
+    check_thoughts,
     extract,
     present,
     readings,
@@ -98,7 +98,7 @@ def test_huge_texts_are_read_in_one_pass(text: str):
 
 def test_unknown_format_names_the_nearest():
     with pytest.raises(InputError, match="'boxed'"):
-        checked_format("box")
+        check_format("box")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_tags_of_thoughts_can_be_named():
     assert extract("<reasoning>3</reasoning>4", thoughts=["reasoning"]) == "4"
     for wrong in ("think", ["<think>"], [""], [3]):
         with pytest.raises(InputError, match="tag names"):
-            checked_thoughts(wrong)  # type: ignore[arg-type]
+            check_thoughts(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from palaestra.envs.axes import FloatAxis, IntAxis
 from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
 from palaestra.teachers import TEACHERS, TeacherWrapper, fixed_tasks, make
-from palaestra.teachers.measures import Critic
+from palaestra.teachers.episode_critic import EpisodeCritic
 
 
 class Corridor(gym.Env):
@@ -91,7 +91,7 @@ def test_a_proposal_for_several_episodes_is_told_as_one_group():
 
 def test_a_critic_measures_an_episode():
     """Two steps right with values 0.5 throughout, gamma 1, lambda 1: TD errors 0 and 0.5, advantages 0.5 and 0.5."""
-    critic = Critic(lambda seen: [0.5] * len(seen), lambda seen: [[0.25, 0.75]] * len(seen), gamma=1.0, lam=1.0)
+    critic = EpisodeCritic(lambda seen: [0.5] * len(seen), lambda seen: [[0.25, 0.75]] * len(seen), gamma=1.0, lam=1.0)
     told = []
 
     def measure(played):
@@ -114,7 +114,7 @@ def test_a_critic_measures_an_episode():
 def test_an_episode_cut_off_is_worth_its_last_value_and_one_that_ended_is_not():
     """Eight steps left, no reward, values 0.5: every error is 0; had the episode ended, the last would be -0.5."""
     told = []
-    critic = Critic(lambda seen: [0.5] * len(seen), gamma=1.0, lam=0.0)
+    critic = EpisodeCritic(lambda seen: [0.5] * len(seen), gamma=1.0, lam=0.0)
     env = TeacherWrapper(
         Corridor(), make("random", Corridor.param_space), measure=lambda p: told.append(critic(p)) or {}
     )

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, discretise, make
-from palaestra.teachers.palaestra.cells import cut
-from palaestra.teachers.palaestra.progress import add, ages_within, moments, progress
+from palaestra.teachers.expected_gain.cells import cut
+from palaestra.teachers.expected_gain.gains import add_return, ages_within, fit_gains, sum_moments
 from palaestra.teachers.students import HypercubeStudent
 
 SCALES = np.array([8.0, 32.0, 128.0, 512.0])
@@ -23,7 +23,7 @@ def palaestra(space, **options):
 def one_place(returns, scales=SCALES):
     returns = np.asarray(returns, dtype=float)
     ages = np.arange(len(returns))[::-1].astype(float)
-    return progress(moments(ages, returns, np.zeros(len(returns), int), 1, scales))
+    return fit_gains(sum_moments(ages, returns, np.zeros(len(returns), int), 1, scales))
 
 
 def teach(teacher, student, episodes):
@@ -71,7 +71,7 @@ def test_two_places_fitted_by_hand():
     # place has none. Pooled over 6 outcomes 1/36; divided by n - 1 = 2 and by 4 times the spread 2.
     ages, places = np.array([2.0, 1.0, 0.0] * 2), np.repeat([0, 1], 3)
     returns = np.array([0.0, 1.0, 1.0, 0.5, 0.5, 0.5])
-    found = progress(moments(ages, returns, places, 2, np.array([1e9])))
+    found = fit_gains(sum_moments(ages, returns, places, 2, np.array([1e9])))
     assert found.gain == pytest.approx([0.5, 0.0], abs=1e-6)
     assert found.variance == pytest.approx([(1 / 6 + 1 / 36) / 16, (1 / 36) / 16], rel=1e-6)
     assert found.level == pytest.approx([2 / 3, 0.5])
@@ -82,8 +82,8 @@ def test_adding_one_at_a_time_equals_the_sums_over_all():
     places, returns = rng.integers(3, size=200), rng.random(200)
     sums = np.zeros((4, 6, 3))
     for place, ret in zip(places, returns):
-        add(sums, int(place), float(ret), np.exp(-1 / SCALES))
-    assert sums == pytest.approx(moments(ages_within(places, 3), returns, places, 3, SCALES))
+        add_return(sums, int(place), float(ret), np.exp(-1 / SCALES))
+    assert sums == pytest.approx(sum_moments(ages_within(places, 3), returns, places, 3, SCALES))
 
 
 def test_ages_count_the_later_outcomes_of_the_same_place():
@@ -288,7 +288,7 @@ def test_densities_of_a_large_batch_are_computed_in_parts(monkeypatch):
     parts.load_state_dict(whole.state_dict())
     expected = [p.prob for p in whole.propose(100)]
     monkeypatch.setattr(
-        "palaestra.teachers.palaestra.teacher.TABLE", 30 * int(whole.metrics()["places"])
+        "palaestra.teachers.expected_gain.teacher.TABLE", 30 * int(whole.metrics()["places"])
     )  # 15 points of 2 axes
     assert [p.prob for p in parts.propose(100)] == pytest.approx(expected, rel=1e-12)
 

@@ -7,7 +7,7 @@ import binascii
 import pickletools
 import zlib
 
-from ...datasets.layouts import LeftOut
+from ...datasets.layouts import UnusableRecord
 
 _MOST_BYTES = 1 << 28
 _TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8")
@@ -26,10 +26,10 @@ def unpacked(text: str) -> str:
         unpack = zlib.decompressobj()
         data = unpack.decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
         if unpack.unconsumed_tail or not unpack.eof:
-            raise LeftOut(f"the tests that are not shown have more than {_MOST_BYTES >> 20} MiB, or are cut off")
+            raise UnusableRecord(f"the tests that are not shown have more than {_MOST_BYTES >> 20} MiB, or are cut off")
         return data.decode() if data[:1] in b"[{" else _pickled_text(data)
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
-        raise LeftOut(f"the tests that are not shown are neither JSON nor packed JSON ({error})") from None
+        raise UnusableRecord(f"the tests that are not shown are neither JSON nor packed JSON ({error})") from None
 
 
 def _pickled_text(data: bytes) -> str:
@@ -46,7 +46,9 @@ def _pickled_text(data: bytes) -> str:
             elif instruction.name not in _HARMLESS:
                 others.add(instruction.name)
     except (ValueError, UnicodeDecodeError, IndexError) as error:
-        raise LeftOut(f"the tests that are not shown are no pickle ({error})") from None
+        raise UnusableRecord(f"the tests that are not shown are no pickle ({error})") from None
     if others or len(texts) != 1:
-        raise LeftOut("the pickle of the tests that are not shown holds more than one text, which is never loaded")
+        raise UnusableRecord(
+            "the pickle of the tests that are not shown holds more than one text, which is never loaded"
+        )
     return str(texts[0])

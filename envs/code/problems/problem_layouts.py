@@ -9,8 +9,8 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-from ...datasets.layouts import Fields, Layout, LeftOut
-from ...sandbox import CallTest, StdioTest
+from ...datasets.layouts import Fields, Layout, UnusableRecord
+from ...sandbox.judge import CallTest, StdioTest
 from ..judging.assertions import Unreadable, read_assertions
 from ..judging.expectations import Expectation
 from ..judging.packed_tests import unpacked
@@ -50,7 +50,7 @@ def read_humaneval(fields: Fields, index: int) -> Problem:
     heads = [node for node in _parsed(f"{prompt}    pass\n").body if isinstance(node, ast.FunctionDef)]
     lines = [head.lineno for head in heads if head.name == function]
     if not lines:
-        raise LeftOut(f"the prompt has no function {function}")
+        raise UnusableRecord(f"the prompt has no function {function}")
     before = "".join(prompt.splitlines(keepends=True)[: lines[-1] - 1])
     answer = prompt + body.replace("\r\n", "\n").rstrip() if isinstance(body, str) and body.strip() else ""
     tests = _asserted(fields.text("test"), function)
@@ -75,13 +75,13 @@ def read_mbpp(fields: Fields, index: int) -> Problem:
     heads = [node for node in _parsed(code).body if isinstance(node, ast.FunctionDef)]
     named = [head for head in heads if re.search(rf"\b{head.name}\s*\(", listed[0])]
     if not named:
-        raise LeftOut("the code has no function that the first test calls")
+        raise UnusableRecord("the code has no function that the first test calls")
     head = named[-1]
     tests = []
     for assertion in listed:
         made = _asserted(assertion, head.name)
         if len(made) != 1:
-            raise LeftOut(f"{assertion[:60]!r} is not one assertion")
+            raise UnusableRecord(f"{assertion[:60]!r} is not one assertion")
         tests += made
     signature = f"{head.name}({ast.unparse(head.args)})"
     return Problem(
@@ -100,7 +100,7 @@ def read_apps(fields: Fields, index: int) -> Problem:
     question, level = fields.text("question"), _level(fields, _APPS_LEVELS)
     pairs = fields.get("input_output")
     if pairs is None:
-        raise LeftOut("there are no tests")
+        raise UnusableRecord("there are no tests")
     pairs = _json(pairs, "input_output")
     if not isinstance(pairs, dict) or not all(isinstance(pairs.get(name), list) for name in ("inputs", "outputs")):
         raise fields.fault("the field 'input_output' must have lists 'inputs' and 'outputs'")
@@ -152,10 +152,10 @@ def _case(case: dict[str, Any], function: str, public: bool) -> Test:
 
 def _problem(question: str, fields: Fields, function: str, tests: list[Test], level: int, answer: str) -> Problem:
     if function and not str(function).isidentifier():
-        raise LeftOut(f"{function!r} is no name of a function")
+        raise UnusableRecord(f"{function!r} is no name of a function")
     tests = [test for test in tests if _size(test) <= MOST_TEXT]
     if not tests:
-        raise LeftOut(f"there is no test of at most {MOST_TEXT} characters")
+        raise UnusableRecord(f"there is no test of at most {MOST_TEXT} characters")
     starter = fields.get("starter_code")
     starter = starter.strip() if isinstance(starter, str) else ""
     if starter:
@@ -169,7 +169,7 @@ def _asserted(source: str, function: str) -> list[CallTest]:
     try:
         tests = read_assertions(source, function)
     except Unreadable as reason:
-        raise LeftOut(str(reason)) from None
+        raise UnusableRecord(str(reason)) from None
     return [replace(test, function=CALLED) if _is_about_truth(test) else test for test in tests]
 
 
@@ -189,13 +189,13 @@ def _parsed(source: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise LeftOut(f"the code is no Python 3 ({error})") from None
+        raise UnusableRecord(f"the code is no Python 3 ({error})") from None
 
 
 def _is_python(source: str) -> bool:
     try:
         _parsed(source)
-    except LeftOut:
+    except UnusableRecord:
         return False
     return True
 
@@ -206,13 +206,13 @@ def _json(value: Any, name: str) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise LeftOut(f"the {name} is no JSON that can be read ({str(error)[:80]})") from None
+        raise UnusableRecord(f"the {name} is no JSON that can be read ({str(error)[:80]})") from None
 
 
 def _level(fields: Fields, levels: dict[str, int]) -> int:
     said = fields.text("difficulty").lower()
     if said not in levels:
-        raise LeftOut(f"the difficulty {said[:40]!r} is none of {', '.join(levels)}")
+        raise UnusableRecord(f"the difficulty {said[:40]!r} is none of {', '.join(levels)}")
     return levels[said]
 
 

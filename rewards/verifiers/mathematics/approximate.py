@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from itertools import pairwise
 
-from .tree import Group, Malformed, Num, Relation, Scalar, Sym, Value, is_scalar
+from .tree import Malformed, Num, Relation, Scalar, Sym, Value, ValueGroup, is_scalar
 
 # How far apart the two sides of ≈ may be, relative to the larger.
 NEAR = 0.02
@@ -19,12 +19,12 @@ _CONSTANTS = {"pi": math.pi, "e": math.e}
 
 def is_approximate(value: Value) -> bool:
     """Whether ≈ stands somewhere in a value."""
-    if isinstance(value, Group):
+    if isinstance(value, ValueGroup):
         return any(map(is_approximate, value.items))
     return isinstance(value, Relation) and "≈" in value.operators
 
 
-def stated(value: Value, allowed: bool) -> Value:
+def without_approximation(value: Value, allowed: bool) -> Value:
     """``value`` without ≈: what is exact before it, or, where it stands behind a name or nothing, the number itself.
 
     Args:
@@ -34,8 +34,8 @@ def stated(value: Value, allowed: bool) -> Value:
     Raises:
         Malformed: it does not, or two sides of ≈ are not near each other.
     """
-    if isinstance(value, Group):
-        return Group(value.kind, tuple(stated(item, allowed) for item in value.items))
+    if isinstance(value, ValueGroup):
+        return ValueGroup(value.kind, tuple(without_approximation(item, allowed) for item in value.items))
     if not isinstance(value, Relation) or "≈" not in value.operators:
         return value
     at = value.operators.index("≈")

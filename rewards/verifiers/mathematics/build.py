@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from .tree import Apply, Group, Malformed, Num, Quantity, Scalar, Sym, Value, invert, is_scalar, multiply, number
+from .tree import (
+    Apply,
+    Malformed,
+    Num,
+    Quantity,
+    Scalar,
+    Sym,
+    Value,
+    ValueGroup,
+    as_num,
+    invert,
+    is_scalar,
+    make_product,
+)
 
 
 def has_symbol(value: Value) -> bool:
@@ -16,16 +29,16 @@ def has_symbol(value: Value) -> bool:
     return isinstance(value, Apply) and any(map(has_symbol, value.args))
 
 
-def operand(value: Value) -> bool:
+def is_operand(value: Value) -> bool:
     """Whether `scalar` accepts the value."""
-    if isinstance(value, Group) and value.kind == "[]" and len(value.items) == 1:
-        return operand(value.items[0])
+    if isinstance(value, ValueGroup) and value.kind == "[]" and len(value.items) == 1:
+        return is_operand(value.items[0])
     return is_scalar(value) or (isinstance(value, Quantity) and value.plain is not None)
 
 
 def scalar(value: Value) -> Scalar:
     """``value``, which must be a single number or expression; square brackets around one only group it."""
-    if isinstance(value, Group) and value.kind == "[]" and len(value.items) == 1:
+    if isinstance(value, ValueGroup) and value.kind == "[]" and len(value.items) == 1:
         return scalar(value.items[0])
     if isinstance(value, (Num, Sym, Apply)):
         return value
@@ -49,7 +62,7 @@ def product(factors: list[Scalar]) -> Scalar:
     flat: list[Scalar] = []
     for factor in factors:
         flat.extend(factor.args if isinstance(factor, Apply) and factor.op == "*" else (factor,))
-    return multiply(*flat)
+    return make_product(*flat)
 
 
 def inverse(value: Scalar) -> Scalar:
@@ -69,12 +82,12 @@ def is_arithmetic(value: Scalar) -> bool:
     return isinstance(value, Num)
 
 
-def power(base: Scalar, exponent: Scalar) -> Scalar:
+def make_power(base: Scalar, exponent: Scalar) -> Scalar:
     """``base`` to the ``exponent``, whole exponents of products of powers kept as they are."""
-    return base if exponent == number(1) else Apply("^", (base, exponent))
+    return base if exponent == as_num(1) else Apply("^", (base, exponent))
 
 
-def mixed(whole: Num, numerator: Num, denominator: Num) -> Num:
+def mixed_number(whole: Num, numerator: Num, denominator: Num) -> Num:
     """A mixed number such as 3 1/2."""
     fraction = numerator.value / denominator.value if denominator.value else Fraction(0)
     if not 0 < fraction < 1 or numerator.value.denominator != 1 or denominator.value.denominator != 1:
@@ -82,7 +95,7 @@ def mixed(whole: Num, numerator: Num, denominator: Num) -> Num:
     return Num(whole.value + fraction)
 
 
-def applied(name: str, arguments: list[Scalar], base: Scalar | None, degree: Scalar | None) -> Scalar:
+def make_function(name: str, arguments: list[Scalar], base: Scalar | None, degree: Scalar | None) -> Scalar:
     """A function of its arguments, in the few forms that the rest of the verifier knows."""
     if len(arguments) != (2 if name == "binomial" else 1):
         raise Malformed(f"The function {name} does not take {len(arguments)} arguments.")
@@ -90,11 +103,11 @@ def applied(name: str, arguments: list[Scalar], base: Scalar | None, degree: Sca
     if name == "exp":
         return Apply("^", (Apply("e"), argument))
     if name == "sqrt":
-        return Apply("root", (argument, degree or number(2)))
+        return Apply("root", (argument, degree or as_num(2)))
     if name == "cbrt":
-        return Apply("root", (argument, number(3)))
+        return Apply("root", (argument, as_num(3)))
     if name == "lg":
-        return Apply("log", (argument, number(10)))
+        return Apply("log", (argument, as_num(10)))
     if name == "log" and base is not None:
         return Apply("ln", (argument,)) if base == Apply("e") else Apply("log", (argument, base))
     return Apply(name, tuple(arguments))

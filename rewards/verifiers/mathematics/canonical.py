@@ -10,7 +10,6 @@ from .normal import Budget, Ring, TooBig
 from .tree import (
     Apply,
     Choice,
-    Group,
     Malformed,
     Matrix,
     Quantity,
@@ -18,60 +17,61 @@ from .tree import (
     Scalar,
     Sym,
     Value,
+    ValueGroup,
     Words,
+    count_operation,
     is_scalar,
     negate,
-    occurrences,
     symbols,
 )
 
 _REALS = Sym("\\mathbb{R}")
 
 
-def canonical(value: Value) -> Value:
+def canonical_value(value: Value) -> Value:
     """The few things that are written in two ways without any doubt."""
-    if isinstance(value, Group):
-        items = tuple(map(canonical, value.items))
+    if isinstance(value, ValueGroup):
+        items = tuple(map(canonical_value, value.items))
         if value.kind == "()" and len(items) == 2 and [_sign(item) for item in items] == [-1, 1]:
             return _REALS
-        return Group(value.kind, items)
+        return ValueGroup(value.kind, items)
     return value
 
 
-def unbraced(a: Value, b: Value) -> tuple[Value, Value]:
+def resolve_braces(a: Value, b: Value) -> tuple[Value, Value]:
     """``{17}`` in plain text: beside a set the set, beside anything else the 17 in braces."""
-    if isinstance(a, Group) and a.kind == "{":
-        a = Group("{}", a.items) if _kind(b) in ("{}", "{") else a.items[0]
-    if isinstance(b, Group) and b.kind == "{":
-        b = Group("{}", b.items) if _kind(a) in ("{}", "{") else b.items[0]
+    if isinstance(a, ValueGroup) and a.kind == "{":
+        a = ValueGroup("{}", a.items) if _kind(b) in ("{}", "{") else a.items[0]
+    if isinstance(b, ValueGroup) and b.kind == "{":
+        b = ValueGroup("{}", b.items) if _kind(a) in ("{}", "{") else b.items[0]
     return a, b
 
 
 def _kind(value: Value) -> str:
-    return value.kind if isinstance(value, Group) else type(value).__name__
+    return value.kind if isinstance(value, ValueGroup) else type(value).__name__
 
 
-def family(value: Value) -> str:
+def value_family(value: Value) -> str:
     return "scalar" if is_scalar(value) or isinstance(value, Quantity) else _kind(value)
 
 
 def without_name(a: Value, b: Value) -> tuple[Value, Value]:
     """``x = 5`` beside a value that is no relation: the 5."""
     if isinstance(b, Relation) and not isinstance(a, (Relation, Words)):
-        return a, assigned(b)
+        return a, assigned_value(b)
     if isinstance(a, Relation) and not isinstance(b, (Relation, Words)):
-        return assigned(a), b
+        return assigned_value(a), b
     return a, b
 
 
-def assigned(value: Relation) -> Value:
+def assigned_value(value: Relation) -> Value:
     """What a variable, or a tuple of them, is said to be, where that has no variables itself; else ``value``."""
     if len(value.sides) == 2 and value.operators[0] in "=∈":
         for name, content in (value.sides, value.sides[::-1]):
             member_of_number = value.operators == ("∈",) and is_scalar(content)
-            if isinstance(name, Sym) and free(name) and not free(content) and not member_of_number:
+            if isinstance(name, Sym) and has_variables(name) and not has_variables(content) and not member_of_number:
                 return content
-            if value.operators == ("=",) and _names(name) and _as_long(name, content) and not free(content):
+            if value.operators == ("=",) and _names(name) and _as_long(name, content) and not has_variables(content):
                 return content
             if value.operators == ("∈",):
                 break
@@ -80,40 +80,40 @@ def assigned(value: Relation) -> Value:
 
 def _as_long(a: Value, b: Value) -> bool:
     """Whether two values are groups of the same kind and length."""
-    return isinstance(a, Group) and isinstance(b, Group) and (a.kind, len(a.items)) == (b.kind, len(b.items))
+    return isinstance(a, ValueGroup) and isinstance(b, ValueGroup) and (a.kind, len(a.items)) == (b.kind, len(b.items))
 
 
 def _names(value: Value) -> bool:
     """Whether a value is a tuple of different variables in alphabetical order, as (x, y)."""
-    if not isinstance(value, Group) or value.kind != "()":
+    if not isinstance(value, ValueGroup) or value.kind != "()":
         return False
     names = [item.name if isinstance(item, Sym) else "\\" for item in value.items]
     in_order = all(first < second for first, second in pairwise(names))
     return in_order and not any("\\" in name for name in names)
 
 
-def free(value: Value) -> bool:
+def has_variables(value: Value) -> bool:
     """Whether a value contains variables."""
     if is_scalar(value):
         return any(not name.startswith("\\") for name in symbols(value))  # type: ignore[arg-type]
     if isinstance(value, Quantity):
-        return free(value.value)
+        return has_variables(value.value)
     if isinstance(value, Choice):
-        return free(value.plus) or free(value.minus)
-    if isinstance(value, Group):
-        return any(map(free, value.items))
+        return has_variables(value.plus) or has_variables(value.minus)
+    if isinstance(value, ValueGroup):
+        return any(map(has_variables, value.items))
     if isinstance(value, Matrix):
-        return any(free(item) for row in value.rows for item in row)
+        return any(has_variables(item) for row in value.rows for item in row)
     return True
 
 
-def infinity(value: Scalar) -> int:
+def sign_of_infinity(value: Scalar) -> int:
     """1 or -1 for ∞ and -∞, 0 for what is finite.
 
     Raises:
         Malformed: infinity inside an expression.
     """
-    if not occurrences(value, "oo"):
+    if not count_operation(value, "oo"):
         return 0
     sign = _sign(value)
     if not sign:
@@ -134,7 +134,7 @@ def _is_polynomial(value: Scalar) -> bool:
     return True
 
 
-def giant(value: Value, budget: Budget) -> bool:
+def holds_giant(value: Value, budget: Budget) -> bool:
     """Whether some part of a value is a number too large to be computed.
 
     Raises:
@@ -144,7 +144,7 @@ def giant(value: Value, budget: Budget) -> bool:
         if _is_polynomial(value):  # type: ignore[arg-type]
             return False
         ring = Ring(budget)
-        if not infinity(value):  # type: ignore[arg-type]
+        if not sign_of_infinity(value):  # type: ignore[arg-type]
             with suppress(TooBig):
                 ring.form(value)  # type: ignore[arg-type]
         return ring.giant
@@ -153,10 +153,10 @@ def giant(value: Value, budget: Budget) -> bool:
         parts = (value.value,)
     elif isinstance(value, Choice):
         parts = (value.plus, value.minus)
-    elif isinstance(value, Group):
+    elif isinstance(value, ValueGroup):
         parts = value.items
     elif isinstance(value, Relation):
         parts = value.sides
     elif isinstance(value, Matrix):
         parts = sum(value.rows, ())
-    return any([giant(part, budget) for part in parts])
+    return any([holds_giant(part, budget) for part in parts])

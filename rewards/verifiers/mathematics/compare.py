@@ -13,15 +13,22 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, TypeAlias
 
-from .canonical import canonical, family, infinity, unbraced, without_name
-from .containers import Listing, listing, side_by_side
+from .canonical import canonical_value, resolve_braces, sign_of_infinity, value_family, without_name
+from .containers import Listing, list_values, loose_listings
 from .normal import Budget, Ring, TooBig
-from .nouns import same_noun, says_nothing
-from .readings import as_units, as_variables
-from .solutions import Link, Solutions, is_region, links, may_be_a_point, region, solutions, spread
+from .nouns import is_harmless, same_noun
+from .solutions import (
+    BinaryRelation,
+    Solutions,
+    binary_relations,
+    expand_choices,
+    is_region,
+    may_be_a_point,
+    region,
+    solutions,
+)
 from .tree import (
     Apply,
-    Group,
     Matrix,
     Num,
     Quantity,
@@ -29,16 +36,18 @@ from .tree import (
     Scalar,
     Unit,
     Value,
+    ValueGroup,
     Words,
+    as_num,
+    count_operation,
     difference,
     is_scalar,
-    multiply,
-    number,
-    occurrences,
+    make_product,
     symbols,
     to_json,
 )
-from .units import ignorable
+from .unit_readings import as_units, as_variables
+from .units import is_ignorable
 
 # True, False, or None for what is not decided (yet).
 Truth: TypeAlias = "bool | None"
@@ -54,7 +63,7 @@ UNORDERED = frozenset(("{}", "or", "and", "∪", "∩"))
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ComparisonOptions:
     """How two values are compared; see `verifier.verify_math`."""
 
     units: str = "required"
@@ -81,7 +90,7 @@ class Comparison:
         reason: "" or the kind of difference that was met first at the top: "form" or "unit".
     """
 
-    options: Options
+    options: ComparisonOptions
     answers: dict[str, Any] = field(default_factory=dict)
     budget: Budget = field(default_factory=Budget)
     questions: dict[str, list[Any]] = field(default_factory=dict)
@@ -110,11 +119,11 @@ class Comparison:
         return True if measured else None if None in (truth, measured) else False
 
     def _same(self, answer: Value, reference: Value) -> Truth:
-        answer, reference = unbraced(canonical(answer), canonical(reference))
+        answer, reference = resolve_braces(canonical_value(answer), canonical_value(reference))
         if self.options.assignment:
             answer, reference = without_name(answer, reference)
         self._relations = isinstance(reference, Relation)
-        if family(answer) != family(reference):
+        if value_family(answer) != value_family(reference):
             self.reason = "form"
         return self.equal(answer, reference)
 
@@ -124,7 +133,7 @@ class Comparison:
             return self._scalars(a, b)  # type: ignore[arg-type]
         truth = self._structures(a, b)
         if truth is False and self.options.containers:
-            beside = side_by_side(listing(a), listing(b), a, b)
+            beside = loose_listings(list_values(a), list_values(b), a, b)
             return False if beside is None else self._listings(*beside)
         return truth
 
@@ -141,15 +150,15 @@ class Comparison:
             # The names do not matter, the order does.
             same_length = len(listed.values) == len(expected.values)
             return self._all([*zip(listed.values, expected.values)]) if same_length else False
-        given, required = links(a), links(b)
+        given, required = binary_relations(a), binary_relations(b)
         if given is not None and required is not None and "∈" not in {link.operator for link in given + required}:
-            return self._matched(given, required, self._link)
+            return self._same_multisets(given, required, self._link)
         regions = region(a), region(b)
         if any(regions):
             return self._regions(a, b, *regions)
         if given is not None and required is not None:
-            return self._matched(given, required, self._link)
-        if isinstance(a, Group) and isinstance(b, Group):
+            return self._same_multisets(given, required, self._link)
+        if isinstance(a, ValueGroup) and isinstance(b, ValueGroup):
             return self._groups(a, b)
         if isinstance(a, Matrix) and isinstance(b, Matrix):
             if len(a.rows) != len(b.rows) or len(a.rows[0]) != len(b.rows[0]):
@@ -165,11 +174,11 @@ class Comparison:
             return False
         if not a.stands_beside(b):
             # Two sets are compared as such.
-            return self._covered(a.values, b.values) if a.kind == b.kind == "{}" else False
+            return self._same_sets(a.values, b.values) if a.kind == b.kind == "{}" else False
         return (
-            self._covered(a.values, b.values)
+            self._same_sets(a.values, b.values)
             if "±" in (a.kind, b.kind)
-            else self._matched(a.values, b.values, self.equal)
+            else self._same_multisets(a.values, b.values, self.equal)
         )
 
     def _regions(self, a: Value, b: Value, given: Region, required: Region) -> Truth:
@@ -181,7 +190,7 @@ class Comparison:
             return False
         return self.equal(given[1] if given else a, required[1] if required else b)
 
-    def _groups(self, a: Group, b: Group) -> Truth:
+    def _groups(self, a: ValueGroup, b: ValueGroup) -> Truth:
         if {":"} <= {a.kind, b.kind} <= {":", "clock"}:
             return self._ratios(a.items, b.items)
         if {a.kind, b.kind} == {"time", "clock"}:
@@ -189,17 +198,17 @@ class Comparison:
         if a.kind != b.kind:
             return False
         if a.kind == "{}":
-            return self._covered(spread(a.items), spread(b.items))
+            return self._same_sets(expand_choices(a.items), expand_choices(b.items))
         if a.kind in UNORDERED or (a.kind == "," and not self.options.ordered):
-            return self._matched(a.items, b.items, self.equal)
+            return self._same_multisets(a.items, b.items, self.equal)
         return self._all([*zip(a.items, b.items)]) if len(a.items) == len(b.items) else False
 
     def _listings(self, a: Listing, b: Listing) -> Truth:
         """Values that are listed in different ways, in the reference's order where it has one."""
         if b.kind == "{}":
-            return self._covered(a.values, b.values)
+            return self._same_sets(a.values, b.values)
         if b.unordered or (b.kind == "," and not self.options.ordered):
-            return self._matched(a.values, b.values, self.equal)
+            return self._same_multisets(a.values, b.values, self.equal)
         return self._all([*zip(a.values, b.values)]) if len(a.values) == len(b.values) else False
 
     def _ratios(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
@@ -208,7 +217,7 @@ class Comparison:
             return False
         if not all(map(_scalable, [*a, *b])):
             return self._all([*zip(a, b)])
-        products = [(multiply(p, s), multiply(q, r)) for p, q, r, s in zip(a, a[1:], b, b[1:])]  # type: ignore[arg-type]
+        products = [(make_product(p, s), make_product(q, r)) for p, q, r, s in zip(a, a[1:], b, b[1:])]  # type: ignore[arg-type]
         return self._all(products)
 
     def _all(self, pairs: Iterable[tuple[Value, Value]]) -> Truth:
@@ -220,7 +229,7 @@ class Comparison:
             result = truth if truth is None else result
         return result
 
-    def _covered(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
+    def _same_sets(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
         """Whether two sets are equal: each element of the one is in the other."""
         table = [[self.equal(x, y) for y in b] for x in a]
         lines = [*table, *map(list, zip(*table))] if a and b else [[]] * (len(a) + len(b))
@@ -228,7 +237,7 @@ class Comparison:
             return False
         return True if all(True in line for line in lines) else None
 
-    def _matched(self, a: Sequence[Any], b: Sequence[Any], equal: Any) -> Truth:
+    def _same_multisets(self, a: Sequence[Any], b: Sequence[Any], equal: Any) -> Truth:
         """Whether two lists are equal but for their order."""
         if len(a) != len(b):
             return False
@@ -245,7 +254,7 @@ class Comparison:
 
     # Relations.
 
-    def _link(self, a: Link, b: Link) -> Truth:
+    def _link(self, a: BinaryRelation, b: BinaryRelation) -> Truth:
         if a.operator != b.operator:
             return False
         direct = self._all([(a.left, b.left), (a.right, b.right)])
@@ -253,7 +262,7 @@ class Comparison:
             return direct
         scalars = all(map(is_scalar, (a.left, a.right, b.left, b.right)))
         symmetric = a.operator in "=≠"
-        if scalars and not any(occurrences(side, "oo") for side in (a.left, a.right, b.left, b.right)):  # type: ignore[arg-type]
+        if scalars and not any(count_operation(side, "oo") for side in (a.left, a.right, b.left, b.right)):  # type: ignore[arg-type]
             first, second = difference(a.left, a.right), difference(b.left, b.right)  # type: ignore[arg-type]
             if symbols(first) or symbols(second):
                 return self._once(("ratio", first, second, not symmetric), self._proportional)
@@ -296,8 +305,8 @@ class Comparison:
             return False
         # In "y = 4m" and "3s^2" the letter is rather a variable.
         variable = quantity.doubtful or (quantity.plain is not None and self._relations)
-        forgiven = self.options.words and not variable and (quantity is b or says_nothing(quantity.unit))
-        if quantity.unit.sign or ((forgiven or self.options.units == "optional") and ignorable(quantity.unit)):
+        forgiven = self.options.words and not variable and (quantity is b or is_harmless(quantity.unit))
+        if quantity.unit.sign or ((forgiven or self.options.units == "optional") and is_ignorable(quantity.unit)):
             return self._scalars(quantity.value, other)  # type: ignore[arg-type]
         self.reason = self.reason if self.reason == "unit" else "unit"
         return False
@@ -322,7 +331,7 @@ class Comparison:
         return replies[0]
 
     def _exactly(self, a: Scalar, b: Scalar) -> _Decision:
-        infinite = infinity(a), infinity(b)
+        infinite = sign_of_infinity(a), sign_of_infinity(b)
         if any(infinite):
             return infinite[0] == infinite[1]
         ring = Ring(self.budget)
@@ -366,16 +375,18 @@ class Comparison:
             return True
         if options.absolute_tolerance is not None and abs(a - b) <= options.absolute_tolerance:
             return True
-        return options.decimals is not None and bool(rounded(a, options.decimals) & rounded(b, options.decimals))
+        return options.decimals is not None and bool(
+            nearest_integers(a, options.decimals) & nearest_integers(b, options.decimals)
+        )
 
 
-def rounded(value: Fraction, places: int) -> set[int]:
+def nearest_integers(value: Fraction, places: int) -> set[int]:
     """``value`` in units of the last place, rounded to the nearest; both neighbours where it lies halfway."""
     scaled = value * 10**places
     return {floor(scaled + Fraction(1, 2)), ceil(scaled - Fraction(1, 2))}
 
 
-def _minutes(time: Group) -> Fraction | None:
+def _minutes(time: ValueGroup) -> Fraction | None:
     """Minutes after midnight of "3:30 pm", or of "15:30"; None for what has seconds or is no number."""
     if time.kind == "clock" and len(time.items) != 2:
         return None
@@ -389,13 +400,13 @@ def _scalable(term: Value) -> bool:
     """Whether a term of a ratio can be multiplied; zero and negative numbers are left as they are."""
     if isinstance(term, Num):
         return term.value > 0
-    return is_scalar(term) and not occurrences(term, "oo")  # type: ignore[arg-type]
+    return is_scalar(term) and not count_operation(term, "oo")  # type: ignore[arg-type]
 
 
 def _in_base_units(value: Scalar, unit: Unit) -> Scalar:
-    factors = [value, number(unit.factor)]
+    factors = [value, as_num(unit.factor)]
     if unit.pi:
-        factors.append(Apply("^", (Apply("pi"), number(unit.pi))))
+        factors.append(Apply("^", (Apply("pi"), as_num(unit.pi))))
     if isinstance(value, Num) and not unit.pi:
         return Num(value.value * unit.factor)
-    return multiply(*factors)
+    return make_product(*factors)

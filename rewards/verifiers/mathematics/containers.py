@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .solutions import equated, solutions, spread
-from .tree import Apply, Group, Matrix, Relation, Value, is_scalar, occurrences
+from .solutions import expand_choices, solutions, split_equation
+from .tree import Apply, Matrix, Relation, Value, ValueGroup, count_operation, is_scalar
 
 _KINDS = frozenset(("()", "[]", "{}", "{", "<>", ",", "or", "and"))
 
@@ -28,24 +28,24 @@ class Listing:
         return self.kind in ("{}", "or", "and", "±")
 
 
-def listing(value: Value) -> Listing | None:
+def list_values(value: Value) -> Listing | None:
     """The values that a container holds; None for what is none."""
     if isinstance(value, Matrix):
         if len(value.rows) > 1 and len(value.rows[0]) > 1:
             return None
         return Listing(tuple(item for row in value.rows for item in row), "matrix")
-    if named := _named_in_order(value):
+    if named := _values_of_names(value):
         return named
     if found := solutions(value):
         return Listing(found.values, found.kind, found.name)
-    if not isinstance(value, Group) or value.kind not in _KINDS or any(map(_infinite, value.items)):
+    if not isinstance(value, ValueGroup) or value.kind not in _KINDS or any(map(_infinite, value.items)):
         return None
     if value.kind == "[]" and len(value.items) == 2:
         return None
-    return Listing(tuple(spread(value.items)), value.kind)
+    return Listing(tuple(expand_choices(value.items)), value.kind)
 
 
-def side_by_side(a: Listing | None, b: Listing | None, first: Value, second: Value) -> tuple[Listing, Listing] | None:
+def loose_listings(a: Listing | None, b: Listing | None, first: Value, second: Value) -> tuple[Listing, Listing] | None:
     """Two listings that are compared loosely; None where the strict comparison is the one to make.
 
     Args:
@@ -63,11 +63,11 @@ def side_by_side(a: Listing | None, b: Listing | None, first: Value, second: Val
     return a, b
 
 
-def _named_in_order(value: Value) -> Listing | None:
+def _values_of_names(value: Value) -> Listing | None:
     """``x = 1, y = 2``: as the values of a tuple, where the names are in the order of the alphabet."""
-    if not isinstance(value, Group) or value.kind not in (",", "and", "()", "[]") or len(value.items) < 2:
+    if not isinstance(value, ValueGroup) or value.kind not in (",", "and", "()", "[]") or len(value.items) < 2:
         return None
-    found = [equated(item) for item in value.items if isinstance(item, Relation)]
+    found = [split_equation(item) for item in value.items if isinstance(item, Relation)]
     if len(found) < len(value.items) or any(content is None for _, content in found):
         return None
     if not all(first < second for (first, _), (second, _) in pairwise(found)):
@@ -76,4 +76,4 @@ def _named_in_order(value: Value) -> Listing | None:
 
 
 def _infinite(value: Value) -> bool:
-    return is_scalar(value) and isinstance(value, Apply) and bool(occurrences(value, "oo"))
+    return is_scalar(value) and isinstance(value, Apply) and bool(count_operation(value, "oo"))

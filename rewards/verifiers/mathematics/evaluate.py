@@ -214,7 +214,9 @@ def _small(value: Any) -> Any:
     return value
 
 
-def guarded(tree: Scalar, point: Mapping[str, Fraction], precisions: Precisions = DIGITS) -> tuple[Any, Any] | None:
+def value_or_none(
+    tree: Scalar, point: Mapping[str, Fraction], precisions: Precisions = DIGITS
+) -> tuple[Any, Any] | None:
     """`approximate`, with None where there is no value. `Unclear` passes."""
     try:
         value, error = approximate(tree, point, precisions)
@@ -232,7 +234,7 @@ _WHOLE = (4, -7)
 """Scale of a point, and its sign: 0 for mixed ones."""
 
 
-def points(names: list[str], whole: bool = False) -> list[dict[str, Fraction]]:
+def sample_points(names: list[str], whole: bool = False) -> list[dict[str, Fraction]]:
     """Where expressions in these variables are compared: fixed points without small relations. Eight are near zero,
     where all variables are positive in three, negative in one, and of mixed sign in the rest; four are far from it, two
     on either side, for what changes only there, as ``|x - 10|`` does. Two more are whole numbers, where asked for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import takewhile
 
-from .build import applied, inverse, mixed, operand, power, product, radians, scalar
+from .build import inverse, is_operand, make_function, make_power, mixed_number, product, radians, scalar
 from .lexer import Token
 from .measures import Measure
 from .names import Names
@@ -17,16 +17,16 @@ from .tree import (
     MINUS_ONE,
     ZERO,
     Apply,
-    Group,
     Malformed,
     Num,
     Scalar,
     Sym,
     Unit,
     Value,
-    add,
+    ValueGroup,
+    as_num,
+    make_sum,
     negate,
-    number,
 )
 from .vocabulary import HYPERBOLIC_AND_CIRCULAR
 
@@ -73,16 +73,16 @@ class Expressions(Names):
             left = scalar(value) if not terms else terms.pop()
             right = scalar(self._signed_product(measured))
             if operator in "±∓":
-                terms = [self._choice(operator, add(*terms, left), right)]
+                terms = [self._choice(operator, make_sum(*terms, left), right)]
             else:
                 terms += (left, right if operator == "+" else negate(right))
         if terms and self._measure is not None:
             last = self._measure.number
             last = negate(last) if operator == "-" else last
-            self._measure = self._measure._replace(number=add(*terms[:-1], last))
+            self._measure = self._measure._replace(number=make_sum(*terms[:-1], last))
         self._is_sum = bool(terms)
         self._depth -= 1
-        return add(*terms) if terms else value
+        return make_sum(*terms) if terms else value
 
     def _choice(self, operator: str, left: Scalar, right: Scalar) -> Scalar:
         self.choices += 1
@@ -114,11 +114,11 @@ class Expressions(Names):
                 factors.append(factor if kind == "*" else inverse(factor))
                 divided = kind == "/" and not self._tight_fraction(start)
             elif self._begins_factor(factors[-1]):
-                if len(factors) == 1 and not operand(factors[0]):
+                if len(factors) == 1 and not is_operand(factors[0]):
                     break
                 if measured and (found := self._unit_ahead(factors)):
                     unit, lettered, end = found
-                    return self._measured(factors, divided, unit, end) if lettered else _times(factors)
+                    return self._split_measure(factors, divided, unit, end) if lettered else _times(factors)
                 if self._token.text == "in" and self._peek().kind in ("(", "[", "{", "\\{", "∅"):
                     break
                 if divided:
@@ -129,7 +129,7 @@ class Expressions(Names):
                 break
         return _times(factors)
 
-    def _measured(self, factors: list[Value], divided: bool, unit: Unit, end: int) -> Value:
+    def _split_measure(self, factors: list[Value], divided: bool, unit: Unit, end: int) -> Value:
         """The product with the letters of a unit as variables, or without them where they cannot be."""
         start, behind = self._at, len(self._tokens) - end
         letters, state = self._tokens[start:end], (self._depth, self._in_function)
@@ -185,7 +185,7 @@ class Expressions(Names):
                 self._at += 1
                 value = Apply("factorial", (scalar(value),))
             elif self._take("^"):
-                value = power(scalar(value), self._exponent())
+                value = make_power(scalar(value), self._exponent())
                 if self._token.kind in ("!", "^"):
                     raise Malformed("It is unclear what belongs to an exponent; write brackets.")
             elif self._token.kind == "%" or self._token.text == "percent":
@@ -205,7 +205,7 @@ class Expressions(Names):
         else:
             value = scalar(self._primary())
             if self._take("^"):
-                value = power(value, self._exponent())
+                value = make_power(value, self._exponent())
         self._depth -= 1
         return negate(value) if sign else value
 
@@ -227,7 +227,7 @@ class Expressions(Names):
             if rest:
                 self._at -= 1
                 self._tokens[self._at] = Token("num", rest, False, Fraction(int(rest)))
-            return number(int(head))
+            return as_num(int(head))
         if token.kind == "letters" and len(token.text) > 1:
             self._split_letters()
         if self._token.kind in ("letters", "sym", "const", "cmd"):
@@ -248,7 +248,7 @@ class Expressions(Names):
         elif kind in ("letters", "word", "sym"):
             value = self._name()
         elif kind == "accent":
-            value = self._accented()
+            value = self._accented_name()
         elif kind == "const":
             self._at += 1
             value = Apply(token.text)
@@ -262,7 +262,7 @@ class Expressions(Names):
             value = self._between("⌈", "⌉", "ceil")
         elif kind in _SIMPLE:
             self._at += 1
-            value = Apply("root", (scalar(self._primary()), number(_SIMPLE[kind])))
+            value = Apply("root", (scalar(self._primary()), as_num(_SIMPLE[kind])))
         elif kind == "cmd":
             value = self._command()
         elif kind == "func":
@@ -302,12 +302,12 @@ class Expressions(Names):
             numerator, denominator = following, self._peek(2)
             if denominator.kind == "num" and numerator.text.isdigit() and denominator.text.isdigit():
                 self._at += 3
-                return mixed(value, Num(numerator.value or Fraction(0)), Num(denominator.value or Fraction(0)))
+                return mixed_number(value, Num(numerator.value or Fraction(0)), Num(denominator.value or Fraction(0)))
         if whole and following[:2] == ("cmd", "frac") and self._peek(2).kind != "word":
             self._at += 1
             numerator, denominator = self._argument(), self._argument()
             if isinstance(numerator, Num) and isinstance(denominator, Num) and denominator.value:
-                return mixed(value, numerator, denominator)
+                return mixed_number(value, numerator, denominator)
             # A product after all.
             if self._token.kind in ("!", "^", "%"):
                 raise Malformed("It is unclear what belongs to a fraction after a number; write brackets.")
@@ -346,8 +346,8 @@ class Expressions(Names):
         self._in_function += 1
         arguments = self._function_arguments(name, token.value is not None)
         self._in_function -= 1
-        value = applied(name, arguments, base, degree)
-        return value if exponent is None else power(value, exponent)
+        value = make_function(name, arguments, base, degree)
+        return value if exponent is None else make_power(value, exponent)
 
     def _function_exponent(self, function: Token) -> Scalar:
         token = self._token
@@ -360,7 +360,7 @@ class Expressions(Names):
                 raise Malformed("It is unclear what belongs to an exponent; write braces.")
             return self._argument()
         self._at += 1
-        return number(int(token.text))
+        return as_num(int(token.text))
 
     def _log_base(self, token: Token) -> Scalar:
         if self._token.kind == "num" and token.value is not None and len(self._token.text) > 1:
@@ -375,7 +375,7 @@ class Expressions(Names):
             return [self._braces()]
         if self._token.kind == "(":
             inside = self._bracket()
-            items = inside.items if isinstance(inside, Group) and inside.kind == "()" else (inside,)
+            items = inside.items if isinstance(inside, ValueGroup) and inside.kind == "()" else (inside,)
             return [radians(item) for item in items]
         if name in _BRACKETED:
             raise Malformed(f"The argument of {name} must stand in brackets.")

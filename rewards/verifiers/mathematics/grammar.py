@@ -16,19 +16,17 @@ from fractions import Fraction
 from functools import lru_cache
 
 from . import units
-from .build import is_arithmetic, operand, radians, scalar
+from .build import is_arithmetic, is_operand, radians, scalar
 from .expressions import Expressions
-from .lexer import Token, tokens, unwrap
-from .linear import Linear
+from .lexer import Token, tokenise, unwrap
+from .matrices import MatrixExpressions
 from .measures import END, Measure
 from .notation import in_other_notation
-from .readings import consistent
 from .solutions import region, solutions
 from .tree import (
     ZERO,
     Apply,
     Choice,
-    Group,
     Malformed,
     Matrix,
     Num,
@@ -37,11 +35,13 @@ from .tree import (
     Scalar,
     Sym,
     Value,
+    ValueGroup,
     Words,
+    count_operation,
     negate,
-    occurrences,
     symbols,
 )
+from .unit_readings import consistent
 from .vocabulary import CONNECTIVES, CONSTANTS, FUNCTIONS, GLUED, SHORT_WORDS, SPELLED_GREEK, is_product
 
 MAX_ITEMS = 200
@@ -64,11 +64,11 @@ def read(text: str) -> Value:
     Raises:
         Malformed: the text is outside the grammar.
     """
-    return _remembered(text) if len(text) <= MAX_REMEMBERED else _read(text)
+    return _read_cached(text) if len(text) <= MAX_REMEMBERED else _read(text)
 
 
 @lru_cache(maxsize=4096)
-def _remembered(text: str) -> Value:
+def _read_cached(text: str) -> Value:
     # Reading is a pure function of the text; this saves references from being read for each answer.
     return _read(text)
 
@@ -78,19 +78,19 @@ def _read(text: str) -> Value:
     if words := _words(core, in_text):
         return words
     try:
-        return _parsed(core)
+        return _parse(core)
     except Malformed:
-        if (value := in_other_notation(core, _parsed)) is None:
+        if (value := in_other_notation(core, _parse)) is None:
             raise
         return value
 
 
-def _parsed(core: str) -> Value:
-    kind = LinearGrammar if "\\begin" in core else Grammar
-    value = kind(tokens(core), braces_group=bool(_TEX.search(core))).value()
-    if core[0] == "{" and isinstance(value, Group) and value.kind == "{}" and len(value.items) == 1:
+def _parse(core: str) -> Value:
+    kind = MatrixGrammar if "\\begin" in core else Grammar
+    value = kind(tokenise(core), braces_group=bool(_TEX.search(core))).value()
+    if core[0] == "{" and isinstance(value, ValueGroup) and value.kind == "{}" and len(value.items) == 1:
         # A set, or braces as in TeX: the other side says which.
-        return Group("{", value.items)
+        return ValueGroup("{", value.items)
     return value
 
 
@@ -126,7 +126,7 @@ class Grammar(Expressions):
         value = self._list()
         if self._token is not END:
             raise Malformed(f"There is an unexpected {self._token.text[:30]!r}.")
-        value = _chosen(value) if self.choices else value
+        value = _resolve_choices(value) if self.choices else value
         return consistent(value) if self._either else value
 
     def _list(self) -> Value:
@@ -144,7 +144,7 @@ class Grammar(Expressions):
         connectives = separators & CONNECTIVES
         if len(connectives) > 1 or len(separators - CONNECTIVES) > 1:
             raise Malformed("The values are separated in different ways.")
-        return Group(next(iter(connectives)) if connectives else ",", tuple(items))
+        return ValueGroup(next(iter(connectives)) if connectives else ",", tuple(items))
 
     def _separator(self) -> set[str]:
         found = set()
@@ -181,12 +181,14 @@ class Grammar(Expressions):
             minutes = self._token.text
             clock = clock and len(minutes) == 2 and minutes.isdigit() and minutes < "60"
             items.append(self._union())
-        return Group("clock" if clock else ":", tuple(items))
+        return ValueGroup("clock" if clock else ":", tuple(items))
 
     def _union(self) -> Value:
         items, operator = [self._quantity()], ""
         while True:
-            kind = "∪" if self._token[:2] == ("letters", "U") and isinstance(items[-1], Group) else self._token.kind
+            kind = (
+                "∪" if self._token[:2] == ("letters", "U") and isinstance(items[-1], ValueGroup) else self._token.kind
+            )
             if kind not in _SET_OPERATIONS:
                 break
             if operator not in ("", kind) or operator == "∖":
@@ -194,7 +196,7 @@ class Grammar(Expressions):
             operator = kind
             self._at += 1
             items.append(self._quantity())
-        return Group(operator, tuple(items)) if operator else items[0]
+        return ValueGroup(operator, tuple(items)) if operator else items[0]
 
     def _quantity(self) -> Value:
         start = self._at
@@ -210,8 +212,8 @@ class Grammar(Expressions):
         measure, self._measure = self._measure, None
         is_sum = self._is_sum
         if measure is not None:
-            return self._lettered(scalar(value), measure, is_sum)
-        if not operand(value):
+            return self._unit_or_variables(scalar(value), measure, is_sum)
+        if not is_operand(value):
             return value
         if self._token.kind in units.CURRENCY_SIGNS or self._token.kind == "¢":
             unit = units.UNITS[self._token.kind]
@@ -228,12 +230,12 @@ class Grammar(Expressions):
             raise Malformed("A unit belongs to one number; write brackets around the sum.")
         return Quantity(amount, unit)
 
-    def _lettered(self, value: Scalar, measure: Measure, is_sum: bool) -> Value:
+    def _unit_or_variables(self, value: Scalar, measure: Measure, is_sum: bool) -> Value:
         """A value that ends in letters of a unit: an amount of it, the letters as variables, or either of the two.
 
         A sum is one number only where it cannot be worked out (``2 + sqrt(3) cm``); the unit of ``1 + 2m`` is none.
         """
-        split = bool(occurrences(value, "pm"))
+        split = bool(count_operation(value, "pm"))
         if measure.refused is not None:
             if is_sum or split:
                 raise measure.refused
@@ -251,7 +253,7 @@ class Grammar(Expressions):
         opening = token.kind
         self._at += 1
         if opening == "∅":
-            return Group("{}", ())
+            return ValueGroup("{}", ())
         if opening in ("{", "\\{") and (builder := self._builder(opening)) is not None:
             return builder
         environment = self._token.kind == "begin"
@@ -262,9 +264,9 @@ class Grammar(Expressions):
         if braces:
             if opening == "{" and self._braces_group and len(items) == 1:
                 return items[0]
-            return Group("{}", items)
+            return ValueGroup("{}", items)
         if opening == "⟨":
-            return Group("<>", items)
+            return ValueGroup("<>", items)
         if opening == "]":
             opening, closing = "(", ")"
         if len(items) == 1 and (opening, closing) == ("(", ")"):
@@ -277,7 +279,7 @@ class Grammar(Expressions):
             raise Malformed("An interval has two ends.")
         if kind == "()" and not items:
             raise Malformed("There is nothing in the brackets.")
-        return _matrix_or(Group(kind, items))
+        return _matrix_or(ValueGroup(kind, items))
 
     def _builder(self, opening: str) -> Value | None:
         r"""The inside of ``\{x \mid x > 0\}``: the interval, union or list of values that the conditions give, or else
@@ -318,7 +320,7 @@ class Grammar(Expressions):
             raise Malformed("A bracket is not closed.")
         closing = self._token.kind
         self._at += 1
-        items = value.items if isinstance(value, Group) and value.kind == "," else (value,)
+        items = value.items if isinstance(value, ValueGroup) and value.kind == "," else (value,)
         return items, closing
 
     def _environment(self) -> Value:
@@ -345,66 +347,66 @@ class Grammar(Expressions):
         return Matrix(tuple(rows))
 
 
-class LinearGrammar(Linear, Grammar):
+class MatrixGrammar(MatrixExpressions, Grammar):
     """A text with matrices, which can be added and multiplied."""
 
 
 def _holds_relation(value: Value) -> bool:
-    if isinstance(value, Group):
+    if isinstance(value, ValueGroup):
         return any(map(_holds_relation, value.items))
     return isinstance(value, Relation)
 
 
-def _set_of(name: Sym, domain: Value, conditions: Value) -> Group:
+def _set_of(name: Sym, domain: Value, conditions: Value) -> ValueGroup:
     """The set of all values of a variable that meet conditions."""
     if domain == _REALS:
         place = region(conditions)
-        if place is not None and place[0] == name.name and isinstance(place[1], Group):
+        if place is not None and place[0] == name.name and isinstance(place[1], ValueGroup):
             return place[1]
-        equations = Group("or", (conditions,)) if isinstance(conditions, Relation) else conditions
-        listed = solutions(equations) if isinstance(equations, Group) and equations.kind == "or" else None
+        equations = ValueGroup("or", (conditions,)) if isinstance(conditions, Relation) else conditions
+        listed = solutions(equations) if isinstance(equations, ValueGroup) and equations.kind == "or" else None
         if listed is not None and listed.name == name.name and not any(map(_has_name, listed.values)):
-            return Group("{}", listed.values)
-    return Group("{|}", (name, domain, conditions))
+            return ValueGroup("{}", listed.values)
+    return ValueGroup("{|}", (name, domain, conditions))
 
 
 def _has_name(value: Value) -> bool:
-    return not operand(value) or bool(symbols(scalar(value)))
+    return not is_operand(value) or bool(symbols(scalar(value)))
 
 
-def _matrix_or(group: Group) -> Value:
+def _matrix_or(group: ValueGroup) -> Value:
     """A list of lists of one length is a matrix."""
-    rows = [item.items for item in group.items if isinstance(item, Group) and item.kind == "[]"]
+    rows = [item.items for item in group.items if isinstance(item, ValueGroup) and item.kind == "[]"]
     if group.kind == "[]" and rows and len(rows) == len(group.items) and len({len(row) for row in rows}) == 1:
         return Matrix(tuple(rows)) if rows[0] else group
     return group
 
 
-def _chosen(value: Value) -> Value:
+def _resolve_choices(value: Value) -> Value:
     """Every scalar that contains ± as the two values that it stands for."""
     if isinstance(value, Apply):
-        count = occurrences(value, "pm")
+        count = count_operation(value, "pm")
         if count > 1:
             raise Malformed("It is unclear which signs belong together; write the values one by one.")
         if not count:
             return value
-        plus, minus = _resolved(value, True), _resolved(value, False)
+        plus, minus = _take_sign(value, True), _take_sign(value, False)
         return Choice(plus, minus)
-    if isinstance(value, Group):
-        return Group(value.kind, tuple(map(_chosen, value.items)))
+    if isinstance(value, ValueGroup):
+        return ValueGroup(value.kind, tuple(map(_resolve_choices, value.items)))
     if isinstance(value, Relation):
-        return Relation(value.operators, tuple(map(_chosen, value.sides)))
+        return Relation(value.operators, tuple(map(_resolve_choices, value.sides)))
     if isinstance(value, Matrix):
-        return Matrix(tuple(tuple(map(_chosen, row)) for row in value.rows))
-    if isinstance(value, Quantity) and occurrences(value.value, "pm"):
+        return Matrix(tuple(tuple(map(_resolve_choices, row)) for row in value.rows))
+    if isinstance(value, Quantity) and count_operation(value.value, "pm"):
         raise Malformed("A value with ± cannot have a unit; write both values.")
     return value
 
 
-def _resolved(value: Scalar, plus: bool) -> Scalar:
+def _take_sign(value: Scalar, plus: bool) -> Scalar:
     if not isinstance(value, Apply):
         return value
-    args = tuple(_resolved(arg, plus) for arg in value.args)
+    args = tuple(_take_sign(arg, plus) for arg in value.args)
     if value.op == "pm":
         left, right = args
         right = right if plus else negate(right)

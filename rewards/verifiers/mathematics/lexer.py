@@ -1,7 +1,7 @@
 r"""From text to tokens: a subset of LaTeX and plain mathematics, in one linear pass.
 
 `unwrap` takes off what may stand around a whole answer (``\boxed{}``, ``$...$``, ``**...**``, ``\text{}``, a full
-stop); `tokens` cuts the rest. What is not in the tables below is refused: there is no guessing at unknown commands or
+stop); `tokenise` cuts the rest. What is not in the tables below is refused: there is no guessing at unknown commands or
 characters, and digits are the ten ASCII ones and their full-width forms.
 """
 
@@ -93,7 +93,7 @@ def unwrap(text: str) -> tuple[str, bool]:
         if text.endswith(".") and not text.endswith(".."):
             text = text[:-1].rstrip()
         if text.startswith(("*", "_", "$", "`")):
-            text = _unmarked(text)
+            text = _strip_marks(text)
         for opening, closing in (("\\(", "\\)"), ("\\[", "\\]")):
             if text.startswith(opening) and text.endswith(closing):
                 inner = text[2:-2]
@@ -102,7 +102,7 @@ def unwrap(text: str) -> tuple[str, bool]:
         if text.startswith("$") and (amount := _AMOUNT.fullmatch(text)):
             text = f"{amount[1]} {amount[2]}"
         if text.startswith("\\"):
-            inner, was_text = _unwrapped_command(text)
+            inner, was_text = _strip_command(text)
             text, in_text = inner, in_text or was_text
         if text == before:
             break
@@ -111,7 +111,7 @@ def unwrap(text: str) -> tuple[str, bool]:
     return text, in_text
 
 
-def _unmarked(text: str) -> str:
+def _strip_marks(text: str) -> str:
     """The text without one pair of marks around it."""
     for mark in ("**", "__", "$$", "`", "$"):
         if text.startswith(mark) and text.endswith(mark) and len(text) > 2 * len(mark):
@@ -122,7 +122,7 @@ def _unmarked(text: str) -> str:
     return text
 
 
-def _unwrapped_command(text: str) -> tuple[str, bool]:
+def _strip_command(text: str) -> tuple[str, bool]:
     match = _COMMAND.match(text)
     name = match[1] if match else None
     if name in ("boxed", "fbox") or name in TEXT or name in STYLE:
@@ -150,22 +150,22 @@ def closing_brace(text: str, start: int) -> int:
     return -1
 
 
-def tokens(text: str) -> list[Token]:
+def tokenise(text: str) -> list[Token]:
     """All tokens of an unwrapped text.
 
     Raises:
         Malformed: a character, command or number that is not in the grammar.
     """
     out: list[Token] = []
-    text = _turned(text)
+    text = _turn_brackets(text)
     text = _MICRO.sub("u", text)
     if "\\over" in text or "\\choose" in text:
-        text = _prefixed(text)
+        text = _prefix_fractions(text)
     _cut(text.translate(UNICODE), out, in_text=False, nesting=0)
     return out
 
 
-def _prefixed(text: str) -> str:
+def _prefix_fractions(text: str) -> str:
     r"""``{a \over b}`` as ``{\frac{a}{b}}``, and ``\choose`` likewise.
 
     Raises:
@@ -205,7 +205,7 @@ def _prefixed(text: str) -> str:
     return "".join((*parts, text[last:]))
 
 
-def _turned(text: str) -> str:
+def _turn_brackets(text: str) -> str:
     """Intervals with brackets turned outwards, alone or united, with parentheses instead."""
     if text[:1] not in ("[", "]"):
         return text
@@ -239,7 +239,7 @@ def _cut(text: str, out: list[Token], in_text: bool, nesting: int) -> None:
         elif character == "\\":
             position = _command(text, position, space, out, listing, nesting)
         elif character in SUPERSCRIPTS or character in SUBSCRIPTS:
-            position = _raised(text, position, out)
+            position = _read_raised(text, position, out)
         elif character in VULGAR:
             out.append(Token("vulgar", character, space, VULGAR[character]))
             position += 1
@@ -344,7 +344,7 @@ def _command(text: str, position: int, space: bool, out: list[Token], listing: l
     elif name in GREEK:
         out.append(Token("sym", name, space))
     elif name in TEXT or name in STYLE:
-        return _styled(text, end, name in TEXT, space, out, nesting)
+        return _read_styled(text, end, name in TEXT, space, out, nesting)
     elif name in ("begin", "end"):
         environment = _ENVIRONMENT.match(text, end)
         if environment is None:
@@ -367,7 +367,7 @@ def _past_spaces(text: str, position: int) -> int:
     return position
 
 
-def _styled(text: str, start: int, is_text: bool, space: bool, out: list[Token], nesting: int) -> int:
+def _read_styled(text: str, start: int, is_text: bool, space: bool, out: list[Token], nesting: int) -> int:
     start = _past_spaces(text, start)
     end = closing_brace(text, start) if text[start : start + 1] == "{" else -1
     if end < 0 or nesting > 3:
@@ -379,7 +379,7 @@ def _styled(text: str, start: int, is_text: bool, space: bool, out: list[Token],
     return end + 1
 
 
-def _raised(text: str, position: int, out: list[Token]) -> int:
+def _read_raised(text: str, position: int, out: list[Token]) -> int:
     table = SUPERSCRIPTS if text[position] in SUPERSCRIPTS else SUBSCRIPTS
     end = position
     while end < len(text) and text[end] in table:

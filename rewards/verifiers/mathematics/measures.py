@@ -149,7 +149,7 @@ class Measures:
         if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec"):
             return None
         self._at += 1
-        lettered = not prefix and (len(name) == 1 and name.isalpha() if in_text else _lettered(token))
+        lettered = not prefix and (len(name) == 1 and name.isalpha() if in_text else _may_be_product(token))
         if name in ("°", "degree", "degrees", "deg") and self._token.text in _SCALES:
             name = _SCALES[self._token.text]
             lettered = False
@@ -159,7 +159,7 @@ class Measures:
             noun = numeric and alone and name.isalpha() and (len(name) > 3 or (in_text and len(name) > 1))
             if not noun or is_product(name) or name.lower() in SHORT_WORDS | ARITHMETIC:
                 return None
-            unit = units.named_anew(name)
+            unit = units.unit_of_noun(name)
         elif not in_text and not numeric and lettered and (len(name) == 1 or (alone and not token.space)):
             # Behind a variable, one letter is another, and so are several that stand close.
             return None
@@ -187,6 +187,6 @@ class Measures:
         return sign * int(token.text[:3])
 
 
-def _lettered(token: Token) -> bool:
+def _may_be_product(token: Token) -> bool:
     """Whether a run of letters may be a product of variables."""
     return token.kind == "letters" and len(token.text) <= 3 and token.text.lower() not in SHORT_WORDS

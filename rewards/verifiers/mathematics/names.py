@@ -75,7 +75,7 @@ class Names(Measures):
             pass
         return self._at - start
 
-    def _accented(self) -> Scalar:
+    def _accented_name(self) -> Scalar:
         r"""A name below a mark, as ``\vec{a}`` or ``\overline{AB}``, which is a name of its own."""
         mark = self._token.text
         self._at += 1

@@ -40,7 +40,7 @@ class Budget:
 
 
 @dataclass(slots=True)
-class Form:
+class RationalForm:
     """A quotient of two polynomials; ``below`` is not the zero polynomial."""
 
     above: Polynomial
@@ -67,7 +67,7 @@ class Ring:
 
     def __init__(self, budget: Budget) -> None:
         self._index: dict[tuple, int] = {}
-        self._opaque: list[tuple[str, tuple[Form, ...], int]] = []
+        self._opaque: list[tuple[str, tuple[RationalForm, ...], int]] = []
         self._squares: dict[int, Fraction] = {}
         self._constants: set[int] = set()
         self._budget = budget
@@ -86,11 +86,11 @@ class Ring:
 
     # Decisions.
 
-    def equal(self, left: Form, right: Form) -> bool:
+    def equal(self, left: RationalForm, right: RationalForm) -> bool:
         """Whether the forms agree."""
         return not self._subtract(self._multiply(left.above, right.below), self._multiply(right.above, left.below))
 
-    def ratio(self, left: Form, right: Form) -> Fraction | bool | None:
+    def ratio(self, left: RationalForm, right: RationalForm) -> Fraction | bool | None:
         """The constant factor between two forms: True where it exists and is not rational, None where it does not."""
         first = self._by_variables(self._multiply(left.above, right.below))
         second = self._by_variables(self._multiply(right.above, left.below))
@@ -113,7 +113,7 @@ class Ring:
 
     # From trees to forms.
 
-    def form(self, tree: Scalar) -> Form:
+    def form(self, tree: Scalar) -> RationalForm:
         """The form of a tree.
 
         Raises:
@@ -121,7 +121,7 @@ class Ring:
             TooBig: the budget is spent.
         """
         if isinstance(tree, Num):
-            return Form({(): tree.value} if tree.value else {}, ONE)
+            return RationalForm({(): tree.value} if tree.value else {}, ONE)
         if isinstance(tree, Sym):
             return self._atom(("variable", tree.name))
         if tree.op == "+":
@@ -130,7 +130,7 @@ class Ring:
                 total = self._sum(total, self.form(arg))
             return total
         if tree.op == "*":
-            result = Form(ONE, ONE)
+            result = RationalForm(ONE, ONE)
             for arg in tree.args:
                 result = self._product(result, self.form(arg))
             return result
@@ -150,7 +150,7 @@ class Ring:
             return self._product(self._function("ln", args[:1]), self._inverse(below))
         return self._function(tree.op, args)
 
-    def _constant(self, op: str) -> Form:
+    def _constant(self, op: str) -> RationalForm:
         if op == "oo":
             raise Malformed("Infinity cannot be part of an expression.")
         form = self._atom((op,))
@@ -160,7 +160,7 @@ class Ring:
             self._squares[atom] = Fraction(-1)
         return form
 
-    def _function(self, op: str, args: tuple[Form, ...]) -> Form:
+    def _function(self, op: str, args: tuple[RationalForm, ...]) -> RationalForm:
         values = [arg.rational for arg in args]
         value = values[0]
         if value is not None:
@@ -188,12 +188,12 @@ class Ring:
         self._exact = False
         for known, known_args, atom in self._opaque:
             if known == op and len(args) == len(known_args) and all(map(self.equal, args, known_args)):
-                return Form({((atom, 1),): Fraction(1)}, ONE)
+                return RationalForm({((atom, 1),): Fraction(1)}, ONE)
         form = self._atom(("opaque", len(self._opaque)))
         self._opaque.append((op, args, self._index[("opaque", len(self._opaque))]))
         return form
 
-    def _power(self, base: Form, exponent: Form) -> Form:
+    def _power(self, base: RationalForm, exponent: RationalForm) -> RationalForm:
         n = exponent.rational
         value = base.rational
         if n is None:
@@ -212,7 +212,7 @@ class Ring:
             root = self._root(value, n.denominator)
         return self._whole_power(root, n.numerator)
 
-    def _whole_power(self, base: Form, n: int) -> Form:
+    def _whole_power(self, base: RationalForm, n: int) -> RationalForm:
         if n < 0:
             return self._whole_power(self._inverse(base), -n)
         value = base.rational
@@ -226,14 +226,14 @@ class Ring:
             (monomial,), (other,) = base.above, base.below
             plain = base.above[monomial] == base.below[other] == 1
             if plain and n <= MAX_MONOMIAL_POWER and not any(atom in self._squares for atom, _ in monomial + other):
-                return Form(
+                return RationalForm(
                     {tuple((a, e * n) for a, e in monomial): Fraction(1)},
                     {tuple((a, e * n) for a, e in other): Fraction(1)},
                 )
         if n > MAX_POWER:
             self.giant |= n > MAX_EXPONENTIAL
             return self._function("^", (base, self._number(n)))
-        result = Form(ONE, ONE)
+        result = RationalForm(ONE, ONE)
         while n:
             if n & 1:
                 result = self._product(result, base)
@@ -242,7 +242,7 @@ class Ring:
                 base = self._product(base, base)
         return result
 
-    def _root(self, value: Fraction, degree: int) -> Form:
+    def _root(self, value: Fraction, degree: int) -> RationalForm:
         """The root of a rational number; of a negative one the real root where the degree is odd."""
         if value < 0:
             if degree == 2:
@@ -265,7 +265,7 @@ class Ring:
             result = self._product(result, self._square_root(rest))
         return result
 
-    def _square_root(self, value: int) -> Form:
+    def _square_root(self, value: int) -> RationalForm:
         form = self._atom(("root", value))
         atom = self._index[("root", value)]
         self._squares[atom] = Fraction(value)
@@ -274,26 +274,26 @@ class Ring:
 
     # Arithmetic.
 
-    def _atom(self, key: tuple) -> Form:
+    def _atom(self, key: tuple) -> RationalForm:
         atom = self._index.setdefault(key, len(self._index))
-        return Form({((atom, 1),): Fraction(1)}, ONE)
+        return RationalForm({((atom, 1),): Fraction(1)}, ONE)
 
-    def _number(self, value: int | Fraction) -> Form:
-        return Form({(): Fraction(value)} if value else {}, ONE)
+    def _number(self, value: int | Fraction) -> RationalForm:
+        return RationalForm({(): Fraction(value)} if value else {}, ONE)
 
-    def _inverse(self, form: Form) -> Form:
+    def _inverse(self, form: RationalForm) -> RationalForm:
         if not form.above:
             raise Malformed("The expression divides by zero.")
-        return Form(form.below, form.above)
+        return RationalForm(form.below, form.above)
 
-    def _sum(self, left: Form, right: Form) -> Form:
+    def _sum(self, left: RationalForm, right: RationalForm) -> RationalForm:
         if left.below == right.below:
-            return Form(self._add(left.above, right.above), left.below)
+            return RationalForm(self._add(left.above, right.above), left.below)
         above = self._add(self._multiply(left.above, right.below), self._multiply(right.above, left.below))
-        return Form(above, self._multiply(left.below, right.below))
+        return RationalForm(above, self._multiply(left.below, right.below))
 
-    def _product(self, left: Form, right: Form) -> Form:
-        return Form(self._multiply(left.above, right.above), self._multiply(left.below, right.below))
+    def _product(self, left: RationalForm, right: RationalForm) -> RationalForm:
+        return RationalForm(self._multiply(left.above, right.above), self._multiply(left.below, right.below))
 
     def _charge(self, terms: int, *polynomials: Polynomial) -> None:
         bits = sum(max((_bits(c) for c in polynomial.values()), default=0) for polynomial in polynomials)

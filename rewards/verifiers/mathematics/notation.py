@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable
 
 from . import units
-from .build import operand, scalar
+from .build import is_operand, scalar
 from .lexer import closing_brace
 from .solutions import is_region, region
-from .tree import Group, Quantity, Unit, Value, number, symbols
+from .tree import Quantity, Unit, Value, ValueGroup, as_num, symbols
 from .vocabulary import ARITHMETIC, CONNECTIVES, DOUBTS, MAGNITUDES, PORTIONS, SHORT_WORDS, TEXT
 
 MAX_WORDS = 6
@@ -38,12 +38,12 @@ def in_other_notation(core: str, parse: Callable[[str], Value]) -> Value | None:
     """
     minutes = time_of_day(core)
     if minutes is not None:
-        return Group("time", (number(minutes),))
+        return ValueGroup("time", (as_num(minutes),))
     if (joined := in_one_formula(core)) is not None:
         return _several(joined, parse) or parse(joined)
     if (value := _several(core, parse)) is not None:
         return value
-    found = counted(core)
+    found = split_counted_noun(core)
     if found is None:
         return None
     head, words = found
@@ -51,9 +51,9 @@ def in_other_notation(core: str, parse: Callable[[str], Value]) -> Value | None:
         # One word may be a unit.
         return parse(f"{head}\\text{{ {words[0]}}}")
     value = parse(head)
-    if not operand(value) or symbols(scalar(value)):
+    if not is_operand(value) or symbols(scalar(value)):
         return None
-    noun = units.named_anew(words[-1]).dimensions[0][0].removeprefix("of ")
+    noun = units.unit_of_noun(words[-1]).dimensions[0][0].removeprefix("of ")
     return Quantity(scalar(value), Unit(((" ".join(("of", *words[:-1], noun)).lower(), 1),)))
 
 
@@ -61,7 +61,7 @@ def _several(core: str, parse: Callable[[str], Value]) -> Value | None:
     """Lists parted by semicolons, or an inequality and its interval parted by a colon."""
     parts = [part for part in core.split(";") if part.strip()]
     if 1 < len(parts) <= MAX_LISTS and "," in core:
-        return Group(";", tuple(map(parse, parts)))
+        return ValueGroup(";", tuple(map(parse, parts)))
     left, colon, right = core.partition(":")
     if not colon or ":" in right or not any(sign in left for sign in "<>≤≥\\"):
         return None
@@ -92,7 +92,7 @@ def time_of_day(text: str) -> int | None:
     return (hour % 12 + (12 if match["half"] in "pP" else 0)) * 60 + minute
 
 
-def counted(text: str) -> tuple[str, list[str]] | None:
+def split_counted_noun(text: str) -> tuple[str, list[str]] | None:
     r"""A number and the words behind it, as plain text or in ``\text{}``: what is before, and the words."""
     text = text.strip()
     head, tail = _text_at_end(text) if text.endswith("}") else (text, "")

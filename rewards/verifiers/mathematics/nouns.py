@@ -9,7 +9,7 @@ MAX_WORD = 30  # letters
 _MONEY = frozenset(("dollar", "euro", "sterling", "yen", "rupee"))
 
 
-def words_of(unit: Unit) -> frozenset[str]:
+def noun_words(unit: Unit) -> frozenset[str]:
     """The words of a counted noun; empty for a measure."""
     if len(unit.dimensions) != 1 or unit.dimensions[0][1] != 1:
         return frozenset()
@@ -19,14 +19,14 @@ def words_of(unit: Unit) -> frozenset[str]:
 
 def same_noun(a: Unit, b: Unit) -> bool:
     """Whether the words of one counted noun are among those of the other: tickets, and children tickets."""
-    first, second = words_of(a), words_of(b)
+    first, second = noun_words(a), noun_words(b)
     return bool(first and second) and (first <= second or second <= first)
 
 
-def says_nothing(unit: Unit) -> bool:
+def is_harmless(unit: Unit) -> bool:
     """Whether a unit that only the answer has leaves no doubt about its number: a counted noun, whole units of money,
     or degrees."""
-    words = words_of(unit)
+    words = noun_words(unit)
     if words:
         return max(map(len, words)) <= MAX_WORD and words.isdisjoint(DOUBTS)
     if unit.factor == 1 and unit.dimensions and unit.dimensions[0][0] in _MONEY | {"unit"}:

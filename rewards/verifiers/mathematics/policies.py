@@ -13,12 +13,25 @@ from typing import Any
 
 from ....errors import InputError, unknown_name
 from .approximate import near, roughly
-from .canonical import free
+from .canonical import has_variables
 from .grammar import read
 from .lexer import unwrap
 from .normal import Budget, Ring, TooBig
-from .readings import as_variables
-from .tree import Group, Malformed, Quantity, Relation, Scalar, Sym, Value, Words, is_scalar, multiply, number, symbols
+from .tree import (
+    Malformed,
+    Quantity,
+    Relation,
+    Scalar,
+    Sym,
+    Value,
+    ValueGroup,
+    Words,
+    as_num,
+    is_scalar,
+    make_product,
+    symbols,
+)
+from .unit_readings import as_variables
 from .units import UNITS
 from .vocabulary import ARITHMETIC, DOUBTS, MAGNITUDES, PORTIONS
 
@@ -61,7 +74,7 @@ STRICT = Policy()
 POLICIES: Mapping[str, Policy] = {"strict": STRICT, "dataset": Policy(True, True, True, True, True, True)}
 
 
-def chosen(name: str, settings: Mapping[str, Any]) -> Policy:
+def make_policy(name: str, settings: Mapping[str, Any]) -> Policy:
     """The policy of a name, with the settings that are not None in place of its own.
 
     Raises:
@@ -95,7 +108,7 @@ def read_under(text: str, policy: Policy, *, is_reference: bool = False) -> Valu
         return other
 
 
-def pairs(
+def further_pairs(
     answer: tuple[str, Value, Value], reference: tuple[Any, Value, Value], policy: Policy
 ) -> Iterator[tuple[Value, Value]]:
     """Further values to compare, an answer's and a reference's: the answer is right if one of these pairs is equal.
@@ -141,10 +154,10 @@ def _last_link(value: Relation) -> Value | None:
     if len(sides) < 2 or not (named or all(map(_single, sides))):
         return None
     # "5 = 5" says nothing, and neither does "0x = 0".
-    if not named and (sides[-1] == sides[-2] or (free(sides[0]) and not free(sides[-1]))):
+    if not named and (sides[-1] == sides[-2] or (has_variables(sides[0]) and not has_variables(sides[-1]))):
         return None
     operators = value.operators[1:] if named else value.operators
-    if not all(_linked(*link) for link in zip(operators, sides, sides[1:])):
+    if not all(_may_link(*link) for link in zip(operators, sides, sides[1:])):
         return None
     return Relation(("=",), (first, sides[-1])) if named else sides[-1]
 
@@ -154,27 +167,27 @@ def _single(value: Value) -> bool:
 
 
 def _has(value: Value, name: str) -> bool:
-    return name in symbols(value) if is_scalar(value) else free(value) and not isinstance(value, Group)  # type: ignore[arg-type]
+    return name in symbols(value) if is_scalar(value) else has_variables(value) and not isinstance(value, ValueGroup)  # type: ignore[arg-type]
 
 
-def _linked(operator: str, a: Value, b: Value) -> bool:
+def _may_link(operator: str, a: Value, b: Value) -> bool:
     """Whether two sides may be equal: numbers and measures that are near, expressions that are shown to be equal."""
     if isinstance(a, Quantity) and isinstance(b, Quantity):
         same = (a.unit.dimensions, a.unit.pi) == (b.unit.dimensions, b.unit.pi)
-        if same and _linked(operator, _in_base_units(a), _in_base_units(b)):
+        if same and _may_link(operator, _in_base_units(a), _in_base_units(b)):
             return True
     a, b = as_variables(a), as_variables(b)
     if not (is_scalar(a) and is_scalar(b)):
-        return isinstance(a, Group) and isinstance(b, Group)
+        return isinstance(a, ValueGroup) and isinstance(b, ValueGroup)
     if operator == "≈":
         return near(a, b)
-    if not free(a) and not free(b):
+    if not has_variables(a) and not has_variables(b):
         return near(a, b, EQUAL)
     return _identical(a, b)  # type: ignore[arg-type]
 
 
 def _in_base_units(measure: Quantity) -> Scalar:
-    return multiply(measure.value, number(measure.unit.factor))
+    return make_product(measure.value, as_num(measure.unit.factor))
 
 
 def _identical(a: Scalar, b: Scalar) -> bool:
@@ -191,7 +204,7 @@ def _content(value: Value) -> Value | None:
         return None
     for name, content in (value.sides, value.sides[::-1]):
         content = as_variables(content)
-        if isinstance(name, Sym) and free(name) and is_scalar(content) and not _has(content, name.name):
+        if isinstance(name, Sym) and has_variables(name) and is_scalar(content) and not _has(content, name.name):
             return content
     return None
 
@@ -211,7 +224,7 @@ def _without_percent(text: str) -> Value | None:
                 value = read(core[: -len(sign)])
             except Malformed:
                 return None
-            return value if is_scalar(value) and not free(value) else None
+            return value if is_scalar(value) and not has_variables(value) else None
     return None
 
 
@@ -257,7 +270,7 @@ def _in_prose(text: str, is_reference: bool) -> Value | None:
     if not words or len(words) > MAX_PROSE_WORDS or not _NO_VALUE.isdisjoint(words):
         return None
     if len(parts) == 1:
-        return _introduced(text)
+        return _introduced_value(text)
     last = first = len(parts) - 2
     while first > 1 and _BETWEEN.fullmatch(" ".join(parts[first - 1].split())):
         first -= 2
@@ -267,7 +280,7 @@ def _in_prose(text: str, is_reference: bool) -> Value | None:
     return _sensible(" ".join(part.strip() for part in parts[first : last + 1]), parts[-1])
 
 
-def _introduced(text: str) -> Value | None:
+def _introduced_value(text: str) -> Value | None:
     text = text.strip().removesuffix(".")
     text = " ".join(text.split())
     ends = [found.end() for found in _INTRODUCED.finditer(text)]

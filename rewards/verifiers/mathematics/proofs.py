@@ -22,10 +22,10 @@ _HYPERBOLIC = (sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy
 
 def vanishes(expression: Any) -> bool:
     """Whether sympy can prove that an expression is zero; the cheap ways come first."""
-    return expression == 0 or any(_reduced(expression, step) for step in _STEPS)
+    return expression == 0 or any(_reduces_to_zero(expression, step) for step in _STEPS)
 
 
-def _reduced(expression: Any, step: Callable[[Any], Any]) -> bool:
+def _reduces_to_zero(expression: Any, step: Callable[[Any], Any]) -> bool:
     try:
         return step(expression) == 0
     except (NotImplementedError, sympy.polys.polyerrors.BasePolynomialError, ValueError, TypeError, ZeroDivisionError):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .canonical import free
-from .tree import Apply, Choice, Group, Relation, Sym, Value, is_scalar, negate, symbols
+from .canonical import has_variables
+from .tree import Apply, Choice, Relation, Sym, Value, ValueGroup, is_scalar, negate, symbols
 
 INTERVALS = frozenset(("()", "(]", "[)", "[]"))
 _MIRRORED = {">": "<", "≥": "≤"}
@@ -17,7 +17,7 @@ _INFINITY = Apply("oo")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class BinaryRelation:
     """One relation between two values, with ``>`` and ``≥`` turned round."""
 
     operator: str
@@ -25,17 +25,17 @@ class Link:
     right: Value
 
 
-def links(value: Value) -> list[Link] | None:
+def binary_relations(value: Value) -> list[BinaryRelation] | None:
     """The relations that all have to hold; None for what is not made of relations."""
     if isinstance(value, Relation):
         found = []
         for operator, left, right in zip(value.operators, value.sides, value.sides[1:]):
             if operator in _MIRRORED:
                 operator, left, right = _MIRRORED[operator], right, left
-            found.append(Link(operator, left, right))
+            found.append(BinaryRelation(operator, left, right))
         return found
-    if isinstance(value, Group) and value.kind in (",", "and"):
-        parts = [links(item) for item in value.items]
+    if isinstance(value, ValueGroup) and value.kind in (",", "and"):
+        parts = [binary_relations(item) for item in value.items]
         if None not in parts:
             return [link for part in parts for link in part or ()]
     return None
@@ -65,24 +65,24 @@ def solutions(value: Value) -> Solutions | None:
     if isinstance(value, Choice):
         return Solutions("", (value.plus, value.minus), "±")
     if isinstance(value, Relation):
-        name, content = equated(value)
+        name, content = split_equation(value)
         return Solutions(name, (content.plus, content.minus), "±") if isinstance(content, Choice) else None
-    if not isinstance(value, Group) or value.kind not in (",", "or", "and", "{}"):
+    if not isinstance(value, ValueGroup) or value.kind not in (",", "or", "and", "{}"):
         return None
     name, values = "", []
     for position, item in enumerate(value.items):
         if isinstance(item, Relation):
-            own, content = equated(item)
+            own, content = split_equation(item)
             if content is None or (position and own != name):
                 return None
             name = own
             values.append(content)
         else:
             values.append(item)
-    return Solutions(name, tuple(spread(values)), value.kind)
+    return Solutions(name, tuple(expand_choices(values)), value.kind)
 
 
-def equated(value: Relation) -> tuple[str, Value | None]:
+def split_equation(value: Relation) -> tuple[str, Value | None]:
     """The variable on one side of an equation and what is on the other; None where it is not of this form."""
     if value.operators == ("=",):
         for name, content in (value.sides, value.sides[::-1]):
@@ -91,7 +91,7 @@ def equated(value: Relation) -> tuple[str, Value | None]:
     return "", None
 
 
-def spread(items: Iterable[Value]) -> list[Value]:
+def expand_choices(items: Iterable[Value]) -> list[Value]:
     """Each ± as the two values that it stands for."""
     flat: list[Value] = []
     for item in items:
@@ -107,34 +107,34 @@ def region(value: Value) -> tuple[str, Value] | None:
     if isinstance(value, Relation) and value.operators == ("∈",):
         name, content = value.sides
         return (name.name, content) if isinstance(name, Sym) and is_region(content) else None
-    if isinstance(value, Group) and value.kind == "or":
+    if isinstance(value, ValueGroup) and value.kind == "or":
         parts = [region(item) for item in value.items]
         names = {part[0] for part in parts if part is not None}
         if None in parts or len(names) != 1:
             return None
-        return names.pop(), Group("∪", tuple(part[1] for part in parts if part is not None))
-    found = links(value)
+        return names.pop(), ValueGroup("∪", tuple(part[1] for part in parts if part is not None))
+    found = binary_relations(value)
     if not found or len(found) > 2:
         return None
     name, low, high, opening, closing = "", None, None, "(", ")"
     for link in found:
         if link.operator not in "<≤":
             return None
-        if isinstance(link.left, Sym) and not free(link.right) and high is None:
+        if isinstance(link.left, Sym) and not has_variables(link.right) and high is None:
             own, high, closing = link.left.name, link.right, "]" if link.operator == "≤" else ")"
-        elif isinstance(link.right, Sym) and not free(link.left) and low is None:
+        elif isinstance(link.right, Sym) and not has_variables(link.left) and low is None:
             own, low, opening = link.right.name, link.left, "[" if link.operator == "≤" else "("
         else:
             return None
         if name not in ("", own):
             return None
         name = own
-    return name, Group(opening + closing, (negate(_INFINITY) if low is None else low, high or _INFINITY))
+    return name, ValueGroup(opening + closing, (negate(_INFINITY) if low is None else low, high or _INFINITY))
 
 
 def is_region(value: Value) -> bool:
     """Whether a value is an interval, or a union of intervals."""
-    if not isinstance(value, Group):
+    if not isinstance(value, ValueGroup):
         return False
     if value.kind == "∪":
         return all(map(is_region, value.items))
@@ -144,7 +144,7 @@ def is_region(value: Value) -> bool:
 def may_be_a_point(value: Value) -> bool:
     """Whether what looks like an interval could as well be a point: ``(2, 5)``."""
     return (
-        isinstance(value, Group)
+        isinstance(value, ValueGroup)
         and value.kind == "()"
         and _INFINITY not in value.items
         and not any(item == negate(_INFINITY) for item in value.items)

@@ -14,9 +14,9 @@ import sympy
 from mpmath import mp
 from sympy.core.cache import clear_cache
 
-from .evaluate import DIGITS, UNKNOWN_BASE, Unclear, guarded, literal, points
+from .evaluate import DIGITS, UNKNOWN_BASE, Unclear, literal, sample_points, value_or_none
 from .proofs import vanishes
-from .tree import Num, Scalar, Sym, difference, from_json, occurrences, symbols
+from .tree import Num, Scalar, Sym, count_operation, difference, from_json, symbols
 from .vocabulary import HYPERBOLIC_AND_CIRCULAR
 
 MAX_BITS = 1 << 17
@@ -26,7 +26,7 @@ class TooLarge(Exception):
     """A number that is not worth building."""
 
 
-def answer(problems: list[list[Any]]) -> list[Any]:
+def answer_problems(problems: list[list[Any]]) -> list[Any]:
     """Answer each problem: ``["equal", a, b]``, ``["ratio", a, b, positive]`` and ``["sign", a, b]`` by True, False or
     None, and ``["value", a]`` by ``[real, imaginary, error]`` as decimal strings, or None."""
     replies = []
@@ -40,13 +40,13 @@ def answer(problems: list[list[Any]]) -> list[Any]:
     return replies
 
 
-def equal(a: list[Any], b: list[Any]) -> bool | None:
+def decide_equal(a: list[Any], b: list[Any]) -> bool | None:
     """Whether two trees are equal at every real point where both are defined, and at least one is a real number.
 
     Where i is written, or no point is left, complex values count at every point.
     """
     left, right = from_json(a), from_json(b)
-    everything = bool(occurrences(left, "i") or occurrences(right, "i") or not symbols(left) | symbols(right))
+    everything = bool(count_operation(left, "i") or count_operation(right, "i") or not symbols(left) | symbols(right))
     agreed = lonely = 0
     counted: list[dict[str, Any]] = []
     ignored = alike = False
@@ -75,7 +75,7 @@ def equal(a: list[Any], b: list[Any]) -> bool | None:
         return _equal_where_real(left, right, counted)
     if not symbols(left) | symbols(right) and _apart(left, right):
         return False
-    return True if vanishes(build(difference(left, right))) else None
+    return True if vanishes(build_expression(difference(left, right))) else None
 
 
 def _equal_where_real(left: Scalar, right: Scalar, counted: list[dict[str, Any]]) -> bool | None:
@@ -87,27 +87,27 @@ def _equal_where_real(left: Scalar, right: Scalar, counted: list[dict[str, Any]]
             continue
         size = sympy.Symbol(name, positive=True)
         within, beyond = (size, -size) if found.pop() else (-size, size)
-        if all(build(tree, {name: beyond}).is_extended_real is False for tree in (left, right)):
-            return True if vanishes(build(difference(left, right), {name: within})) else None
+        if all(build_expression(tree, {name: beyond}).is_extended_real is False for tree in (left, right)):
+            return True if vanishes(build_expression(difference(left, right), {name: within})) else None
     return None
 
 
 def _apart(left: Scalar, right: Scalar) -> bool:
     """Whether two numbers that agree in their first digits differ in later ones."""
     point = _points(left, right)[0]
-    first, second = (guarded(tree, point, DIGITS[1:]) for tree in (left, right))
+    first, second = (value_or_none(tree, point, DIGITS[1:]) for tree in (left, right))
     if first is None or second is None:
         return False
     with mp.workdps(DIGITS[1][1]):
         return bool(abs(first[0] - second[0]) > first[1] + second[1])
 
 
-def sign(a: list[Any], b: list[Any]) -> bool | None:
+def decide_sign(a: list[Any], b: list[Any]) -> bool | None:
     """Whether the first tree is a positive multiple of the second, of which it is known to be a real multiple."""
-    return ratio(a, b, True, proportional=True)
+    return decide_ratio(a, b, True, proportional=True)
 
 
-def ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool = False) -> bool | None:
+def decide_ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool = False) -> bool | None:
     """Whether the first tree is a constant times the second; not zero, and positive where asked."""
     left, right = from_json(a), from_json(b)
     found: tuple[Any, Any] | None = None
@@ -135,15 +135,15 @@ def ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool = False
         return None
     if proportional:
         return True if mp.re(found[0]) > found[1] else None
-    quotient = sympy.cancel(sympy.expand(build(left)) / sympy.expand(build(right)))
+    quotient = sympy.cancel(sympy.expand(build_expression(left)) / sympy.expand(build_expression(right)))
     if quotient.free_symbols:
         quotient = sympy.simplify(quotient)
     return True if not quotient.free_symbols and quotient.is_finite and not quotient.is_zero else None
 
 
-def value(a: list[Any]) -> list[str] | None:
+def evaluate_number(a: list[Any]) -> list[str] | None:
     """Real and imaginary part of a tree without variables, and a bound on the error."""
-    found = guarded(from_json(a), {UNKNOWN_BASE: next(iter(points([UNKNOWN_BASE])))[UNKNOWN_BASE]})
+    found = value_or_none(from_json(a), {UNKNOWN_BASE: next(iter(sample_points([UNKNOWN_BASE])))[UNKNOWN_BASE]})
     if found is None or (found[0] and not -4000 < mp.log10(abs(found[0])) < 4000):
         return None
     number, error = found
@@ -151,12 +151,19 @@ def value(a: list[Any]) -> list[str] | None:
         return [str(mp.nstr(part, 58, strip_zeros=False)) for part in (mp.re(number), mp.im(number), error)]
 
 
-_KINDS: dict[str, Callable[..., Any]] = {"equal": equal, "ratio": ratio, "sign": sign, "value": value}
+_KINDS: dict[str, Callable[..., Any]] = {
+    "equal": decide_equal,
+    "ratio": decide_ratio,
+    "sign": decide_sign,
+    "value": evaluate_number,
+}
 
 
 def _points(left: Scalar, right: Scalar) -> list[dict[str, Any]]:
     names = sorted(symbols(left) | symbols(right) | ({UNKNOWN_BASE} if _open_log(left) or _open_log(right) else set()))
-    everywhere = points(names, whole=any(occurrences(tree, op) for tree in (left, right) for op in ("floor", "ceil")))
+    everywhere = sample_points(
+        names, whole=any(count_operation(tree, op) for tree in (left, right) for op in ("floor", "ceil"))
+    )
     return everywhere if names else everywhere[:1]
 
 
@@ -167,10 +174,10 @@ def _open_log(tree: Scalar) -> bool:
 
 
 def _both(left: Scalar, right: Scalar, point: dict[str, Any]) -> tuple[Any, Any]:
-    return guarded(left, point), guarded(right, point)
+    return value_or_none(left, point), value_or_none(right, point)
 
 
-def build(tree: Scalar, symbols: Mapping[str, Any] = MappingProxyType({})) -> Any:
+def build_expression(tree: Scalar, symbols: Mapping[str, Any] = MappingProxyType({})) -> Any:
     """The sympy expression of a tree; variables are real where ``symbols`` does not say more of them."""
     if isinstance(tree, Num):
         return sympy.Rational(tree.value.numerator, tree.value.denominator)
@@ -178,7 +185,7 @@ def build(tree: Scalar, symbols: Mapping[str, Any] = MappingProxyType({})) -> An
         return symbols.get(tree.name) or sympy.Symbol(tree.name, real=True)
     if not tree.args:
         return {"pi": sympy.pi, "e": sympy.E, "i": sympy.I}[tree.op]
-    args = [build(arg, symbols) for arg in tree.args]
+    args = [build_expression(arg, symbols) for arg in tree.args]
     if tree.op == "+":
         return sympy.Add(*args)
     if tree.op == "*":

@@ -1,8 +1,8 @@
-"""What the grammar reads: small frozen trees, which are all that the rest of the verifier ever sees of a text.
+"""Trees of values: the grammar makes them from text, and the rest of the verifier reads nothing else.
 
 A *scalar* is one number or expression: `Num`, `Sym` or `Apply`. A *value* is a scalar, or something built of scalars:
-a `Quantity` with a unit, a `Group` (tuple, set, interval, list ...), a `Matrix`, a `Relation`, a `Choice` made by ±, or
-`Words`.
+a `Quantity` with a unit, a `ValueGroup` (tuple, set, interval, list ...), a `Matrix`, a `Relation`, a `Choice` made by
+±, or `Words`. All are frozen and hashable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 
 class Malformed(ValueError):
-    """The text is outside the grammar; the message is one sentence for whoever wrote it."""
+    """The text is outside the grammar; the message is one sentence for the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,10 @@ Scalar: TypeAlias = "Num | Sym | Apply"
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit as base dimensions with exponents, and the factor ``factor * pi**pi`` that leads to base units."""
+    """A unit as base dimensions with exponents; ``factor * pi**pi`` converts an amount of it to base units.
+
+    ``sign`` marks a currency sign such as $, which an answer may leave out.
+    """
 
     dimensions: tuple[tuple[str, int], ...]
     factor: Fraction = Fraction(1)
@@ -61,9 +64,9 @@ class Unit:
 class Quantity:
     """A scalar with a unit.
 
-    ``plain`` is the whole with the letters of the unit as variables (``5m``, ``36 km/h``), None where they can be
-    none. ``loose`` says that such letters stand behind a sum (``2 + sqrt(3) cm``), ``doubtful`` that the unit is a
-    single letter that is not set as text (``3s^2``), which is as often a variable.
+    ``plain`` is the same text read with the letters of the unit as variables (``5m``, ``36 km/h``), None where they
+    cannot be variables. ``loose``: such letters follow a sum (``2 + sqrt(3) cm``). ``doubtful``: the unit is a single
+    letter that is not set as text (``3s^2``), which is as often a variable.
     """
 
     value: Scalar
@@ -74,11 +77,14 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Several values. ``kind`` is a pair of brackets (``()``, ``[)``, ``{}``, ``<>`` ...) or what stands between the
-    values: ``,``, ``or``, ``and``, ``:``, ``∪``, ``∩``, ``∖``; ``clock`` is a ratio that may be a time of day,
-    ``time`` one in minutes after midnight, ``;`` a list of lists, ``{|}`` a set of a name, its domain and conditions,
-    ``{`` one value in braces."""
+class ValueGroup:
+    """Several values, ``items``, joined as ``kind`` names.
+
+    ``kind`` is a pair of brackets (``()``, ``[)``, ``{}``, ``<>`` ...) or the separator of the values: ``,``, ``or``,
+    ``and``, ``:``, ``∪``, ``∩``, ``∖``. Further kinds: ``clock``, a ratio that may be a time of day; ``time``, a time
+    in minutes after midnight; ``;``, a list of lists; ``{|}``, a set given by a name, its domain and its conditions;
+    ``{``, one value in braces.
+    """
 
     kind: str
     items: tuple[Value, ...]
@@ -114,21 +120,21 @@ class Words:
     text: str
 
 
-Value: TypeAlias = "Num | Sym | Apply | Quantity | Group | Matrix | Relation | Choice | Words"
+Value: TypeAlias = "Num | Sym | Apply | Quantity | ValueGroup | Matrix | Relation | Choice | Words"
 
 ZERO, ONE = Num(Fraction(0)), Num(Fraction(1))
 MINUS_ONE = Num(Fraction(-1))
 
 
-def number(value: int | Fraction) -> Num:
+def as_num(value: int | Fraction) -> Num:
     return Num(Fraction(value))
 
 
-def add(*terms: Scalar) -> Scalar:
+def make_sum(*terms: Scalar) -> Scalar:
     return terms[0] if len(terms) == 1 else Apply("+", terms)
 
 
-def multiply(*factors: Scalar) -> Scalar:
+def make_product(*factors: Scalar) -> Scalar:
     return factors[0] if len(factors) == 1 else Apply("*", factors)
 
 
@@ -149,10 +155,10 @@ def is_scalar(value: Value) -> bool:
 
 
 def with_leaves(value: Value, change: Callable[[Value], Value]) -> Value:
-    """``value`` with every scalar, quantity and text in it changed; itself where nothing changes."""
-    if isinstance(value, Group):
+    """Apply ``change`` to every scalar, quantity and text in ``value``. Return ``value`` itself where none changes."""
+    if isinstance(value, ValueGroup):
         items = tuple(with_leaves(item, change) for item in value.items)
-        return value if _alike(items, value.items) else Group(value.kind, items)
+        return value if _alike(items, value.items) else ValueGroup(value.kind, items)
     if isinstance(value, Relation):
         sides = tuple(with_leaves(side, change) for side in value.sides)
         return value if _alike(sides, value.sides) else Relation(value.operators, sides)
@@ -171,7 +177,7 @@ def _alike(new: tuple[Value, ...], old: tuple[Value, ...]) -> bool:
 
 
 def leaves(value: Value) -> list[Value]:
-    """Every scalar, quantity and text in a value."""
+    """List every scalar, quantity and text in a value, from left to right."""
     found: list[Value] = []
 
     def note(leaf: Value) -> Value:
@@ -191,15 +197,15 @@ def symbols(value: Scalar) -> frozenset[str]:
     return frozenset()
 
 
-def occurrences(value: Scalar, op: str) -> int:
-    """How often the operation occurs in a scalar."""
+def count_operation(value: Scalar, op: str) -> int:
+    """Count how often an operation occurs in a scalar."""
     if not isinstance(value, Apply):
         return 0
-    return (value.op == op) + sum(occurrences(arg, op) for arg in value.args)
+    return (value.op == op) + sum(count_operation(arg, op) for arg in value.args)
 
 
 def to_json(value: Scalar) -> list[Any]:
-    """A scalar as nested lists; integers in base 16, which Python converts in linear time and without a limit."""
+    """Encode a scalar as nested lists; integers in base 16, which Python converts in linear time at any length."""
     if isinstance(value, Num):
         return ["#", hex(value.value.numerator), hex(value.value.denominator)]
     if isinstance(value, Sym):
@@ -208,7 +214,7 @@ def to_json(value: Scalar) -> list[Any]:
 
 
 def from_json(data: list[Any]) -> Scalar:
-    """The scalar that `to_json` wrote."""
+    """Decode the scalar that `to_json` encoded."""
     if data[0] == "#":
         return Num(Fraction(int(data[1], 16), int(data[2], 16)))
     if data[0] == "$":

@@ -124,7 +124,7 @@ def unit_named(name: str, in_text: bool) -> Unit | None:
 _SIBILANTS = ("xe", "che", "she", "sse", "zze")
 
 
-def named_anew(word: str) -> Unit:
+def unit_of_noun(word: str) -> Unit:
     """The unit of a counted noun ("apples"): a dimension of its own, the same in singular and plural."""
     word = word.lower()
     if word.endswith("s") and not word.endswith("ss") and len(word) > 3:
@@ -137,7 +137,7 @@ def named_anew(word: str) -> Unit:
     return Unit((("of " + word, 1),))
 
 
-def ignorable(unit: Unit) -> bool:
+def is_ignorable(unit: Unit) -> bool:
     """Whether leaving a unit out leaves the number as it is: not so in "5 halves"."""
     return not any(name.removeprefix("of ") in PORTIONS for name, _ in unit.dimensions)
 

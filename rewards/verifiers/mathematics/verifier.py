@@ -18,15 +18,15 @@ from ....errors import InputError, MissingExtra
 from ...verdict import Verdict
 from ..registry import CORRECT, WRONG, rejected
 from ..workers import WorkerFailure, WorkerPool
-from .approximate import is_approximate, stated
-from .canonical import giant
-from .compare import Comparison, Options
+from .approximate import is_approximate, without_approximation
+from .canonical import holds_giant
+from .compare import Comparison, ComparisonOptions
 from .grammar import plain_number
 from .normal import WHOLE_BUDGET, Budget
-from .policies import STRICT, Policy, chosen, pairs, read_under
-from .tree import Apply, Malformed, Num, Quantity, Scalar, Value, Words, is_scalar, number, with_leaves
+from .policies import STRICT, Policy, further_pairs, make_policy, read_under
+from .tree import Apply, Malformed, Num, Quantity, Scalar, Value, Words, as_num, is_scalar, with_leaves
 
-POOL = WorkerPool(f"{__package__}.symbolic:answer")
+POOL = WorkerPool(f"{__package__}.symbolic:answer_problems")
 
 # Exact arithmetic in this process takes a quarter of the deadline at most; a worker has what is left.
 TERMS_PER_SECOND = 75_000
@@ -155,7 +155,7 @@ def verify_math(
     settings = (functions, chains, containers, percent, words, prose)
     forgiven = STRICT
     if policy != "strict" or settings != (None,) * 6:
-        forgiven = chosen(policy, dict(zip(Policy.__dataclass_fields__, settings)))
+        forgiven = make_policy(policy, dict(zip(Policy.__dataclass_fields__, settings)))
     options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base, forgiven)
     if not _is_number(deadline) or not 0.0 < deadline <= 600.0:
         raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
@@ -171,33 +171,37 @@ def verify_math(
     until = time.monotonic() + deadline
     try:
         written = read_under(answer, forgiven)
-        value = stated(written, allowed or options.inexact) if "≈" in answer or "approx" in answer else written
+        value = (
+            without_approximation(written, allowed or options.inexact)
+            if "≈" in answer or "approx" in answer
+            else written
+        )
         if isinstance(value, Words) and not isinstance(gold_value, Words):
             return rejected("The answer must be a mathematical value, not words.")
         value = with_log_base(value, options.log_base)
         comparison = Comparison(options, budget=Budget(int(min(TERMS_PER_SECOND * deadline, WHOLE_BUDGET))))
-        if giant(value, comparison.budget) and not gold_is_giant:
+        if holds_giant(value, comparison.budget) and not gold_is_giant:
             return rejected("The answer holds a number that is too large to be computed.")
-        verdict = _compared(comparison, value, gold_value, until, wait)
+        verdict = _compare_values(comparison, value, gold_value, until, wait)
         if verdict.success or forgiven is STRICT:
             return verdict
-        further = pairs((answer, written, value), (reference, gold_written, gold_value), forgiven)
-        return _forgiven(verdict, further, options, until, wait)
+        further = further_pairs((answer, written, value), (reference, gold_written, gold_value), forgiven)
+        return _judge_further(verdict, further, options, until, wait)
     except Malformed as error:
         return rejected(str(error))
     except RecursionError:
         return rejected("The expression is nested too deeply.")
 
 
-def _forgiven(
-    verdict: Verdict, further: Iterable[tuple[Value, Value]], options: Options, until: float, wait: float
+def _judge_further(
+    verdict: Verdict, further: Iterable[tuple[Value, Value]], options: ComparisonOptions, until: float, wait: float
 ) -> Verdict:
     """``verdict``, or that on the first of further pairs that are equal."""
     budget = Budget(WHOLE_BUDGET)
     for a, b in further:
         pair = with_log_base(a, options.log_base), with_log_base(b, options.log_base)
         try:
-            other = _compared(Comparison(options, budget=budget), *pair, until, wait)
+            other = _compare_values(Comparison(options, budget=budget), *pair, until, wait)
         except Malformed:
             continue
         if other.success:
@@ -206,7 +210,7 @@ def _forgiven(
     return verdict
 
 
-def _compared(comparison: Comparison, value: Value, gold: Value, until: float, wait: float) -> Verdict:
+def _compare_values(comparison: Comparison, value: Value, gold: Value, until: float, wait: float) -> Verdict:
     same = comparison.same(value, gold)
     if same is None and comparison.questions:
         questions, comparison.questions = comparison.questions, {}
@@ -229,17 +233,17 @@ def _ask(questions: list[list[Any]], deadline: float, wait: float) -> list[Any]:
     return POOL.run(questions, deadline, wait=wait)
 
 
-def _reference(reference: Any, options: Options, policy: Policy) -> tuple[Value, Value, bool]:
+def _reference(reference: Any, options: ComparisonOptions, policy: Policy) -> tuple[Value, Value, bool]:
     """The reference as it is written and as it is compared, and whether it holds a number too large to be computed."""
     if isinstance(reference, (int, Fraction)) and not isinstance(reference, bool):
-        return number(reference), number(reference), False
+        return as_num(reference), as_num(reference), False
     if not isinstance(reference, str):
         raise InputError(f"the math verifier needs text, an int or a Fraction as reference, not {reference!r}.")
     try:
         written = read_under(reference, policy, is_reference=True)
-        value = stated(written, allowed=True) if "≈" in reference or "approx" in reference else written
+        value = without_approximation(written, allowed=True) if "≈" in reference or "approx" in reference else written
         value = with_log_base(value, options.log_base)
-        return written, value, giant(value, Budget())
+        return written, value, holds_giant(value, Budget())
     except (Malformed, RecursionError) as error:
         raise InputError(
             f"the math verifier cannot read the reference {reference[:100]!r} ({error}); write it in closed form."
@@ -255,7 +259,7 @@ def _options(
     decimals: int | None,
     log_base: int | str | None,
     policy: Policy,
-) -> Options:
+) -> ComparisonOptions:
     given = (tolerance, absolute_tolerance, decimals, log_base)
     if given == (None,) * 4 and units == "required" and assignment is ordered is True and policy is STRICT:
         return _DEFAULTS
@@ -268,7 +272,7 @@ def _options(
         raise InputError(f"decimals must be a whole number from 0 to 100, not {decimals!r}.")
     if log_base is not None and log_base != "e" and (not isinstance(log_base, int) or log_base < 2):
         raise InputError(f'log_base must be "e" or a whole number above 1, not {log_base!r}.')
-    return Options(
+    return ComparisonOptions(
         units=units,
         assignment=assignment,
         ordered=ordered,
@@ -281,7 +285,7 @@ def _options(
     )
 
 
-_DEFAULTS = Options()
+_DEFAULTS = ComparisonOptions()
 
 
 def _is_number(value: Any) -> bool:
@@ -295,17 +299,17 @@ def with_log_base(value: Value, base: Fraction | str | None) -> Value:
 
     def based(leaf: Value) -> Value:
         if isinstance(leaf, Quantity):
-            plain = None if leaf.plain is None else _based(leaf.plain, base)
-            return replace(leaf, value=_based(leaf.value, base), plain=plain)
-        return _based(leaf, base) if is_scalar(leaf) else leaf  # type: ignore[arg-type]
+            plain = None if leaf.plain is None else _with_base(leaf.plain, base)
+            return replace(leaf, value=_with_base(leaf.value, base), plain=plain)
+        return _with_base(leaf, base) if is_scalar(leaf) else leaf  # type: ignore[arg-type]
 
     return with_leaves(value, based)
 
 
-def _based(value: Scalar, base: Fraction | str) -> Scalar:
+def _with_base(value: Scalar, base: Fraction | str) -> Scalar:
     if not isinstance(value, Apply) or not value.args:
         return value
-    args = tuple(_based(arg, base) for arg in value.args)
+    args = tuple(_with_base(arg, base) for arg in value.args)
     if value.op == "log" and len(args) == 1:
         return Apply("ln", args) if base == "e" else Apply("log", (args[0], Num(Fraction(base))))
     return Apply(value.op, args)

@@ -35,7 +35,7 @@ from ....teachers.benchmarks import table as named
 from ....teachers.benchmarks.runs import Failure, Records, Run, key, load, plan, play_all
 from ....teachers.benchmarks.statistics import Line, expanded, summarise
 from ....teachers.benchmarks.table import UNIFORM, Table
-from ....teachers.registry import TEACHERS
+from ....teachers.registration import TEACHERS
 from .figures import compare_to_uniform, format_estimate
 
 BESIDE = "palaestra.teachers.benchmarks"

@@ -46,7 +46,7 @@ from ....agents.atomic import write_atomically
 from ....errors import InputError, unknown_name
 from ....rewards import VERIFIERS, verify
 from ....rewards.audit import FuzzResult, measure_fuzz, sheet
-from ....rewards.audit.restating import restated
+from ....rewards.audit.restating import restate_rows
 from . import peers, references
 
 # The sheet that peers are asked about: other kinds fix a grammar, and a peer that is lenient there is not wrong.
@@ -92,7 +92,7 @@ class Measured:
 
     grader: str
     over: str
-    result: sheet.Result
+    result: sheet.SheetResult
     wrote: int = 0
 
 
@@ -216,29 +216,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measured(config: Config, kinds: list[str]) -> Iterator[Measured]:
-    sheets = {kind: sheet.load(kind) for kind in kinds}
+    sheets = {kind: sheet.load_rows(kind) for kind in kinds}
     if SHARED in sheets:
         # Peers have no options. Every row is measured once: a second time, much of it would be remembered.
         sheets[f"{SHARED}, options"] = [row for row in sheets[SHARED] if row.options]
         sheets[SHARED] = [row for row in sheets[SHARED] if not row.options]
-    anew = list(restated(sheets["math"], config.seed)) if "math" in sheets else []
+    anew = list(restate_rows(sheets["math"], config.seed)) if "math" in sheets else []
     peers = _peers(config) if config.peers and SHARED in sheets else {}
     total = sum(map(len, sheets.values())) + len(anew) + len(peers) * len(sheets.get(SHARED, ()))
-    own: list[sheet.Result] = []
+    own: list[sheet.SheetResult] = []
     with _progress(total) as advance:
         if SHARED in sheets:
             # The first call that needs one starts the worker processes, which is no row's time.
             verify("math", "\\sin^2 x", "1 - \\cos^2 x")
         for name, rows in sheets.items():
-            own.append(sheet.measure(sheet.grade, rows, deadline=config.deadline, after=advance))
+            own.append(sheet.measure_grader(sheet.grade, rows, deadline=config.deadline, after=advance))
             yield Measured("palaestra", name, own[-1])
         yield Measured("palaestra", "all", functools.reduce(operator.add, own))
         if anew:
-            yield Measured("palaestra", "math, said anew", sheet.measure(sheet.grade, anew, after=advance))
+            yield Measured("palaestra", "math, said anew", sheet.measure_grader(sheet.grade, anew, after=advance))
         for grader, (python, version) in peers.items():
             peer = Peer(grader, python, config.peer_seconds)
             try:
-                result = sheet.measure(peer, sheets[SHARED], deadline=config.peer_seconds, after=advance)
+                result = sheet.measure_grader(peer, sheets[SHARED], deadline=config.peer_seconds, after=advance)
                 yield Measured(f"{grader} {version}", SHARED, result, peer.wrote)
             finally:
                 peer.close()
@@ -359,7 +359,7 @@ def _print(measured: Sequence[Measured], fuzz: FuzzResult | None, speeds: dict[s
                 console.print(f"{line.grader}, {line.over}: {name}: {text}", markup=False, highlight=False)
 
 
-def _failures(result: sheet.Result) -> Iterator[tuple[str, sheet.Row]]:
+def _failures(result: sheet.SheetResult) -> Iterator[tuple[str, sheet.Row]]:
     yield from (("accepted though wrong", row) for row in result.false_positives)
     yield from (("refused though right", row) for row in result.false_negatives)
     yield from (("not decided", row) for row in result.undecided)

@@ -10,21 +10,20 @@ import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.scored import Scored, scored_of
 from palaestra.agents.grpo.batch.trajectory import Origin, Turn
-from palaestra.agents.grpo.components.correctors.truncated import truncated_is
-from palaestra.agents.grpo.components.credit.baselines import group_mean, leave_one_out
-from palaestra.agents.grpo.components.credit.returns import outcome
-from palaestra.agents.grpo.components.credit.scales import group_std, no_scale
 from palaestra.agents.grpo.components.filters import mixed_outcomes
 from palaestra.agents.grpo.components.masks import untruncated
 from palaestra.agents.grpo.components.reductions import constant, sequence_mean, sequence_sum, token_mean
-from palaestra.agents.grpo.components.regularisers.kl import kl_k1, kl_k2, kl_k3
-from palaestra.agents.grpo.components.surrogates.clip import clip, reinforce
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.objective.trial import try_out
 from palaestra.agents.grpo.recipes import RECIPES, Component, Credit, Stream, c, schedule
+from palaestra.agents.grpo.recipes.stages import BASELINES, CORRECTORS, REGULARISERS, RETURNS, SCALES, SURROGATES
 from palaestra.errors import InputError
 
 from .conftest import group, trajectory  # isort: skip
+
+clip, reinforce = SURROGATES["clip"], SURROGATES["reinforce"]
+kl_k1, kl_k2, kl_k3 = (REGULARISERS[name] for name in ("kl_k1", "kl_k2", "kl_k3"))
+truncated_is = CORRECTORS["truncated_is"]
 
 
 def batch_of(*outcomes_by_group: list[float], lengths: list[int] | None = None):
@@ -39,33 +38,37 @@ def scored(logp: list[float], old: list[float], advantage: list[float], ref: lis
 
 
 def centred(batch, baseline):
-    units = outcome(batch)
+    units = RETURNS["outcome"](batch)
     return units.with_value(units.value - baseline(units, batch))
 
 
 def test_grpo_advantages_of_two_successes_in_eight():
     batch = batch_of([1, 1, 0, 0, 0, 0, 0, 0])
-    units = centred(batch, group_mean)
+    units = centred(batch, BASELINES["group_mean"])
     # mean 1/4, deviation with ddof 1 is sqrt(8 * 3/16 / 7) = 0.46291
-    assert group_std(units, batch, ddof=1, eps=0.0)[0].item() == pytest.approx(0.75 / 0.46291, abs=1e-5)
+    assert SCALES["group_std"](units, batch, ddof=1, eps=0.0)[0].item() == pytest.approx(0.75 / 0.46291, abs=1e-5)
     # with ddof 0 it is sqrt(3/16), so sqrt(8/7) = 1.069 times as much
-    assert group_std(units, batch, ddof=0, eps=0.0)[0].item() == pytest.approx(math.sqrt(3), abs=1e-5)
+    assert SCALES["group_std"](units, batch, ddof=0, eps=0.0)[0].item() == pytest.approx(math.sqrt(3), abs=1e-5)
 
 
 def test_leave_one_out_equals_the_scaled_centred_return():
     # G/(G-1) (R - mean) with mean 0.4375
     expected = [4 / 3 * (r - 0.4375) for r in (1.0, 0.0, 0.5, 0.25)]
-    assert centred(batch_of([1.0, 0.0, 0.5, 0.25]), leave_one_out).value.tolist() == pytest.approx(expected)
+    assert centred(batch_of([1.0, 0.0, 0.5, 0.25]), BASELINES["leave_one_out"]).value.tolist() == pytest.approx(
+        expected
+    )
 
 
 def test_groups_of_unequal_size_do_not_mix():
     # Trap 20.
     batch = batch_of([1, 0, 0], [1, 1], [0.5])
-    assert group_mean(outcome(batch), batch).tolist() == pytest.approx([1 / 3] * 3 + [1, 1] + [0.5])
+    assert BASELINES["group_mean"](RETURNS["outcome"](batch), batch).tolist() == pytest.approx(
+        [1 / 3] * 3 + [1, 1] + [0.5]
+    )
 
 
-@pytest.mark.parametrize("baseline", [group_mean, leave_one_out])
-@pytest.mark.parametrize("scale", [no_scale, group_std])
+@pytest.mark.parametrize("baseline", [BASELINES["group_mean"], BASELINES["leave_one_out"]])
+@pytest.mark.parametrize("scale", [SCALES["none"], SCALES["group_std"]])
 def test_a_group_of_one_and_a_constant_group_get_advantage_zero(baseline, scale):
     # Trap 11: no NaN from the deviation of a single value.
     batch = batch_of([0.7], [0.3, 0.3])
@@ -154,7 +157,7 @@ def test_an_invalid_episode_leaves_baseline_batch_and_denominators():
     with_lost = collate([group(trajectory(1, [([5], [6])]), lost, trajectory(0, [([5], [7])]))])
     without = collate([group(trajectory(1, [([5], [6])]), trajectory(0, [([5], [7])]))])
     assert with_lost.ids.tolist() == without.ids.tolist()
-    assert group_mean(outcome(with_lost), with_lost).tolist() == [0.5, 0.5]
+    assert BASELINES["group_mean"](RETURNS["outcome"](with_lost), with_lost).tolist() == [0.5, 0.5]
 
 
 def test_groups_without_any_valid_episode_are_dropped():

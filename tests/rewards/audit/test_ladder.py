@@ -8,7 +8,7 @@ import palaestra
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards.audit import RUNGS, ladder
-from palaestra.rewards.audit.ladder import LadderReport, Rung
+from palaestra.rewards.audit.ladder import LadderReport, RungReport
 
 
 class Scripted:
@@ -51,7 +51,7 @@ def test_a_tamperer_is_counted_from_the_rung_on_which_it_falls():
 
 
 def test_tampering_once_is_tampering():
-    honest, once = Rung("a", 10, 0.0, 0.0, 1.0, 1.0, 1.0), Rung("b", 10, 0.1, 0.0, 1.0, 0.9, 0.9)
+    honest, once = RungReport("a", 10, 0.0, 0.0, 1.0, 1.0, 1.0), RungReport("b", 10, 0.1, 0.0, 1.0, 0.9, 0.9)
     assert LadderReport((honest, once, honest)).reached == 2
 
 

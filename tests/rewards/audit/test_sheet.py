@@ -10,10 +10,10 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import VERIFIERS
 from palaestra.rewards.audit import sheet
-from palaestra.rewards.audit.restating import restated
-from palaestra.rewards.audit.sheet import Row, measure
+from palaestra.rewards.audit.restating import restate_rows
+from palaestra.rewards.audit.sheet import Row, measure_grader
 
-ROWS = sheet.load()
+ROWS = sheet.load_rows()
 
 
 def test_it_has_at_least_eight_hundred_rows_of_which_five_hundred_are_mathematics():
@@ -53,7 +53,7 @@ def test_every_family_of_mathematics_is_there(family: str):
 
 @pytest.mark.parametrize("kind", [kind for kind in sheet.kinds() if kind in VERIFIERS])
 def test_no_wrong_answer_is_accepted_and_at_most_one_right_one_in_a_hundred_refused(kind: str):
-    result = measure(sheet.grade, sheet.load(kind))
+    result = measure_grader(sheet.grade, sheet.load_rows(kind))
     assert not result.errors
     assert [str(row) for row in result.false_positives] == []
     assert result.missed_share <= 0.01, [str(row) for row in result.failures]
@@ -77,7 +77,7 @@ def test_measuring_counts_what_a_grader_gets_wrong():
         return replies[one.answer]
 
     rows = [row(answer, label) for answer in ("yes", "no", "dunno", "late", "boom") for label in (True, False)]
-    result = measure(grader, rows)
+    result = measure_grader(grader, rows)
     assert (result.rows, result.right) == (10, 5)
     assert [(one.answer, one.label) for one in result.false_positives] == [("yes", False)]
     assert [(one.answer, one.label) for one in result.false_negatives] == [("no", True)]
@@ -93,7 +93,9 @@ def test_measuring_counts_what_a_grader_gets_wrong():
 
 def test_times_are_quantiles_of_the_rows_and_late_ones_are_named():
     ticks = iter([0.0, 1.0, 1.0, 3.0, 3.0, 6.0, 6.0, 7.1])
-    result = measure(lambda one: True, [row(str(n), True) for n in range(4)], deadline=1.0, clock=lambda: next(ticks))
+    result = measure_grader(
+        lambda one: True, [row(str(n), True) for n in range(4)], deadline=1.0, clock=lambda: next(ticks)
+    )
     assert result.seconds == pytest.approx((1.0, 2.0, 3.0, 1.1))
     assert (result.p50, result.p99, result.worst) == pytest.approx((1.1, 3.0, 3.0))
     # a tenth over the deadline is not late
@@ -102,7 +104,7 @@ def test_times_are_quantiles_of_the_rows_and_late_ones_are_named():
 
 def test_rows_are_reported_as_they_are_done():
     seen: list[Row] = []
-    measure(lambda one: True, ROWS[:3], after=seen.append)
+    measure_grader(lambda one: True, ROWS[:3], after=seen.append)
     assert seen == ROWS[:3]
 
 
@@ -112,21 +114,21 @@ def test_a_row_prints_short():
 
 def test_an_unknown_sheet_names_the_nearest():
     with pytest.raises(InputError, match="'math'"):
-        sheet.load("maths")
+        sheet.load_rows("maths")
 
 
 def test_the_verdict_stays_when_a_row_is_said_in_other_words():
     """Names of variables, the order of sums and products, delimiters and signs of powers: a share of the sheet."""
     rows = random.Random(0).sample([row for row in ROWS if row.kind == "math"], 150)
-    anew = list(restated(row for row in rows if row.label == sheet.grade(row)))
+    anew = list(restate_rows(row for row in rows if row.label == sheet.grade(row)))
     assert {row.family for row in anew} == {"names", "order", "delimiters", "powers"}
-    result = measure(sheet.grade, anew)
+    result = measure_grader(sheet.grade, anew)
     assert result.failures == ()
 
 
 def test_a_row_is_said_anew_with_the_same_names_on_both_sides():
-    names = [row for row in restated([Row("math", "2ab + 1", "1 + 2ab", True, "made up")]) if row.family == "names"]
+    names = [row for row in restate_rows([Row("math", "2ab + 1", "1 + 2ab", True, "made up")]) if row.family == "names"]
     (found,) = names
     assert found.answer != "2ab + 1"
     assert sorted(found.answer.replace(" ", "")) == sorted(found.reference.replace(" ", ""))
-    assert not list(restated([row("x", True)]))
+    assert not list(restate_rows([row("x", True)]))

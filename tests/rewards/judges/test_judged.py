@@ -6,7 +6,7 @@ import pytest
 from palaestra import rewards
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.judges import Judge, Judgement
-from palaestra.rewards.judges.pairwise import mean_preference, play, preference
+from palaestra.rewards.judges.pairwise import mean_preference, play_matches, preference
 
 
 def saying(text: str, valid: bool = True, **extras: str) -> Episode:
@@ -56,7 +56,7 @@ def test_all_groups_are_judged_in_one_round():
 
 def test_pairs_are_judged_in_both_orders_in_one_round():
     judge = Picky()
-    assert play(judge, "", "p", ["a", "ab"], [(0, 1), (1, 0)]) == [
+    assert play_matches(judge, "", "p", ["a", "ab"], [(0, 1), (1, 0)]) == [
         (pytest.approx(0.1), pytest.approx(0.2)),
         (pytest.approx(0.2), pytest.approx(0.1)),
     ]

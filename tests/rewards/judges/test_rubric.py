@@ -11,13 +11,13 @@ from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.judges import HACKING_DEFENCE, Aggregation, Criterion, Judge, Judgement
 from palaestra.rewards.judges.rubric import (
+    apply_veto,
     as_criterion,
-    informative,
+    informative_criteria,
     interaction,
-    saturated,
+    saturate,
     signed_score,
-    stretched,
-    vetoed,
+    stretch,
     weighted_mean,
 )
 
@@ -66,20 +66,20 @@ def test_a_veto_dominates_every_other_score(one: float, two: float, power: float
 
 
 def test_a_veto_leaves_a_negative_value_where_it_is():
-    assert vetoed(-0.3, [0.0], [True]) == -0.3
-    assert vetoed(0.7, [0.6], [True], threshold=0.6) == 0.7
+    assert apply_veto(-0.3, [0.0], [True]) == -0.3
+    assert apply_veto(0.7, [0.6], [True], threshold=0.6) == 0.7
 
 
 @given(unit, unit, unit, unit)
 def test_saturation_never_turns_an_order_around(one: float, two: float, level: float, slope: float):
     low, high = sorted((one, two))
-    assert saturated(low, level, slope) <= saturated(high, level, slope)
+    assert saturate(low, level, slope) <= saturate(high, level, slope)
 
 
 def test_saturation_is_flat_beyond_its_level():
     # Up to 0.6 as it is, then a quarter of the rest.
-    assert saturated(0.5, 0.6, 0.25) == 0.5
-    assert saturated(1.0, 0.6, 0.25) == pytest.approx(0.7)
+    assert saturate(0.5, 0.6, 0.25) == 0.5
+    assert saturate(1.0, 0.6, 0.25) == pytest.approx(0.7)
 
 
 def test_an_interaction_pays_for_both_together():
@@ -91,18 +91,18 @@ def test_an_interaction_pays_for_both_together():
 
 
 def test_stretching_spreads_the_high_range_and_keeps_the_ends():
-    assert stretched(1.0, 3) - stretched(0.9, 3) > 0.1 > stretched(0.1, 3) - stretched(0.0, 3)
-    assert (stretched(0, 3), stretched(1, 3)) == (0, 1)
+    assert stretch(1.0, 3) - stretch(0.9, 3) > 0.1 > stretch(0.1, 3) - stretch(0.0, 3)
+    assert (stretch(0, 3), stretch(1, 3)) == (0, 1)
 
 
 def test_a_criterion_that_all_siblings_meet_is_not_informative():
-    assert informative([[1, 0, 1], [1, 0, 0], [1, 0, 1]]) == [False, False, True]
-    assert informative([[1, 1], [0, 1], [0, 1], [0, 0]], 0.3, 0.9) == [False, True]
+    assert informative_criteria([[1, 0, 1], [1, 0, 0], [1, 0, 1]]) == [False, False, True]
+    assert informative_criteria([[1, 1], [0, 1], [0, 1], [0, 0]], 0.3, 0.9) == [False, True]
 
 
 def test_dropping_what_every_rollout_meets_changes_no_advantage():
     points, met = [2.0, 3.0, 5.0, -4.0], [[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 0, 0]]
-    kept = informative(met)
+    kept = informative_criteria(met)
     assert kept == [False, True, True, True]
     full = np.array([signed_score(points, row) for row in met])
     less = np.array([signed_score(points, row, kept) for row in met])
@@ -135,7 +135,7 @@ def test_a_rubric_of_facts_needs_no_judge():
 
 
 def test_a_verifier_that_fails_makes_the_episode_invalid_and_never_zero(monkeypatch: pytest.MonkeyPatch):
-    from palaestra.rewards.judges import judged
+    from palaestra.rewards.judges import judge_rewards as judged
 
     monkeypatch.setattr(judged, "verify", lambda *arguments: rewards.Verdict(0.0, False, valid=False))
     rubric = [Criterion("the sum", 1, "factual", verifier="integer", reference=42)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import verify
-from palaestra.rewards.verifiers.constraints import KINDS, count_sentences, occurrences
+from palaestra.rewards.verifiers.constraints import KINDS, count_phrase, count_sentences
 
 # kind, parameters, a text that keeps it, one that breaks it
 FIXTURES: list[tuple[str, dict[str, Any], str, str]] = [
@@ -65,8 +65,8 @@ def test_sentences_by_hand():
 
 
 def test_a_phrase_counts_as_whole_words():
-    assert occurrences("The art of art, artful ART", "art") == 3
-    assert occurrences("a.b a.b", "a.b") == 2
+    assert count_phrase("The art of art, artful ART", "art") == 3
+    assert count_phrase("a.b a.b", "a.b") == 2
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import verify
-from palaestra.rewards.verifiers.json_text import JsonError, canonical, depth, parse_json, same_json, unfenced
+from palaestra.rewards.verifiers.json_text import (
+    JsonError,
+    depth,
+    hashable_json,
+    parse_json,
+    same_json,
+    strip_code_fence,
+)
 
 PERSON = {
     "type": "object",
@@ -74,8 +81,8 @@ def test_a_code_fence_is_accepted_only_where_it_is_asked_for():
     fenced = "```json\n{}\n```"
     assert not verify("json", fenced, {}).success
     assert verify("json", fenced, {}, fenced=True).success
-    assert unfenced("```\n```") == ""
-    assert unfenced("```json\n1\n``` 2") == "```json\n1\n``` 2"
+    assert strip_code_fence("```\n```") == ""
+    assert strip_code_fence("```json\n1\n``` 2") == "```json\n1\n``` 2"
 
 
 def test_a_key_given_twice_is_an_option():
@@ -211,7 +218,7 @@ VALUES = st.recursive(
 @given(VALUES, VALUES)
 def test_the_canonical_form_agrees_with_equality(one: Any, other: Any):
     assert same_json(one, one)
-    assert same_json(one, other) == same_json(other, one) == (canonical(one) == canonical(other))
+    assert same_json(one, other) == same_json(other, one) == (hashable_json(one) == hashable_json(other))
 
 
 @settings(deadline=None)

@@ -34,7 +34,7 @@ def check(pair: tuple[str, str, bool]) -> bool:
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch):
     """A pool of its own, so that what is done to it touches no other test."""
-    pool = WorkerPool(f"{verifier.__package__}.symbolic:answer", workers=1)
+    pool = WorkerPool(f"{verifier.__package__}.symbolic:answer_problems", workers=1)
     monkeypatch.setattr(verifier, "POOL", pool)
     yield pool
     pool.close()

@@ -54,7 +54,7 @@ def test_strict_is_the_default_and_sets_nothing():
 
 
 def test_a_wrong_answer_of_the_sheet_is_forgiven_only_where_one_setting_says_so():
-    rows = [row for row in sheet.load("math") if not row.label and not row.options and len(row.answer) < 200][::2]
+    rows = [row for row in sheet.load_rows("math") if not row.label and not row.options and len(row.answer) < 200][::2]
     accepted = [row for row in rows if verify("math", row.answer, row.reference, policy="dataset").success]
     assert 20 < len(accepted) < 50
     for row in accepted:
@@ -69,7 +69,7 @@ def test_random_wrong_answers_are_wrong_under_the_policy_of_data_sets():
 
 
 def test_what_is_right_is_right_under_every_policy():
-    rows = [row for row in sheet.load("math") if row.label and not row.options][::40]
+    rows = [row for row in sheet.load_rows("math") if row.label and not row.options][::40]
     assert all(verify("math", row.answer, row.reference, policy="dataset").success for row in rows)
 
 

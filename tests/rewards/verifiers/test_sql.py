@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import verify
 from palaestra.rewards.verifiers.sql import Database, executes, is_ordered, run_query
-from palaestra.rewards.verifiers.sql_similarity import ngram_jaccard, schema_jaccard, tokens
+from palaestra.rewards.verifiers.sql_similarity import ngram_jaccard, schema_jaccard, sql_tokens
 
 SCHEMA = """
 CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, price REAL);
@@ -205,7 +205,7 @@ def test_schema_links():
 
 
 def test_ngrams():
-    assert tokens("SELECT a.x, 'b c' FROM t -- end\n WHERE y>=1.5;") == [
+    assert sql_tokens("SELECT a.x, 'b c' FROM t -- end\n WHERE y>=1.5;") == [
         *("select", "a", ".", "x", ",", "'b c'", "from", "t", "where", "y", ">=", "1.5")
     ]
     # bigrams: gold sa, af, ft; predicted sb, bf, ft: 1 of 5

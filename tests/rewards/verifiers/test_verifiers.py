@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import VERIFIERS, verify
-from palaestra.rewards.verifiers.countdown import ExpressionError, evaluate
+from palaestra.rewards.verifiers.countdown import ExpressionError, evaluate_expression
 from palaestra.rewards.verifiers.number import parse_number
 
 # A busy machine is no defect.
@@ -233,9 +233,9 @@ def test_expressions_mean_what_they_mean_in_python(expression: str):
         expected = by_python(text)
         if expected is None:
             with pytest.raises(ExpressionError, match="zero"):
-                evaluate(text, numbers_in(text))
+                evaluate_expression(text, numbers_in(text))
         else:
-            assert evaluate(text, numbers_in(text)) == expected
+            assert evaluate_expression(text, numbers_in(text)) == expected
 
 
 @untimed
@@ -244,7 +244,7 @@ def test_a_number_that_is_not_given_is_refused(expression: str, data: st.DataObj
     numbers = numbers_in(expression)
     numbers.pop(data.draw(st.integers(0, len(numbers) - 1)))
     with pytest.raises(ExpressionError):
-        evaluate(expression, numbers)
+        evaluate_expression(expression, numbers)
 
 
 @untimed

@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from palaestra.errors import InputError
-from palaestra.teachers.budgets.allocators import knapsack_value
-from palaestra.teachers.budgets.registry import ALLOCATORS, proportional_counts
+from palaestra.teachers.budgets.allocators import ALLOCATORS, knapsack_value, proportional_counts
 
 
 @pytest.fixture(params=sorted(ALLOCATORS))

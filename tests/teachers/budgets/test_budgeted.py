@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, make
+from palaestra.teachers.budgets.allocators import ALLOCATORS
 from palaestra.teachers.budgets.budgeted import Budgeted
-from palaestra.teachers.budgets.registry import ALLOCATORS
 
 PROMPTS = FiniteTasks([{"question": i} for i in range(30)])
 SPACES = {

@@ -11,7 +11,7 @@ import pytest
 from palaestra.envs.code.judging.assertions import read_assertions
 from palaestra.envs.code.problems import problem_set
 from palaestra.envs.code.problems.problem import Problem, spread
-from palaestra.envs.datasets.collection import collected
+from palaestra.envs.datasets.collection import load_collection
 from palaestra.envs.sandbox import CallTest, Judgement, run_tests
 from palaestra.errors import InputError
 
@@ -21,7 +21,7 @@ from .problem_records import APPS, MBPP, NAMES, RECORDS, judged, made, problem, 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_programs_of_the_package_pass_all_their_tests(name: str):
     env = made(name, split="all", tests=64)
-    items = collected(env._source()).items
+    items = load_collection(env._source()).items
     assert len(items) >= 24
     constants = 0
     for item in items:
@@ -38,7 +38,7 @@ def test_the_programs_of_the_package_pass_all_their_tests(name: str):
 
 def test_the_examples_in_the_docstrings_are_true():
     env = made("HumanEval", split="all")
-    for item in collected(env._source()).items:
+    for item in load_collection(env._source()).items:
         found = re.findall(r">>> (.*)\n\s*(.*)\n", f"{item.question}\n")
         source = "\n".join(f"assert {call} == {value}" for call, value in found)
         tests = read_assertions(source, item.function)
@@ -48,7 +48,7 @@ def test_the_examples_in_the_docstrings_are_true():
 def test_no_test_that_is_hidden_stands_in_a_prompt():
     for name in NAMES:
         env = made(name, split="all")
-        for item in collected(env._source()).items:
+        for item in load_collection(env._source()).items:
             prompt = env.task(item, None, {}).prompt
             hidden = [test for test in env.tests_of(item) if not test.public]
             assert len(hidden) >= 2
@@ -60,7 +60,7 @@ def test_no_test_that_is_hidden_stands_in_a_prompt():
 
 def test_a_program_is_run_without_what_is_expected_of_it():
     for name in NAMES:
-        for item in collected(made(name, split="all")._source()).items:
+        for item in load_collection(made(name, split="all")._source()).items:
             run = item.whole("PROGRAM = 1")
             for part in (item.stub, item.before, item.after, "PROGRAM = 1", '__name__ = "builtins"'):
                 run = run.replace(part, "", 1)

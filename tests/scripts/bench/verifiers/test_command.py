@@ -180,7 +180,7 @@ def test_random_pairs_and_rows_said_anew_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(
-        bench_verifiers.sheet, "load", lambda kind=None: [sheet.Row("math", "b+a", "a+b", True, "made up")]
+        bench_verifiers.sheet, "load_rows", lambda kind=None: [sheet.Row("math", "b+a", "a+b", True, "made up")]
     )
     path = tmp_path / "figures.json"
     counts = ("--right-pairs", "20", "--wrong-pairs", "30", "--throughput-seconds", "0.01")
@@ -195,7 +195,7 @@ def test_random_pairs_and_rows_said_anew_are_counted(
 @pytest.mark.skipif("math-verify" not in bench_peers.installed(), reason="math-verify is not installed")
 def test_a_peer_is_measured_beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     rows = [row("1"), row("2"), row("__import__('os').system('touch canary')")]
-    monkeypatch.setattr(bench_verifiers.sheet, "load", lambda kind=None: rows)
+    monkeypatch.setattr(bench_verifiers.sheet, "load_rows", lambda kind=None: rows)
     monkeypatch.setattr(bench_verifiers.sheet, "grade", lambda row: row.answer == "1")
     path = tmp_path / "figures.json"
     monkeypatch.setattr(bench_verifiers, "SHARED", "integer")

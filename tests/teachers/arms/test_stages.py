@@ -11,7 +11,7 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, make
 from palaestra.teachers.arms.cyclical import next_size
-from palaestra.teachers.arms.schedules import stages_of
+from palaestra.teachers.arms.stages import stages_of
 
 
 def arms(name, n=4, **options):

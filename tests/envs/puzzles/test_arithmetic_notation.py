@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.envs.puzzles.signs import expression
+from palaestra.envs.puzzles.arithmetic_notation import normalise_expression
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from palaestra.envs.puzzles.signs import expression
     ],
 )
 def test_expressions_in_other_signs(text: str, left: str):
-    assert expression(text, 24) == left
+    assert normalise_expression(text, 24) == left

@@ -19,11 +19,11 @@ MAX_DEPTH = 40
 _TOKEN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|[-+*/^()x#])")
 
 
-class _Unreadable(ValueError):
+class _NotInGrammar(ValueError):
     """The line is not in the grammar, or too big."""
 
 
-def holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None = None) -> bool | None:
+def equality_holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None = None) -> bool | None:
     """Whether all sides of an equation are equal.
 
     Args:
@@ -38,17 +38,17 @@ def holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None = None) -
     if len(sides) < 2 or len(line) > MAX_LENGTH:
         return None
     try:
-        values = [_Reader(side, blank, x).value() for side in sides]
-    except (_Unreadable, ZeroDivisionError):
+        values = [_Evaluator(side, blank, x).value() for side in sides]
+    except (_NotInGrammar, ZeroDivisionError):
         return None
     return all(value == values[0] for value in values)
 
 
-class _Reader:
+class _Evaluator:
     """Recursive descent with one token of look-ahead; it evaluates as it goes."""
 
     def __init__(self, text: str, blank: Fraction, x: Fraction | None):
-        self._tokens = _split(text)
+        self._tokens = _tokenise(text)
         self._names = {"#": blank, "x": x}
         self._place = 0
         self._depth = 0
@@ -56,7 +56,7 @@ class _Reader:
     def value(self) -> Fraction:
         total = self._sum()
         if self._place < len(self._tokens):
-            raise _Unreadable
+            raise _NotInGrammar
         return total
 
     def _peek(self) -> str:
@@ -74,19 +74,19 @@ class _Reader:
         return total
 
     def _product(self) -> Fraction:
-        product = self._signed()
+        product = self._signed_power()
         while True:
             token = self._peek()
             if token in ("*", "/"):
                 self._next()
-                factor = self._signed()
+                factor = self._signed_power()
                 product = product * factor if token == "*" else product / factor
             elif token in ("x", "("):
                 product *= self._power()
             else:
-                return _small(product)
+                return _check_size(product)
 
-    def _signed(self) -> Fraction:
+    def _signed_power(self) -> Fraction:
         if self._peek() == "-":
             self._next()
             return -self._power()
@@ -99,42 +99,42 @@ class _Reader:
         self._next()
         exponent = self._atom()
         if exponent.denominator != 1 or not 0 <= exponent <= MAX_EXPONENT:
-            raise _Unreadable
-        return _small(base ** int(exponent))
+            raise _NotInGrammar
+        return _check_size(base ** int(exponent))
 
     def _atom(self) -> Fraction:
         token = self._next()
         if token == "(":
             self._depth += 1
             if self._depth > MAX_DEPTH:
-                raise _Unreadable
+                raise _NotInGrammar
             inside = self._sum()
             if self._next() != ")":
-                raise _Unreadable
+                raise _NotInGrammar
             self._depth -= 1
             return inside
         if token in self._names:
             value = self._names[token]
             if value is None:
-                raise _Unreadable
+                raise _NotInGrammar
             return value
         if not token[:1].isdigit():
-            raise _Unreadable
+            raise _NotInGrammar
         return Fraction(token)
 
 
-def _split(text: str) -> list[str]:
+def _tokenise(text: str) -> list[str]:
     tokens, place, text = [], 0, text.rstrip()
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise _Unreadable
+            raise _NotInGrammar
         tokens.append(match[1])
         place = match.end()
     return tokens
 
 
-def _small(value: Fraction) -> Fraction:
+def _check_size(value: Fraction) -> Fraction:
     if value.numerator.bit_length() + value.denominator.bit_length() > MAX_BITS:
-        raise _Unreadable
+        raise _NotInGrammar
     return value

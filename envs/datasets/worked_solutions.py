@@ -10,12 +10,12 @@ _PICTURE = re.compile(r"\[asy\].*?\[/asy\]", re.DOTALL)
 _MARK = re.compile(r"\$\$?|\\\[|\\\]|\\\(|\\\)|\\begin\{|\\end\{|\\.|[.!?](?=\s)")
 
 
-def without_notes(line: str) -> str:
+def remove_notes(line: str) -> str:
     """A line of a GSM8K solution without calculator notes, and without the sub-question that stands before "**"."""
     return " ".join(_NOTE.sub("", line.rpartition(" ** ")[2]).split())
 
 
-def sentences(solution: str) -> list[str]:
+def split_sentences(solution: str) -> list[str]:
     """The sentences of a solution in LaTeX, each on one line; a full stop within mathematics ends none."""
     text = " ".join(_PICTURE.sub("", solution).split())
     found, start, depth, dollars = [], 0, 0, False

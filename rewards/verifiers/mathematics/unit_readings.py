@@ -7,7 +7,7 @@ read with a variable only.
 
 from __future__ import annotations
 
-from .canonical import free
+from .canonical import has_variables
 from .tree import Apply, Num, Quantity, Sym, Value, is_scalar, leaves, symbols, with_leaves
 
 
@@ -19,7 +19,7 @@ def as_variables(value: Value) -> Value:
 def as_units(value: Value, reference: Value) -> Value:
     """``value`` with letters behind one number as units, and those behind a sum too where ``reference`` has no
     variables, so that they can be none."""
-    if free(as_variables(reference)):
+    if has_variables(as_variables(reference)):
         return with_leaves(value, lambda leaf: _plain(leaf) if isinstance(leaf, Quantity) and leaf.loose else leaf)
     return value
 

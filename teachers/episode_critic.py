@@ -12,10 +12,10 @@ from .levels.trajectories import measurements
 from .wrapper import Played
 
 
-class Critic:
+class EpisodeCritic:
     """The extras of an actor-critic learner: "value_l1", "positive_value_loss", "one_step_td", "mean_value" and so on.
 
-        TeacherWrapper(env, "plr", measure=Critic(lambda observations: my_network.value(observations)))
+        TeacherWrapper(env, "plr", measure=EpisodeCritic(lambda observations: my_network.value(observations)))
 
     Args:
         value: a list of T + 1 observations -> float[T + 1], the values that the learner expects of them.

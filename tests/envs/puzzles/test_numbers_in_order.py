@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from palaestra.envs.puzzles.graph_colouring import GraphColouring
-from palaestra.envs.puzzles.in_turn import read_in_turn
 from palaestra.envs.puzzles.n_queens import NQueens
+from palaestra.envs.puzzles.numbers_in_order import read_numbers_in_order
 from palaestra.envs.puzzles.satisfiability import Satisfiability
 
 
@@ -22,7 +22,7 @@ from palaestra.envs.puzzles.satisfiability import Satisfiability
     ],
 )
 def test_forms_that_are_read(text: str):
-    assert read_in_turn(text, 3) == [0, 1, 2]
+    assert read_numbers_in_order(text, 3) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_forms_that_are_read(text: str):
     ],
 )
 def test_forms_that_are_refused(text: str):
-    assert read_in_turn(text, 3) is None
+    assert read_numbers_in_order(text, 3) is None
 
 
 @pytest.mark.parametrize("family", [GraphColouring, NQueens, Satisfiability])

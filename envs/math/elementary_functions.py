@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from .expressions import Expression, Unreadable, read_expression
+from .symbolic_answers import Expression, UnreadableAnswer, read_expression
 
 # (b, n, p, A): p as ((power, b), coefficient) in order, A as (atom, power) in order. An atom is ("C",) or
 # ("ln", polynomial), which counts as the logarithm of the absolute value.
@@ -56,10 +56,10 @@ class Functions:
 
     def derivative(self, form: Form) -> Form:
         """The derivative with respect to x."""
-        above = self._derived(form.above)
+        above = self._differentiate(form.above)
         if form.below == _ONE:
             return above
-        below = self._derived(form.below)
+        below = self._differentiate(form.below)
         # (u/v)' = (u' v - u v') / v^2
         first = self._product(above, Form(form.below, _ONE))
         second = self._product(below, Form({term: -c for term, c in form.above.items()}, _ONE))
@@ -73,13 +73,13 @@ class Functions:
                 large.
         """
         if isinstance(node, Fraction):
-            return _plain({_UNIT: node} if node else {})
+            return _as_form({_UNIT: node} if node else {})
         if isinstance(node, str):
             if node == "x":
-                return _plain({(0, 1, (), ()): Fraction(1)})
+                return _as_form({(0, 1, (), ()): Fraction(1)})
             if node in self._constants and len(node) == 1:
-                return _plain({(0, 0, (), ((("C",), 1),)): Fraction(1)})
-            raise Unreadable(f"The name {node[:20]!r} is not known here; write a function of x.")
+                return _as_form({(0, 0, (), ((("C",), 1),)): Fraction(1)})
+            raise UnreadableAnswer(f"The name {node[:20]!r} is not known here; write a function of x.")
         operation, *args = node
         if operation == "+":
             total = self.read(args[0])
@@ -92,7 +92,7 @@ class Functions:
                 result = self._product(result, self.read(arg))
             return result
         if operation == "e":
-            return self._exponential(_plain(_ONE))
+            return self._exponential(_as_form(_ONE))
         if operation == "^" and args[0] == ("e",):
             return self._exponential(self.read(args[1]))
         if operation == "^":
@@ -102,21 +102,21 @@ class Functions:
             return self._logarithm(self.read(inside))
         if operation in _TRIGONOMETRIC:
             return self._trigonometric(operation, self.read(args[0]))
-        raise Unreadable("Only x, numbers, + - * / ^, e, ln, sin, cos, tan and their like are known here.")
+        raise UnreadableAnswer("Only x, numbers, + - * / ^, e, ln, sin, cos, tan and their like are known here.")
 
     # Functions.
 
     def _exponent(self, form: Form) -> dict[tuple[int, int], Fraction]:
         """``form``, which must be a polynomial in x and 1/x, as the exponent of e."""
         exponent: dict[tuple[int, int], Fraction] = {}
-        for (i, n, p, atoms), c in self._whole(form).items():
+        for (i, n, p, atoms), c in self._without_denominator(form).items():
             if p or atoms:
-                raise Unreadable(_NO_POLYNOMIAL)
+                raise UnreadableAnswer(_NO_POLYNOMIAL)
             exponent[n, i] = c
         return exponent
 
     def _exponential(self, form: Form) -> Form:
-        return _plain({(0, 0, tuple(sorted(self._exponent(form).items())), ()): Fraction(1)})
+        return _as_form({(0, 0, tuple(sorted(self._exponent(form).items())), ()): Fraction(1)})
 
     def _trigonometric(self, name: str, form: Form) -> Form:
         above, below = _TRIGONOMETRIC[name]
@@ -132,17 +132,17 @@ class Functions:
             even = {(0, 0, plus, ()): half, (0, 0, minus, ()): half}
             odd = {(i, 0, plus, ()): -half if i else half, (i, 0, minus, ()): half if i else -half}
         parts = {"even": even, "odd": odd, "1": _ONE}
-        return self._product(_plain(parts[above]), self._inverse(_plain(parts[below])))
+        return self._product(_as_form(parts[above]), self._inverse(_as_form(parts[below])))
 
     def _logarithm(self, form: Form) -> Form:
         top, bottom = self._logarithm_of_sum(form.above), self._logarithm_of_sum(form.below)
-        return _plain(self._plus(top, {term: -c for term, c in bottom.items()}))
+        return _as_form(self._plus(top, {term: -c for term, c in bottom.items()}))
 
     def _logarithm_of_sum(self, polynomial: Sum) -> Sum:
         if not polynomial:
-            raise Unreadable("The logarithm of zero has no value.")
+            raise UnreadableAnswer("The logarithm of zero has no value.")
         if any(i or p or atoms for i, _, p, atoms in polynomial):
-            raise Unreadable("The argument of a logarithm must be a quotient of polynomials in x.")
+            raise UnreadableAnswer("The argument of a logarithm must be a quotient of polynomials in x.")
         powers = {n: c for (_, n, _, _), c in polynomial.items()}
         low, leading = min(powers), powers[max(powers)]
         monic = tuple(sorted((n - low, c / leading) for n, c in powers.items()))
@@ -155,13 +155,13 @@ class Functions:
         return total
 
     def _power(self, base: Form, exponent: Form) -> Form:
-        value = self._whole(exponent)
+        value = self._without_denominator(exponent)
         n = value.get(_UNIT, Fraction(0))
         if value.keys() - {_UNIT} or n.denominator != 1 or abs(n) > MAX_POWER:
-            raise Unreadable(f"Powers of e may have any exponent, others a whole number up to {MAX_POWER}.")
+            raise UnreadableAnswer(f"Powers of e may have any exponent, others a whole number up to {MAX_POWER}.")
         if n < 0:
             base, n = self._inverse(base), -n
-        result = _plain(_ONE)
+        result = _as_form(_ONE)
         for bit in f"{n.numerator:b}":
             result = self._product(result, result)
             if bit == "1":
@@ -170,15 +170,15 @@ class Functions:
 
     # Arithmetic.
 
-    def _whole(self, form: Form) -> Sum:
+    def _without_denominator(self, form: Form) -> Sum:
         """``form`` without its denominator, which must be a number."""
         if form.below.keys() != {_UNIT}:
-            raise Unreadable(_NO_POLYNOMIAL)
+            raise UnreadableAnswer(_NO_POLYNOMIAL)
         return {term: c / form.below[_UNIT] for term, c in form.above.items()}
 
     def _inverse(self, form: Form) -> Form:
         if not form.above:
-            raise Unreadable("The expression divides by zero.")
+            raise UnreadableAnswer("The expression divides by zero.")
         if len(form.above) > 1:
             return Form(form.below, form.above)
         ((i, n, p, atoms), c) = next(iter(form.above.items()))
@@ -209,11 +209,11 @@ class Functions:
     def _times(self, one: Sum, other: Sum) -> Sum:
         if one is _ONE or other is _ONE:
             return other if one is _ONE else one
-        self._charge(len(one) * len(other) * (1 + (_bits(one) + _bits(other)) // 512))
+        self._charge(len(one) * len(other) * (1 + (_coefficient_bits(one) + _coefficient_bits(other)) // 512))
         product: Sum = {}
         for (i, n, p, atoms), c in one.items():
             for (j, m, q, others), d in other.items():
-                term = ((i + j) % 2, n + m, _added(p, q), _added(atoms, others))
+                term = ((i + j) % 2, n + m, _merge_powers(p, q), _merge_powers(atoms, others))
                 value = product.get(term, 0) + (-c * d if i and j else c * d)
                 if value:
                     product[term] = value
@@ -221,7 +221,7 @@ class Functions:
                     del product[term]
         return product
 
-    def _derived(self, function: Sum) -> Form:
+    def _differentiate(self, function: Sum) -> Form:
         total = Form({}, _ONE)
         for (i, n, p, atoms), c in function.items():
             here: Sum = {(i, n, p, atoms): c}
@@ -230,37 +230,37 @@ class Functions:
                 if power:
                     inner = self._plus(inner, {(j, power - 1, (), ()): a * power})
             if inner:
-                total = self._sum(total, _plain(self._times(here, inner)))
+                total = self._sum(total, _as_form(self._times(here, inner)))
             for place, (atom, power) in enumerate(atoms):
                 if atom[0] == "ln":
                     fewer = atoms[:place] + (((atom, power - 1),) if power != 1 else ()) + atoms[place + 1 :]
                     slope = {(0, k - 1, (), ()): a * k for k, a in atom[1] if k}
                     inside = {(0, k, (), ()): a for k, a in atom[1]}
-                    quotient = self._product(_plain(slope), self._inverse(_plain(inside)))
-                    total = self._sum(total, self._product(_plain({(i, n, p, fewer): c * power}), quotient))
+                    quotient = self._product(_as_form(slope), self._inverse(_as_form(inside)))
+                    total = self._sum(total, self._product(_as_form({(i, n, p, fewer): c * power}), quotient))
         return total
 
     def _charge(self, work: int) -> None:
         self._left -= 1 + work
         if self._left < 0:
-            raise Unreadable("The expression is too large.")
+            raise UnreadableAnswer("The expression is too large.")
 
 
 @lru_cache(maxsize=1024)
-def known(text: str) -> Form:
+def read_reference(text: str) -> Form:
     """The function that a reference writes; it is read once for all answers to a task."""
     return Functions().read(read_expression(text))
 
 
-def _plain(above: Sum) -> Form:
+def _as_form(above: Sum) -> Form:
     return Form(above, _ONE)
 
 
-def _bits(function: Sum) -> int:
+def _coefficient_bits(function: Sum) -> int:
     return max((max(c.numerator.bit_length(), c.denominator.bit_length()) for c in function.values()), default=0)
 
 
-def _added(one: Any, other: Any) -> Any:
+def _merge_powers(one: Any, other: Any) -> Any:
     """Two ordered tuples of key and value as one, values of equal keys added and zeros left out."""
     if not one or not other:
         return one or other

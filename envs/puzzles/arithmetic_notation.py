@@ -10,7 +10,7 @@ _COMMANDS = (
 )
 
 
-def expression(text: str, target: int) -> str:
+def normalise_expression(text: str, target: int) -> str:
     """An arithmetic expression in the signs + - * / ( ), without "= target" behind it or before it."""
     text = text.strip()
     if "\\" in text:

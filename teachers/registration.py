@@ -14,7 +14,7 @@ T = TypeVar("T", bound=type[Teacher])
 TEACHERS: Registry[Callable[..., Teacher]] = Registry(
     "teacher",
     group="palaestra.teachers",
-    modules=[f"{__package__}.{name}" for name in ("random", "boxes", "arms", "prompts", "levels", "palaestra")],
+    modules=[f"{__package__}.{name}" for name in ("random", "boxes", "arms", "prompts", "levels", "expected_gain")],
 )
 
 

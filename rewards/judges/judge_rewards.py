@@ -11,13 +11,13 @@ from ..episode import Episode
 from ..reward import GroupReward, PooledReward, register
 from ..verifiers import verify
 from .judge import Judge, Judgement, as_judge
-from .pairwise import mean_preference, play
-from .rubric import Aggregation, Criterion, as_criterion, informative
+from .pairwise import mean_preference, play_matches
+from .rubric import Aggregation, Criterion, as_criterion, informative_criteria
 
 JudgeLike = Judge | str | Mapping[str, Any]
 
 
-def reference_of(episode: Episode) -> str | None:
+def reference_text(episode: Episode) -> str | None:
     """``episode.extras["reference"]`` as text, for the judge; None where the caller supplied none."""
     value = episode.extras.get("reference")
     return None if value is None else str(value)
@@ -51,7 +51,7 @@ class JudgeReward(PooledReward):
         return [answer.scores[0] if answer.valid else None for answer in answers]
 
     def _call(self, episode: Episode) -> Callable[[], Judgement]:
-        return lambda: self.judge.score(self.principle, episode.prompt, [episode.response], reference_of(episode))
+        return lambda: self.judge.score(self.principle, episode.prompt, [episode.response], reference_text(episode))
 
     def describe(self) -> str:
         return f"judge({self.judge!r}, {self.principle!r})"
@@ -86,7 +86,7 @@ class RubricReward(GroupReward):
         aggregation: Aggregation | str | Mapping[str, Any] = "signed",
         band: tuple[float, float] | None = None,
     ):
-        self.criteria = None if criteria is None else _checked(criteria)
+        self.criteria = None if criteria is None else _check_rubric(criteria)
         self.needs = frozenset({"rubric"}) if criteria is None else frozenset()
         self.judge = as_judge(judge)
         if isinstance(aggregation, str):
@@ -105,10 +105,10 @@ class RubricReward(GroupReward):
         return self.aggregation.bounds(self.criteria) if self.criteria is not None else (float("-inf"), 1.0)
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        rubrics = [self.criteria or _checked(episode.extra("rubric")) for episode in episodes]
+        rubrics = [self.criteria or _check_rubric(episode.extra("rubric")) for episode in episodes]
         calls = [self._call(episode, rubric) for episode, rubric in zip(episodes, rubrics)]
         scores = [
-            _merged(rubric, episode, answer)
+            _merge_scores(rubric, episode, answer)
             for rubric, episode, answer in zip(rubrics, episodes, self.judge.gather(calls))
         ]
         kept = None
@@ -116,13 +116,15 @@ class RubricReward(GroupReward):
         if self.band is not None and len(decided) > 1:
             if any(rubric != rubrics[0] for rubric in rubrics):
                 raise InputError("band compares siblings, which must share one rubric; set band=None.")
-            kept = informative(decided, *self.band)
+            kept = informative_criteria(decided, *self.band)
         return [None if row is None else self.aggregation(rubric, row, kept) for rubric, row in zip(rubrics, scores)]
 
     def _call(self, episode: Episode, rubric: Sequence[Criterion]) -> Callable[[], Judgement]:
         texts = [criterion.text for criterion in rubric if criterion.verifier is None]
         return lambda: (
-            self.judge.grade(texts, episode.prompt, episode.response, reference_of(episode)) if texts else Judgement(())
+            self.judge.grade(texts, episode.prompt, episode.response, reference_text(episode))
+            if texts
+            else Judgement(())
         )
 
     def describe(self) -> str:
@@ -130,7 +132,7 @@ class RubricReward(GroupReward):
         return f"rubric({self.judge!r}, {count} criteria, {self.aggregation.form})"
 
 
-def _checked(criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tuple[Criterion, ...]:
+def _check_rubric(criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tuple[Criterion, ...]:
     if not isinstance(criteria, (list, tuple)):
         raise InputError(f"a rubric must be a list of criteria, not {criteria!r}.")
     rubric = tuple(as_criterion(criterion) for criterion in criteria)
@@ -139,7 +141,7 @@ def _checked(criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tuple[C
     return rubric
 
 
-def _merged(rubric: Sequence[Criterion], episode: Episode, judged: Judgement) -> list[float] | None:
+def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgement) -> list[float] | None:
     """One score a criterion, from the verifiers and the judge; None where either failed."""
     if not judged.valid:
         return None
@@ -183,7 +185,9 @@ class PairwiseReward(GroupReward):
             return [0.5]
         pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
         responses = [episode.response for episode in episodes]
-        results = play(self.judge, self.principle, episodes[0].prompt, responses, pairs, reference_of(episodes[0]))
+        results = play_matches(
+            self.judge, self.principle, episodes[0].prompt, responses, pairs, reference_text(episodes[0])
+        )
         return mean_preference(count, pairs, results)
 
     def describe(self) -> str:

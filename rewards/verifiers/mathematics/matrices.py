@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .build import product, scalar
 from .expressions import BEGINS_FACTOR, Expressions
-from .tree import MINUS_ONE, Malformed, Matrix, Scalar, Value, add, is_scalar
+from .tree import MINUS_ONE, Malformed, Matrix, Scalar, Value, is_scalar, make_sum
 
 MAX_PRODUCTS = 1_000
 MAX_ENTRIES = 200
@@ -16,7 +16,7 @@ _CLOSING = frozenset((")", "]", "}", "\\}", "⟩", "end"))
 _SEPARATES = frozenset((",", ";", "=", "≈", "or", "and", "&", "\\\\"))
 
 
-class Linear(Expressions):
+class MatrixExpressions(Expressions):
     """The grammar of scalars, with matrices among the terms and factors."""
 
     def _additive(self, measured: bool = False) -> Value:
@@ -28,13 +28,13 @@ class Linear(Expressions):
         self._at += self._token.kind in ("+", "-")
         while True:
             term = self._product()
-            terms.append(_multiplied([MINUS_ONE, term]) if sign == "-" else term)
+            terms.append(_multiply_factors([MINUS_ONE, term]) if sign == "-" else term)
             sign = self._token.kind
             if sign not in ("+", "-"):
                 break
             self._at += 1
         self._depth -= 1
-        return _added(terms)
+        return _add_terms(terms)
 
     def _product(self, measured: bool = False) -> Value:
         if not self._matrix_ahead():
@@ -48,7 +48,7 @@ class Linear(Expressions):
             elif self._token.kind in BEGINS_FACTOR or self._token.kind == "begin":
                 factors.append(self._power())
             else:
-                return _multiplied(factors)
+                return _multiply_factors(factors)
 
     def _matrix_ahead(self) -> bool:
         """Whether a matrix stands between here and the next separator at this depth."""
@@ -62,7 +62,7 @@ class Linear(Expressions):
         return False
 
 
-def _added(terms: list[Value]) -> Value:
+def _add_terms(terms: list[Value]) -> Value:
     if len(terms) == 1:
         return terms[0]
     matrices = [term for term in terms if isinstance(term, Matrix)]
@@ -70,10 +70,10 @@ def _added(terms: list[Value]) -> Value:
     if len(matrices) < len(terms) or len(shapes) > 1:
         raise Malformed("Only matrices of one shape can be added.")
     rows = zip(*(matrix.rows for matrix in matrices))
-    return Matrix(tuple(tuple(add(*map(scalar, cells)) for cells in zip(*row)) for row in rows))
+    return Matrix(tuple(tuple(make_sum(*map(scalar, cells)) for cells in zip(*row)) for row in rows))
 
 
-def _multiplied(factors: list[Value]) -> Value:
+def _multiply_factors(factors: list[Value]) -> Value:
     result = factors[0]
     for factor in factors[1:]:
         result = _times(result, factor)
@@ -98,4 +98,4 @@ def _times(a: Value, b: Value) -> Value:
 
 
 def _inner(row: tuple[Value, ...], column: tuple[Value, ...]) -> Scalar:
-    return add(*(product([scalar(x), scalar(y)]) for x, y in zip(row, column)))
+    return make_sum(*(product([scalar(x), scalar(y)]) for x, y in zip(row, column)))

@@ -41,7 +41,7 @@ _COUNTED = re.compile(r"([+-]?[0-9,]+) +([a-z]+)(?: of [a-z]+)?")
 _JOINED = re.compile(r",? (?:and|or) |[ \t]*[,;]?[ \t]*\n\s*|[ \t]*;[ \t]*")
 
 
-def stated(answer: str, equated: bool = True) -> str:
+def strip_statement(answer: str, equated: bool = True) -> str:
     """``answer`` without the sentence or, where ``equated``, the equation that it stands in, and without marks around
     it. Sentences that say what the answer is not stay as they are."""
     text = bare(answer)
@@ -51,7 +51,7 @@ def stated(answer: str, equated: bool = True) -> str:
     return text.strip(_MARKS)
 
 
-def plain(answer: str) -> str:
+def replace_notation(answer: str) -> str:
     """``answer``, a number or a list of numbers, in plain signs instead of those of LaTeX and print."""
     text = _SIGN.sub(lambda sign: _SIGNS[sign[0]], answer)
     return _LOOSE.sub(r"\1", _TEXT.sub(r"\1", _FRACTION.sub(_over, text)))
@@ -61,19 +61,19 @@ def _over(fraction: re.Match[str]) -> str:
     return "/".join(part.strip("{ }") for part in fraction.groups())
 
 
-def number_in(answer: str) -> str:
+def extract_number(answer: str) -> str:
     """The number that ``answer`` gives, as the verifiers "integer" and "number" read it: without brackets around it and
     without commas between thousands."""
-    text = stated(plain(answer))
+    text = strip_statement(replace_notation(answer))
     if bracketed := _BRACKETED.fullmatch(text):
         text = bracketed[1] + bracketed[2].strip()
     return text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
 
 
-def numbers_in(answer: str) -> list[tuple[str, Fraction]] | None:
+def extract_numbers(answer: str) -> list[tuple[str, Fraction]] | None:
     """The numbers that ``answer`` lists, each with the name before it or "": ``x = 1, y = 2``, ``(1, 2)``, ``1 and 2``.
     A name of them all, as in ``(x, y) = (1, 2)``, is left out. None where it is no list of numbers."""
-    text = stated(plain(answer), equated=False)
+    text = strip_statement(replace_notation(answer), equated=False)
     head, _, tail = text.rpartition("=")
     if _NAMES.fullmatch(head.strip()) or tail.lstrip().startswith(("(", "[", "{")):
         text = tail
@@ -91,9 +91,9 @@ def numbers_in(answer: str) -> list[tuple[str, Fraction]] | None:
     return found
 
 
-def in_order(answer: str, names: str) -> list[Fraction] | None:
+def extract_numbers_in_order(answer: str, names: str) -> list[Fraction] | None:
     """As many numbers as there are ``names``, given in their order or each behind its name; None where they are not."""
-    found = numbers_in(answer) or []
+    found = extract_numbers(answer) or []
     given = [name for name, _ in found]
     if len(found) == len(names) and not any(given):
         return [value for _, value in found]
@@ -111,8 +111,8 @@ class NumberQuestion(Question):
         # Most answers are plain numbers.
         if not verdict.malformed:
             return verdict
-        text = number_in(answer)
+        text = extract_number(answer)
         counted = _COUNTED.fullmatch(text)
         if counted and re.search(f"ow many (?:such |different )?{counted[2]} ", task.prompt):
-            text = number_in(counted[1])
+            text = extract_number(counted[1])
         return verify(self.verifier, text, task.reference)

@@ -17,8 +17,8 @@ import numpy as np
 from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence
-from ..registry import Preset, register
-from .base import ArmTeacher
+from ..registration import Preset, register
+from .arm_teacher import ArmTeacher
 
 DECIMALS = 9  # difficulties that agree to so many are the same
 

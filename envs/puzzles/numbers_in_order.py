@@ -12,7 +12,7 @@ _NAMED = re.compile(
 )
 
 
-def read_in_turn(answer: str, count: int) -> list[int] | None:
+def read_numbers_in_order(answer: str, count: int) -> list[int] | None:
     """The numbers for the things 1 to ``count`` in their order; None where there are not as many, or a thing is
     missing."""
     text = answer.strip().strip("[](){} ")

@@ -21,7 +21,7 @@ class Cell:
     ink: str = INK
 
 
-def board(cells: Sequence[Sequence[Cell]], side: int = 40) -> np.ndarray:
+def draw_board(cells: Sequence[Sequence[Cell]], side: int = 40) -> np.ndarray:
     """uint8[rows * side + 1, columns * side + 1, 3]: the cells with lines between them.
 
     Args:

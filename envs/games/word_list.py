@@ -185,7 +185,7 @@ def _by_length(words: Sequence[str]) -> dict[int, tuple[str, ...]]:
 WORDS = _by_length(_TEXT.split())
 
 
-def spelled(action: str) -> str:
+def join_letters(action: str) -> str:
     """The word in ``action``, in lower case: as it stands, or as letters with spaces between them, "c r a n e".
 
     Several words are none, so that "I guess" is no word of six letters; they come back as they are.

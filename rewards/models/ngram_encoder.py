@@ -19,7 +19,7 @@ MAX_CHARACTERS = 20_000
 _WORD = re.compile(r"[A-Za-z]+|[0-9]|[^A-Za-z0-9\s]")
 
 
-class HashedNgrams(nn.Module):
+class NgramEncoder(nn.Module):
     """The mean embedding of the words, word pairs and character trigrams of a text, each hashed into a bucket.
 
     Args:

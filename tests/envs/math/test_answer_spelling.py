@@ -8,7 +8,13 @@ from typing import Any
 import gymnasium as gym
 import palaestra
 import pytest
-from palaestra.envs.math.spelling import NumberQuestion, in_order, number_in, numbers_in, stated
+from palaestra.envs.math.answer_spelling import (
+    NumberQuestion,
+    extract_number,
+    extract_numbers,
+    extract_numbers_in_order,
+    strip_statement,
+)
 from palaestra.rewards.verifiers.number import parse_number
 
 FAMILIES = [name for name in palaestra.envs.ids() if ".math." in gym.spec(name).entry_point]  # type: ignore[operator]
@@ -33,11 +39,11 @@ FAMILIES = [name for name in palaestra.envs.ids() if ".math." in gym.spec(name).
     ],
 )
 def test_marks_words_and_equated_sides_are_taken_off(answer: str, left: str):
-    assert stated(answer) == left
+    assert strip_statement(answer) == left
 
 
 def test_equations_stay_where_they_are_the_answer():
-    assert stated("The solution is x = 1 or x = 2.", equated=False) == "x = 1 or x = 2"
+    assert strip_statement("The solution is x = 1 or x = 2.", equated=False) == "x = 1 or x = 2"
 
 
 @pytest.mark.parametrize(
@@ -72,19 +78,19 @@ def test_equations_stay_where_they_are_the_answer():
     ],
 )
 def test_a_number_is_brought_to_plain_signs(answer: str, number: str):
-    assert number_in(answer) == number
+    assert extract_number(answer) == number
 
 
 def test_lists_of_numbers_with_and_without_names():
     one, half = Fraction(1), Fraction(-1, 2)
     for answer in ("1, -1/2", "(1; -0.5)", "1 and -1/2", r"\{1, -\frac{1}{2}\}", "(x, y) = (1, -1/2)", "P = [1, -1/2]"):
-        assert numbers_in(answer) == [("", one), ("", half)], answer
-        assert in_order(answer, "xy") == [one, half]
+        assert extract_numbers(answer) == [("", one), ("", half)], answer
+        assert extract_numbers_in_order(answer, "xy") == [one, half]
     for answer in ("x = 1, y = -1/2", "(y = -1/2, x = 1)", "$y = -1/2$ and $x = 1$"):
-        assert in_order(answer, "xy") == [one, half], answer
+        assert extract_numbers_in_order(answer, "xy") == [one, half], answer
     for answer in ("", "1", "1, 2, 3", "x = 1", "x = 1, 2", "x = 1, x = 2", "x = 1, z = 2", "1, two", "(1, 2", "1,, 2"):
-        assert in_order(answer, "xy") is None, answer
-    assert numbers_in("x_1 = 1, 2") == [("x_1", one), ("", Fraction(2))]
+        assert extract_numbers_in_order(answer, "xy") is None, answer
+    assert extract_numbers("x_1 = 1, 2") == [("x_1", one), ("", Fraction(2))]
 
 
 DRESSES = [
@@ -126,5 +132,5 @@ def test_the_side_of_an_equation_counts_in_families_with_one_number(name: str):
 def test_long_answers_are_read_in_linear_time(unit: str):
     # A reading with the square of the length would take minutes here.
     answer = unit * 100_000
-    assert numbers_in(answer) is None
-    assert parse_number(number_in(answer)) is None
+    assert extract_numbers(answer) is None
+    assert parse_number(extract_number(answer)) is None

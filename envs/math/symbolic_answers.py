@@ -19,18 +19,18 @@ MAX_LENGTH = 2_000
 _TOUCHING = re.compile(r"x(?=(?:sin|cos|tan|sec|ln|exp)\b)")
 
 
-class Unreadable(ValueError):
+class UnreadableAnswer(ValueError):
     """The answer is not of the form that is asked for; the message is one sentence for whoever wrote it."""
 
 
-def read_value(answer: str) -> Any:
+def parse_answer(answer: str) -> Any:
     """The value that ``answer`` writes, in the classes of the verifier's grammar.
 
     Raises:
         Unreadable: the text is outside the grammar, or too long.
     """
     if len(answer) > MAX_LENGTH:
-        raise Unreadable(f"The answer is longer than {MAX_LENGTH:,} characters.")
+        raise UnreadableAnswer(f"The answer is longer than {MAX_LENGTH:,} characters.")
     # The grammar is slow to load, and most programs never read an expression.
     from ...rewards.verifiers.mathematics.grammar import read
     from ...rewards.verifiers.mathematics.tree import Malformed
@@ -38,9 +38,9 @@ def read_value(answer: str) -> Any:
     try:
         return read(answer)
     except Malformed as error:
-        raise Unreadable(str(error)) from None
+        raise UnreadableAnswer(str(error)) from None
     except RecursionError:
-        raise Unreadable("The expression is nested too deeply.") from None
+        raise UnreadableAnswer("The expression is nested too deeply.") from None
 
 
 def read_expression(answer: str) -> Expression:
@@ -49,27 +49,27 @@ def read_expression(answer: str) -> Expression:
     Raises:
         Unreadable: the text is outside the grammar, or is no single expression.
     """
-    value = read_value(_TOUCHING.sub("x*", answer))
+    value = parse_answer(_TOUCHING.sub("x*", answer))
     sides = getattr(value, "sides", ())
     if len(sides) == 2 and value.operators == ("=",) and str(getattr(sides[0], "name", "")).endswith("(x)"):
         value = sides[1]
     try:
-        return _plain(value)
+        return _to_tuple(value)
     except RecursionError:
-        raise Unreadable("The expression is nested too deeply.") from None
+        raise UnreadableAnswer("The expression is nested too deeply.") from None
 
 
-def _plain(value: Any) -> Expression:
+def _to_tuple(value: Any) -> Expression:
     if hasattr(value, "op"):
-        return (value.op, *map(_plain, value.args))
+        return (value.op, *map(_to_tuple, value.args))
     if hasattr(value, "name"):
         return value.name
     if type(value).__name__ == "Num":
         return value.value
-    raise Unreadable("The answer must be a single expression.")
+    raise UnreadableAnswer("The answer must be a single expression.")
 
 
-def written(terms: Iterable[tuple[int | Fraction, str]], times: str = "*") -> str:
+def format_sum(terms: Iterable[tuple[int | Fraction, str]], times: str = "*") -> str:
     """A sum as text: ``[(3, "x^2"), (-1, "x"), (Fraction(1, 2), "")]`` is ``3*x^2 - x + 1/2``.
 
     Args:

@@ -20,11 +20,11 @@ from ...checks import check_count, check_number, check_numbers, check_share
 from ...errors import InputError
 from ..pools import Arms, as_arms
 from ..protocol import Common, Draw, Evidence, Teacher
-from ..registry import register
+from ..registration import register
 from ..sampling import effective_number, pick
 from ..spaces import as_cube
 from .cells import LEAST, cut
-from .progress import Progress, add, ages_within, moments, progress
+from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
 
 EXHAUSTED = 0.0025  # with 1/20 of the record gain, half of the focus is given up
 RECORD_MEMORY = 20_000.0  # outcomes over which the record gain is forgotten
@@ -41,7 +41,7 @@ class _Focus:
         self.gain = 0.0
 
     def weigh(
-        self, known: Progress, value: np.ndarray, level: np.ndarray, volume: np.ndarray, outcomes: int
+        self, known: Gains, value: np.ndarray, level: np.ndarray, volume: np.ndarray, outcomes: int
     ) -> np.ndarray:
         """float64[n], summing to 1 (see `Palaestra`); ``outcomes`` since the last call age the record."""
         best = float((known.gain**2).max(initial=0.0))
@@ -78,7 +78,7 @@ class _Cube:
         points, returns = self.points[oldest_first], self.returns[oldest_first]
         cells = cut(points, returns)
         n = len(cells.low)
-        found = progress(moments(ages_within(cells.index, n), returns, cells.index, n, self.scales))
+        found = fit_gains(sum_moments(ages_within(cells.index, n), returns, cells.index, n, self.scales))
         chances = focus.weigh(found, found.value, found.level, cells.volume, outcomes)
         widening = margin * (cells.high - cells.low)
         self._use(np.maximum(cells.low - widening, 0.0), np.minimum(cells.high + widening, 1.0), chances)
@@ -125,12 +125,12 @@ class _List:
 
     def add(self, records: Sequence[int], returns: Sequence[float]) -> None:
         for arm, ret in zip(records, returns):
-            add(self.sums, arm, ret, self.keep)
+            add_return(self.sums, arm, ret, self.keep)
             self.visits[arm] += 1
 
     def fit(self, focus: _Focus, outcomes: int, margin: float) -> None:
         tried = np.flatnonzero(self.visits >= FEWEST_VISITS)
-        known = progress(self.sums[:, :, tried])
+        known = fit_gains(self.sums[:, :, tried])
         best = known.value.max(initial=0.0)
         value, level = np.full(len(self.visits), best if best > 0 else 1.0), np.zeros(len(self.visits))
         value[tried], level[tried] = known.value, known.level

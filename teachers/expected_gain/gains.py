@@ -18,7 +18,7 @@ NOTHING = 1e-16  # squared gains below this are rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Progress:
+class Gains:
     """Of each of n places.
 
     Attributes:
@@ -40,15 +40,22 @@ class Progress:
         return np.where(value < NOTHING, 0.0, value)
 
 
-def moments(ages: np.ndarray, returns: np.ndarray, places: np.ndarray, n: int, scales: np.ndarray) -> np.ndarray:
+def sum_moments(ages: np.ndarray, returns: np.ndarray, places: np.ndarray, n: int, scales: np.ndarray) -> np.ndarray:
     """float64[scales, 6, n]: per scale and place, sums of w, w a, w r, w a^2, w a r, w r^2 with w = exp(-a / scale)."""
     terms = [np.ones_like(returns), ages, returns, ages * ages, ages * returns, returns * returns]
     decay = [np.exp(-ages / scale) for scale in scales]
     return np.array([[np.bincount(places, w * term, n) for term in terms] for w in decay])
 
 
-def add(sums: np.ndarray, place: int, ret: float, keep: np.ndarray) -> None:
-    """Add one return of age 0 to `moments`, all others of that place growing older by one; keep = exp(-1 / scale)."""
+def add_return(sums: np.ndarray, place: int, ret: float, keep: np.ndarray) -> None:
+    """Add one return of age 0 to the sums of `sum_moments`, in place; the age of all earlier ones grows by one.
+
+    Args:
+        sums: float64[scales, 6, n].
+        place: index of the place.
+        ret: the return, in [0, 1].
+        keep: float64[scales], exp(-1 / scale).
+    """
     w, a, r, aa, ar, rr = sums[:, :, place].T * keep
     sums[:, :, place] = np.stack([w + 1, a + w, r + ret, aa + 2 * a + w, ar + r, rr + ret * ret], axis=1)
 
@@ -62,8 +69,8 @@ def ages_within(places: np.ndarray, n: int) -> np.ndarray:
     return ages
 
 
-def progress(sums: np.ndarray) -> Progress:
-    """Fit the lines to `moments` and choose each place's scale.
+def fit_gains(sums: np.ndarray) -> Gains:
+    """Fit the lines to `sum_moments` and choose each place's scale.
 
     The variance of the residuals is (residual sum + pooled) / (weight - 1), where pooled is their mean over all places
     at the shortest scale, which change touches least: one imagined outcome of ordinary noise keeps a place with few
@@ -89,4 +96,4 @@ def progress(sums: np.ndarray) -> Progress:
     gain, error = slope[chosen, place], error[chosen, place]
     proven = np.where(w[0] < FEWEST, 0.0, np.maximum(np.abs(gain) - CERTAIN * error, 0.0))
     medium = min(1, len(sums) - 1)
-    return Progress(gain, error**2, r[medium] / weight[medium], proven)
+    return Gains(gain, error**2, r[medium] / weight[medium], proven)

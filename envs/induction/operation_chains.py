@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 Value = TypeVar("Value", bound=Hashable)
 
 
-class Rule(NamedTuple):
+class ChainProblem(NamedTuple):
     """The operations to choose from, by their words; those of them that make up the chain; the examples as pairs of
     input and output, the one that tells most first; and the input that is asked about."""
 
@@ -23,14 +23,16 @@ class Rule(NamedTuple):
     query: Any
 
 
-def drawn(draw: Callable[[], Rule | None], operations: Mapping[str, Callable[[Any], Any]]) -> Rule:
+def draw_problem(
+    draw: Callable[[], ChainProblem | None], operations: Mapping[str, Callable[[Any], Any]]
+) -> ChainProblem:
     """The first rule that ``draw`` makes whose examples leave one answer."""
-    while (rule := draw()) is None or not is_determined(rule, operations):
+    while (rule := draw()) is None or not has_one_answer(rule, operations):
         pass
     return rule
 
 
-class Offer(NamedTuple):
+class ChainWording(NamedTuple):
     """The parts of a prompt that say what may make up the chain: who turns the inputs into the outputs, what holds if
     that is several, and the list."""
 
@@ -39,40 +41,42 @@ class Offer(NamedTuple):
     listed: str
 
 
-def offer(rule: Rule) -> Offer:
+def word_choice(rule: ChainProblem) -> ChainWording:
     count = len(rule.chain)
-    return Offer(
+    return ChainWording(
         "One of these operations" if count == 1 else f"One chain of {count} of these operations",
         "" if count == 1 else " An operation may be used more than once.",
         "\n".join(f"- {words}" for words in rule.listed),
     )
 
 
-def is_determined(rule: Rule, operations: Mapping[str, Callable[[Any], Any]]) -> bool:
+def has_one_answer(rule: ChainProblem, operations: Mapping[str, Callable[[Any], Any]]) -> bool:
     """Whether the examples leave one answer: no shorter chain fits them, and all that are as long as the rule's and fit
     make the same of the query. ``operations`` are all that are known, by their words."""
     chain = [operations[words] for words in rule.chain]
     for skipped in range(len(chain)):
         rest = chain[:skipped] + chain[skipped + 1 :]
         # Not needed, but sooner done than the search.
-        if all(run(rest, given)[-1] == output for given, output in rule.examples):
+        if all(apply_chain(rest, given)[-1] == output for given, output in rule.examples):
             return False
-    answer = run(chain, rule.query)[-1]
-    fitting = fitting_answers([operations[words] for words in rule.listed], rule.examples, rule.query, len(chain))
+    answer = apply_chain(chain, rule.query)[-1]
+    fitting = find_fitting_answers([operations[words] for words in rule.listed], rule.examples, rule.query, len(chain))
     return all(length == len(chain) and output == answer for length, output in fitting)
 
 
-def derivation(rule: Rule, operations: Mapping[str, Callable[[Any], Any]], write: Callable[[Any], str]) -> list[str]:
+def write_derivation(
+    rule: ChainProblem, operations: Mapping[str, Callable[[Any], Any]], write: Callable[[Any], str]
+) -> list[str]:
     """The chain on the first example, then on the query, an operation a line."""
     chain = [operations[words] for words in rule.chain]
     lines = []
     for label, given in (("Example", rule.examples[0][0]), ("Query", rule.query)):
         labels = (label, *rule.chain)
-        lines += [f"{words}: {write(value)}" for words, value in zip(labels, run(chain, given))]
+        lines += [f"{words}: {write(value)}" for words, value in zip(labels, apply_chain(chain, given))]
     return lines
 
 
-def run(chain: Sequence[Callable[[Value], Value]], value: Value) -> list[Value]:
+def apply_chain(chain: Sequence[Callable[[Value], Value]], value: Value) -> list[Value]:
     """``value``, and what it is after each operation of the chain in turn."""
     values = [value]
     for operation in chain:
@@ -80,7 +84,7 @@ def run(chain: Sequence[Callable[[Value], Value]], value: Value) -> list[Value]:
     return values
 
 
-def fitting_answers(
+def find_fitting_answers(
     operations: Sequence[Callable[[Value], Value]],
     examples: Sequence[tuple[Value, Value]],
     query: Value,
@@ -98,7 +102,7 @@ def fitting_answers(
         (operations in the chain, what it makes of the query). Chains that have the same effect on all inputs and the
         query up to some point count as one, which is the shortest; the empty chain is not among them.
     """
-    images, ahead = _ways(operations, *examples[0], longest)
+    images, ahead = _search_first_example(operations, *examples[0], longest)
     outputs = tuple([output for _, output in examples])
     states = [(*(given for given, _ in examples), query)]
     seen = set(states)
@@ -118,7 +122,7 @@ def fitting_answers(
         states = reached
 
 
-def applications(operations: Sequence[Callable[[Value], Value]], start: Value, longest: int) -> int:
+def count_applications(operations: Sequence[Callable[[Value], Value]], start: Value, longest: int) -> int:
     """How often a breadth-first search from ``start`` applies an operation, up to chains of ``longest`` operations."""
     seen, level, applied = {start}, [start], 0
     for _ in range(longest):
@@ -129,7 +133,7 @@ def applications(operations: Sequence[Callable[[Value], Value]], start: Value, l
     return applied
 
 
-def _ways(
+def _search_first_example(
     operations: Sequence[Callable[[Value], Value]], start: Value, goal: Value, longest: int
 ) -> tuple[dict[Value, list[Value]], dict[Value, int]]:
     """All ways of at most ``longest`` operations from ``start`` to ``goal``.
