@@ -1,7 +1,7 @@
 """`Verdict`: the judgement of one answer or episode, which every verifier and every reward returns.
 
 A verdict keeps three things apart: the quality of the result (``score``), whether it solves the task (``success``), and
-whether the judging itself worked (``valid``). A learner masks invalid verdicts and takes success from ``success`` alone,
+whether the judging worked (``valid``). A learner masks invalid verdicts and takes success from ``success`` alone,
 never from a positive reward.
 """
 

@@ -163,16 +163,20 @@ def test_scaling_by_novelty_never_changes_a_sign(vectors: list[list[float]], dat
 
 
 def test_the_feature_is_the_gradient_of_the_log_probability_in_the_hidden_states():
-    torch = pytest.importorskip("torch")
-    generator = torch.Generator().manual_seed(0)
-    weights = torch.randn(5, 3, generator=generator, dtype=torch.float64)
-    hidden = torch.randn(4, 3, generator=generator, dtype=torch.float64, requires_grad=True)
-    tokens = torch.tensor([0, 4, 2, 2])
-    logits = hidden @ weights.T
-    torch.log_softmax(logits, dim=1)[torch.arange(4), tokens].sum().backward()
-    ours = token_gradients(torch.softmax(logits, 1).detach().numpy(), tokens.numpy(), weights.numpy())
-    assert hidden.grad is not None
-    assert ours == pytest.approx(hidden.grad.numpy(), abs=1e-12)
+    rng = np.random.default_rng(0)
+    weights, hidden, tokens = rng.normal(size=(5, 3)), rng.normal(size=(4, 3)), np.array([0, 4, 2, 2])
+
+    def log_probabilities(states: np.ndarray) -> np.ndarray:
+        logits = states @ weights.T
+        return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+
+    step = 1e-5
+    numeric = np.zeros((4, 3))
+    for d, direction in enumerate(step * np.eye(3)):
+        rise = log_probabilities(hidden + direction) - log_probabilities(hidden - direction)
+        numeric[:, d] = rise[np.arange(4), tokens] / (2 * step)
+    gradients = token_gradients(np.exp(log_probabilities(hidden)), tokens, weights)
+    assert gradients == pytest.approx(numeric, abs=1e-8)
 
 
 # Visits: counts and RDD.

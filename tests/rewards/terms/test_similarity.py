@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
@@ -169,10 +169,19 @@ def test_without_a_cluster_the_mean_of_the_successes_counts():
 
 @untimed
 @given(st.lists(st.lists(st.integers(0, 6), min_size=2, max_size=2), min_size=1, max_size=14), st.integers(1, 4))
-def test_dbscan_agrees_with_scikit_learn(points: list[list[int]], least: int):
-    cluster = pytest.importorskip("sklearn.cluster")
+@example([[0, 0], [0, 0], [0, 0], [1, 0], [2, 0], [3, 0]], 4)  # noise next to a border point
+def test_dbscan_clusters_are_connected_core_points_and_what_they_reach(points: list[list[int]], least: int):
     rows = np.array(points, dtype=float)
-    assert dbscan(rows, 1.5, least).tolist() == cluster.DBSCAN(eps=1.5, min_samples=least).fit(rows).labels_.tolist()
+    near = np.linalg.norm(rows[:, None] - rows[None], axis=2) <= 1.5
+    core = near.sum(axis=1) >= least
+    connected = np.linalg.matrix_power((near & core & core[:, None]).astype(float), len(rows)) > 0
+    labels = dbscan(rows, 1.5, least)
+    for i in range(len(rows)):
+        reaching = labels[near[i] & core]
+        assert labels[i] == (reaching.min() if len(reaching) else -1) if not core[i] else labels[i] >= 0
+        assert (labels[core] == labels[i]).tolist() == connected[i, core].tolist() or not core[i]
+    first = list(dict.fromkeys(labels[core].tolist()))
+    assert first == sorted(first)
 
 
 def test_trajectories_are_compared_by_their_text_without_features(episode: Maker):
