@@ -19,7 +19,7 @@ def close(expected: list[float], tolerance: float = 1e-9) -> object:
 # Clip and Delta.
 
 
-def test_delta_pays_differences_and_the_last_score():
+def test_delta_gives_differences_and_the_last_score():
     assert steps.delta_steps([0.9, 0.8, 0.95]) == close([0.1, -0.15, 0.95])
 
 
@@ -156,7 +156,7 @@ def test_equal_gains_standardise_to_exactly_0():
     assert [row.tolist() for row in steps.standardise_by_step([[0.1]] * 3)] == [[0.0]] * 3
 
 
-def test_a_turning_point_is_paid_the_whole_later_gain():
+def test_a_turning_point_gets_the_whole_later_gain():
     values = [0.5, 0.3, 0.6, 0.9]
     assert steps.turning_points(values).tolist() == [False, True, False]
     assert steps.turning_point_gains(values) == close([-0.2, 0.6, 0.3])
@@ -173,13 +173,13 @@ def test_turning_points_follow_the_final_direction():
     assert steps.turning_point_gains(values) == close([0.2, -0.6, -0.3])
 
 
-def test_the_first_step_can_be_paid_the_whole_gain():
+def test_the_first_step_can_get_the_whole_gain():
     assert steps.turning_point_gains([0.2, 0.4, 0.9]) == close([0.2, 0.5])
     assert steps.turning_point_gains([0.2, 0.4, 0.9], first=True) == close([0.7, 0.5])
     assert steps.turning_point_gains([0.2, 0.1, 0.9], first=True) == close([-0.1, 0.8])
 
 
-def test_propagation_pays_idle_steps_for_the_next_gain():
+def test_propagation_gives_idle_steps_a_share_of_the_next_gain():
     assert steps.propagated_gains([0, 0, 1], discount=0.9, ahead=1) == close([0.9, 1.0])
     assert steps.propagated_gains([1, 0], discount=0.9, ahead=1) == close([-1.0])
     assert steps.propagated_gains([0.4] * 5) == close([0.0] * 4)

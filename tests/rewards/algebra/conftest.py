@@ -29,5 +29,5 @@ def episode(success: bool = False, valid: bool = True, tokens: int = 3, **values
     return Episode("t", values, (step,), success, float(success), valid, False, 16)
 
 
-def pay(reward: Reward, **values: float) -> float:
+def reward_of(reward: Reward, **values: float) -> float:
     return reward(episode(**values)).reward

@@ -13,7 +13,7 @@ from palaestra.rewards.algebra import (
 )
 from palaestra.rewards.terms.outcome import EnvironmentReward
 
-from .conftest import Read, episode, pay  # isort: skip
+from .conftest import Read, episode, reward_of  # isort: skip
 
 
 def test_a_sum_names_its_terms_after_its_parts():
@@ -40,18 +40,18 @@ def test_a_weight_scales_every_term():
 def test_a_schedule_follows_training_and_is_saved():
     faded = Scheduled(Read("x"), {"kind": "linear", "start": 1.0, "end": 0.0})
     root = Sum(a=faded)
-    assert pay(root, x=2.0) == 2.0
+    assert reward_of(root, x=2.0) == 2.0
     root.advance(5, 10)
-    assert pay(root, x=2.0) == pytest.approx(1.0)
+    assert reward_of(root, x=2.0) == pytest.approx(1.0)
     copy = Sum(a=Scheduled(Read("x"), {"kind": "linear", "start": 1.0, "end": 0.0}))
     copy.load_state_dict(json.loads(json.dumps(root.state_dict())))
-    assert pay(copy, x=2.0) == pytest.approx(1.0)
+    assert reward_of(copy, x=2.0) == pytest.approx(1.0)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), min_size=2, max_size=8))
 def test_shaped_never_ranks_a_failure_above_a_success(rows: list[tuple[bool, float, float]]):
     shaped = Shaped(width=0.99, weights={"b": 7.0}, a=Read("x", -1.0, 2.0), b=Read("y", 0.0, 1.0))
-    values = [(success, pay(shaped, success=success, x=x, y=y)) for success, x, y in rows]
+    values = [(success, reward_of(shaped, success=success, x=x, y=y)) for success, x, y in rows]
     lost = [value for success, value in values if not success]
     won = [value for success, value in values if success]
     assert not lost or not won or max(lost) < min(won)

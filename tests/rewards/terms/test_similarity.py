@@ -35,12 +35,12 @@ def likeness(name: str, response: str, reference: object, **options: object) -> 
 
 
 @pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
-def test_identical_texts_are_worth_1(name: str):
+def test_identical_texts_get_1(name: str):
     assert likeness(name, "The cat sat, twice.", "The cat sat, twice.") == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
-def test_disjoint_texts_are_worth_0(name: str):
+def test_disjoint_texts_get_0(name: str):
     assert likeness(name, "aaa bbb", "ccc ddd") == 0.0
     assert likeness(name, "", "ccc ddd") == 0.0
 
@@ -114,7 +114,7 @@ def group(success: Sequence[bool], features: Sequence[Sequence[float]]) -> list[
     ]
 
 
-def pay(episodes: Sequence[Episode], form: str = "code") -> list[float]:
+def rewards_of(episodes: Sequence[Episode], form: str = "code") -> list[float]:
     made = rewards.make("self-reference", form=form, embedder=None)
     return [verdict.reward for verdict in made.group(episodes)]
 
@@ -138,28 +138,28 @@ def test_failures_equally_far_away_have_the_middle_of_the_papers_progress():
 @pytest.mark.parametrize("form", ["code", "paper"])
 @untimed
 @given(st.lists(st.tuples(st.booleans(), st.lists(st.floats(-9, 9), min_size=2, max_size=2)), min_size=1, max_size=9))
-def test_every_failure_is_worth_less_than_every_success(form: str, members):
+def test_every_failure_gets_less_than_every_success(form: str, members):
     success = [s for s, _ in members]
-    paid = pay(group(success, [f for _, f in members]), form)
+    paid = rewards_of(group(success, [f for _, f in members]), form)
     assert all(r == 1.0 if s else 0 <= r < 1 for r, s in zip(paid, success, strict=True))
 
 
 @pytest.mark.parametrize("form", ["code", "paper"])
 def test_progress_falls_with_the_distance(form: str):
-    paid = pay(group([True, False, False, False], [[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), form)
+    paid = rewards_of(group([True, False, False, False], [[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), form)
     assert 1 > paid[2] > paid[3] > paid[1]
 
 
-def test_nobody_has_progress_where_all_failed():
-    assert pay(group([False, False], [[0.0], [1.0]])) == [0, 0]
-    assert pay(group([True, True], [[0.0], [1.0]])) == [1, 1]
+def test_all_get_0_in_a_group_without_a_success():
+    assert rewards_of(group([False, False], [[0.0], [1.0]])) == [0, 0]
+    assert rewards_of(group([True, True], [[0.0], [1.0]])) == [1, 1]
 
 
 def test_the_nearest_of_several_clusters_counts():
     successes = [[0.0, 0.0], [0.1, 0.0], [10.0, 10.0], [10.1, 10.0]]
     centres = success_centres(np.array(successes))
     assert centres == pytest.approx(np.array([[0.05, 0.0], [10.05, 10.0]]))
-    paid = pay(group([True] * 4 + [False] * 2, [*successes, [9.0, 9.0], [5.0, 5.0]]))
+    paid = rewards_of(group([True] * 4 + [False] * 2, [*successes, [9.0, 9.0], [5.0, 5.0]]))
     assert paid[4] == pytest.approx(0.5960, abs=5e-5)
 
 
