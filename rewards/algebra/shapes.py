@@ -40,7 +40,7 @@ class Clip(Single):
         return min(max(value, self.low), self.high)
 
 
-def saturate(value: float, level: float, room: float) -> float:
+def approach_ceiling(value: float, level: float, room: float) -> float:
     """``value`` up to ``level``; above, level + room * (1 - exp(-(value - level) / room)).
 
     The paper (arXiv 2508.12790) asks for a concave function above a level and names none; this one is ours.
@@ -72,13 +72,13 @@ class Saturate(Single):
     @property
     def bounds(self) -> tuple[float, float]:
         low, high = self.child.bounds
-        return saturate(low, self.level, self.room), saturate(high, self.level, self.room)
+        return approach_ceiling(low, self.level, self.room), approach_ceiling(high, self.level, self.room)
 
     def describe(self) -> str:
         return f"{self.name} above {self.level:g} towards {self.level + self.room:g}"
 
     def adjust(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
-        return saturate(value, self.level, self.room)
+        return approach_ceiling(value, self.level, self.room)
 
 
 def weighted_geometric_mean(values: Sequence[float], weights: Sequence[float]) -> float:
