@@ -1,4 +1,4 @@
-"""What a result is worth: verdicts, verifiers of single answers, and rewards of whole episodes."""
+"""Rewards: verdicts, verifiers of single answers, and rewards of whole episodes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""From texts to vectors without any model: hashed n-gram counts, and the cosine between vectors.
+"""Text vectors without a model (hashed n-gram counts), and the cosine between vectors.
 
-Novelty and similarity rewards take any `Embedder`: a callable from N texts to an array of N rows. The one here needs no
-weights and no network, gives the same numbers in every process, and holds two texts without a word in common to be
-orthogonal. A sentence encoder takes its place where meaning beyond shared words counts.
+Novelty and similarity rewards take any `Embedder`: a callable from N texts to an array of N rows. `HashedNgrams` needs
+no weights and no network and gives the same numbers in every process; texts without a common word are orthogonal. A
+sentence encoder in its place compares meaning beyond shared words.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Embedder = Callable[[Sequence[str]], np.ndarray]
 """N texts to an array of shape [N, D]."""
 
 MAX_CHARACTERS = 100_000
-"""Texts are read up to here, so that an answer of megabytes costs no more than a long one."""
+"""Only the first characters of a text are read, up to this number, to bound the cost of answers of megabytes."""
 
 _FOLDED = 32_768
 _WORDS = re.compile(r"\w+|[^\w\s]")
 
 
 def split_words(text: str) -> list[str]:
-    """The words of ``text``, case-folded, and each punctuation mark by itself."""
+    """Split ``text`` into its words, case-folded, and single punctuation marks."""
     return _WORDS.findall(text[:MAX_CHARACTERS].casefold())
 
 
@@ -38,11 +38,11 @@ class HashedNgrams:
     """Counts of n-grams, as rows of length 1 (of length 0 for a text without any).
 
     Args:
-        sizes: how many units an n-gram has; (1, 2) counts single ones and pairs.
+        sizes: numbers of units in an n-gram; (1, 2) counts single units and pairs.
         unit: "word", or "character" (of the text in lower case, white space as single spaces).
-        columns: None gives every n-gram met in one call a column of its own, so that no two collide; rows of different
-            calls then do not compare. A number folds the n-grams by hash into that many columns, the same in every
-            call and process. Beyond 32,768 different n-grams in one call, None folds as well.
+        columns: None gives each n-gram of one call a column of its own, without collisions; rows of different calls are
+            then not comparable. A number maps the n-grams by hash to that many columns, the same in every call and
+            process. Beyond 32,768 different n-grams in one call, None maps them by hash as well.
 
     Raises:
         InputError: an n-gram size or a number of columns below 1, or an unknown unit.
@@ -65,19 +65,19 @@ class HashedNgrams:
         distinct = dict.fromkeys(gram for count in counts for gram in count)
         width = self.columns or (_FOLDED if len(distinct) > _FOLDED else None)
         if width is None:
-            place = {gram: column for column, gram in enumerate(distinct)}
+            column = {gram: index for index, gram in enumerate(distinct)}
         else:
-            place = {gram: _hash(gram) % width for gram in distinct}
+            column = {gram: _hash(gram) % width for gram in distinct}
         rows = np.zeros((len(texts), width or max(len(distinct), 1)))
         for row, count in zip(rows, counts, strict=True):
             for gram, number in count.items():
-                row[place[gram]] += number
+                row[column[gram]] += number
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.divide(rows, lengths, out=rows, where=lengths > 0)
 
     def _counts(self, text: str) -> Counter[str]:
         if self.unit == "word":
-            # No word holds a space, so that joined words cannot be mistaken for others.
+            # Words hold no space, so different n-grams never join to the same text.
             units, joint = split_words(text), " "
         else:
             units, joint = list(" ".join(text[:MAX_CHARACTERS].lower().split())), ""
@@ -91,7 +91,7 @@ def _hash(gram: str) -> int:
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray | None:
-    """``embedder(texts)`` as a float64 array [N, D]; None where it gave anything that is not finite (it failed).
+    """Return ``embedder(texts)`` as a float64 array [N, D]; None if an entry is not finite (the embedder failed).
 
     Raises:
         InputError: the embedder returned another shape.
@@ -102,13 +102,13 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray | None:
     return rows if np.isfinite(rows).all() else None
 
 
-def features_of(
+def collect_features(
     episodes: Sequence[Episode], embedder: Embedder | None, text: Callable[[Episode], str] = lambda e: e.response
 ) -> np.ndarray | None:
-    """One row an episode: ``embedder`` on its text, or the extra "features" where ``embedder`` is None.
+    """One row an episode: the embedding of its text, or the extra "features" where ``embedder`` is None.
 
     Returns:
-        An array [N, D], or None where anything in it is not finite.
+        An array [N, D], or None if an entry is not finite.
 
     Raises:
         InputError: the extras are missing, or are not vectors of one length.
@@ -126,15 +126,15 @@ def features_of(
 def cosines(left: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
     """Cosine between each row of ``left`` [N, D] and each of ``right`` [M, D] (``left`` itself by default).
 
-    Rounded to 12 digits, so that equal rows give exactly equal numbers whatever the order of summation. A row of
-    length 0 has cosine 0 to everything.
+    Rounded to 12 digits, so that equal rows give exactly equal numbers whatever the order of summation. The cosine of a
+    row of length 0 is 0.
     """
-    unit = [_unit(rows) for rows in ((left,) if right is None else (left, right))]
+    unit = [_normalise_rows(rows) for rows in ((left,) if right is None else (left, right))]
     return np.clip(np.round(unit[0] @ unit[-1].T, 12), -1.0, 1.0)
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
-    # Dividing by the largest entry first keeps squares of huge and of tiny numbers representable.
+def _normalise_rows(rows: np.ndarray) -> np.ndarray:
+    # Dividing by the largest entry first avoids overflow and underflow of the squares.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)

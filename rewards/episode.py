@@ -1,6 +1,6 @@
-"""What a reward sees of an episode: texts, token counts and the environment's own rewards, without any model.
+"""`Episode` and `Step`: the records that rewards judge, with texts, token counts and the environment's own rewards.
 
-The rollout code fills these records; the objects in `reward.py` read them. Both dataclasses are frozen and picklable.
+The rollout code fills them; the objects in `reward.py` read them. Both dataclasses are frozen and picklable.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ class Step:
     """One turn.
 
     Args:
-        observation: what the agent read before acting; text in most environments.
-        action: what it wrote.
-        reward: what the environment paid for it; finite.
+        observation: the agent's input before this action; text in most environments.
+        action: the agent's output.
+        reward: the environment's reward of this step; finite.
         terms: the environment's named reward terms, summing to ``reward``.
         tokens: length of the action in tokens.
-        logps: log-probability of each sampled token of the action, nats; None where nobody recorded them.
+        logps: log-probability of each sampled token of the action, nats; None where they were not recorded.
     """
 
     observation: Any
@@ -54,7 +54,7 @@ class Episode:
         valid: False when any step had ``reward_valid`` False.
         truncated: the episode was cut off by a limit on turns or tokens.
         max_tokens: the limit on action tokens in force, or None.
-        extras: what a reward named in its ``needs`` and the environment or the caller supplied.
+        extras: values that the environment or the caller supplied, by the names in the ``needs`` of rewards.
     """
 
     task_id: str
@@ -83,12 +83,12 @@ class Episode:
 
     @property
     def prompt(self) -> str:
-        """What the agent read first; "" for an episode without steps."""
+        """The first observation as text; "" for an episode without steps."""
         return str(self.steps[0].observation) if self.steps else ""
 
     @property
     def response(self) -> str:
-        """What the agent wrote last; "" for an episode without steps."""
+        """The last action as text; "" for an episode without steps."""
         return str(self.steps[-1].action) if self.steps else ""
 
     @property
@@ -101,7 +101,7 @@ class Episode:
         """Log-probabilities of all sampled tokens, nats.
 
         Raises:
-            InputError: nobody recorded them.
+            InputError: they were not recorded.
         """
         parts = [step.logps for step in self.steps]
         if any(part is None for part in parts):
@@ -109,10 +109,10 @@ class Episode:
         return tuple(logp for part in parts for logp in part or ())
 
     def extra(self, name: str) -> Any:
-        """``extras[name]``.
+        """Return ``extras[name]``.
 
         Raises:
-            InputError: the caller did not supply it.
+            InputError: neither the environment nor the caller supplied it.
         """
         if name not in self.extras:
             raise InputError(

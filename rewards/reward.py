@@ -1,21 +1,21 @@
 """Rewards as objects: one call judges one episode, `group` judges siblings (several episodes of one task) together and
 `batch` judges several groups.
 
-A reward is either *complete*, the worth of the whole episode, or a *term* that is added to what the environment paid.
+A reward is either *complete*, the reward of the whole episode, or a *term* that is added to the environment's reward.
 Most rewards derive from one of five bases and implement one method:
 
 ==============  =========================  =============================================================
-base            method                     sees
+base            method                     judges
 ==============  =========================  =============================================================
 `Reward`        ``value(episode)``         one episode
-`StepReward`    ``values(episode)``        one episode; one number a step, whose sum is the value
-`PooledReward`  ``values(episodes)``       one episode, but is asked about many at once
+`StepReward`    ``values(episode)``        one episode by one number a step, whose sum is the value
+`PooledReward`  ``values(episodes)``       each episode alone, but many in one call
 `GroupReward`   ``values(episodes)``       the valid episodes of one task
 `BatchReward`   ``values(groups)``         the valid episodes of all tasks of a training step
 ==============  =========================  =============================================================
 
-What a reward reads beyond texts, counts and the environment's own pay (log-probabilities, hidden states, prefix values)
-it names in ``needs``; whoever calls it puts them into ``Episode.extras``. Classes register by name; other packages
+A reward names in ``needs`` what it reads beyond texts, counts and the environment's rewards (log-probabilities, hidden
+states, prefix values); the caller puts these into ``Episode.extras``. Classes register by name; other packages
 contribute through the entry-point group ``palaestra.rewards``.
 """
 
@@ -38,12 +38,12 @@ class Reward:
 
     Attributes:
         name: the registered name, which is also the name of its term.
-        paper: where it comes from, with section or equation; empty for our own.
-        needs: names of what it reads in ``Episode.extras``.
-        complete: whether its value stands for the whole episode (the environment's own pay included) instead of being
-            added to it.
-        ranks_success: promised, and tested for everything registered: within a group, no failed episode is worth more
-            than a successful one.
+        paper: its source, with section or equation; empty for our own.
+        needs: names of the entries of ``Episode.extras`` that it reads.
+        complete: True if its value is the reward of the whole episode, in place of the environment's own; False if it
+            is added to that.
+        ranks_success: True if, within a group, no failed episode gets more than a successful one; tested for every
+            registered reward that claims it.
     """
 
     name: ClassVar[str] = "reward"
@@ -58,7 +58,7 @@ class Reward:
         return -math.inf, math.inf
 
     def value(self, episode: Episode) -> float | None:
-        """The worth of one valid episode; None where it could not be determined (a judge that did not answer)."""
+        """Reward of one valid episode; None where it could not be determined (a judge that did not answer)."""
         raise NotImplementedError(f"{type(self).__name__} must implement value(episode) -> float.")
 
     def __call__(self, episode: Episode) -> Verdict:
@@ -74,34 +74,37 @@ class Reward:
         return [self.group(group) for group in groups]
 
     def verdict(self, episode: Episode, value: float | None) -> Verdict:
-        """A verdict of one term. The score is where ``value`` lies between the bounds (clipped to [0, 1] without)."""
+        """Build a verdict with one term; it is invalid if ``value`` is None or the episode is invalid.
+
+        The score is ``value`` scaled from the bounds to [0, 1], or clipped to it where the reward is unbounded.
+        """
         if value is None or not episode.valid:
             return Verdict(0.0, False, valid=False, terms={self.name: 0.0})
         low, high = self.bounds
-        place = (value - low) / (high - low) if math.isfinite(high - low) and high > low else value
+        score = (value - low) / (high - low) if math.isfinite(high - low) and high > low else value
         return Verdict(
-            score=min(max(place, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: float(value)}
+            score=min(max(score, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: float(value)}
         )
 
     # Training progress and saving.
 
     @property
     def children(self) -> Mapping[str, Reward]:
-        """Named parts, for the tree, the state and the progress."""
+        """The rewards that this one is made of, by name."""
         return {}
 
     def advance(self, step: int, steps: int) -> None:
-        """Training has reached update ``step`` of ``steps``; rewards that change during training follow it."""
+        """Report that training has reached update ``step`` of ``steps``, for rewards that change during training."""
         for child in self.children.values():
             child.advance(step, steps)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that changes while it is used, as plain JSON data; the children's under their names."""
+        """State that changes during use, as plain JSON data; the children's states are under their names."""
         states = {name: child.state_dict() for name, child in self.children.items()}
         return {name: state for name, state in states.items() if state}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take up a saved state.
+        """Restore a saved state.
 
         Raises:
             InputError: it belongs to another reward.
@@ -113,36 +116,36 @@ class Reward:
             child.load_state_dict(state.get(name, {}))
 
     def describe(self) -> str:
-        """One line: the name and the parameters worth seeing."""
+        """One line with the name and the most important parameters."""
         return self.name
 
     def tree(self) -> str:
         """The reward and its parts, one a line, indented."""
-        return "\n".join(self._lines(""))
+        return "\n".join(self._tree_lines(""))
 
-    def _lines(self, label: str) -> Iterator[str]:
+    def _tree_lines(self, label: str) -> Iterator[str]:
         yield f"{label}: {self.describe()}" if label else self.describe()
         for name, child in self.children.items():
-            yield from ("  " + line for line in child._lines(name))
+            yield from ("  " + line for line in child._tree_lines(name))
 
     def __repr__(self) -> str:
         return self.tree()
 
 
 class StepReward(Reward):
-    """A reward that is paid step by step; its value is the sum. Learners with credit per turn read `values`."""
+    """A reward with one number a step; its value is their sum. Learners with credit per turn read `values`."""
 
     def values(self, episode: Episode) -> Sequence[float] | None:
-        """One number for each step of a valid episode; None where they could not be determined."""
+        """Rewards of the steps of a valid episode; None where they could not be determined."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episode) -> numbers, one a step.")
 
     def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
-        """What ``step`` is worth as soon as it is taken, where later steps do not matter; None where they do.
+        """Reward of ``step`` right after it was taken; None where it depends on other steps.
 
         Args:
             step: the step just taken.
-            observation: what it led to.
-            terminated: whether it ended the task.
+            observation: the next observation.
+            terminated: the step ended the task.
         """
         return None
 
@@ -152,10 +155,10 @@ class StepReward(Reward):
 
 
 class PooledReward(Reward):
-    """A reward that judges each episode alone but asks about all of them at once: a model, an endpoint."""
+    """A reward that judges each episode alone, but many in one call: of a model, or of an endpoint."""
 
     def values(self, episodes: Sequence[Episode]) -> Sequence[float | None]:
-        """The worth of each of some valid episodes of any tasks, in order (there is at least one)."""
+        """Rewards of one or more valid episodes of any tasks, in order."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episodes) -> numbers, one each.")
 
     def value(self, episode: Episode) -> float | None:
@@ -176,7 +179,7 @@ class GroupReward(Reward):
     """A reward that compares siblings. Episodes that are not valid are neither compared nor counted."""
 
     def values(self, episodes: Sequence[Episode]) -> Sequence[float | None]:
-        """The worth of each of the valid episodes of one task, in order (there is at least one)."""
+        """Rewards of the valid episodes of one task, in order; there is at least one."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episodes) -> numbers, one each.")
 
     def value(self, episode: Episode) -> float | None:
@@ -192,7 +195,7 @@ class BatchReward(GroupReward):
     """A reward that compares the groups of a training step. Groups without a valid episode are left out."""
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[float | None]]:  # type: ignore[override]
-        """The worth of each valid episode of each group, in order."""
+        """Rewards of the valid episodes of each group, in order; each group has at least one."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(groups) -> lists of numbers.")
 
     def value(self, episode: Episode) -> float | None:
@@ -203,10 +206,10 @@ class BatchReward(GroupReward):
 
     def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
         valid = [[episode for episode in group if episode.valid] for group in groups]
-        judged = iter(self.values([group for group in valid if group]) if any(valid) else ())
+        rows = iter(self.values([group for group in valid if group]) if any(valid) else ())
         verdicts = []
-        for group, kept in zip(groups, valid, strict=True):
-            values = iter(next(judged) if kept else ())
+        for group, valid_episodes in zip(groups, valid, strict=True):
+            values = iter(next(rows) if valid_episodes else ())
             verdicts.append([self.verdict(episode, next(values) if episode.valid else None) for episode in group])
         return verdicts
 
@@ -237,18 +240,19 @@ def make(name: str, /, **options: Any) -> Reward:
     Raises:
         InputError: unknown name, or options that its constructor does not take.
     """
-    return REWARDS.make(name, **{key: _built(value) for key, value in options.items()})
+    return REWARDS.make(name, **{key: _build_rewards(value) for key, value in options.items()})
 
 
 def build(data: Mapping[str, Any]) -> Reward:
-    """The reward that ``data`` describes: ``{"name": "weighted", "child": {"name": "overlong"}, "weight": 0.5}``."""
+    """Build a reward from data: ``{"name": "weighted", "child": {"name": "overlong"}, "weight": 0.5}``."""
     options = dict(data)
     return make(options.pop("name"), **options)
 
 
-def _built(value: Any) -> Any:
+def _build_rewards(value: Any) -> Any:
+    """Replace every mapping with a "name" by the reward that it describes, also inside other mappings."""
     if isinstance(value, Mapping) and "name" in value:
         return build(value)
     if isinstance(value, Mapping):
-        return {key: _built(inner) for key, inner in value.items()}
+        return {key: _build_rewards(inner) for key, inner in value.items()}
     return value

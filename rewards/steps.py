@@ -1,7 +1,7 @@
-"""Mathematics on the scores of an episode's steps: pure functions from arrays to arrays, one formula each.
+"""Formulas on the scores of an episode's steps: pure functions from arrays to arrays, one formula each.
 
-Arguments carry the time step in their name: ``r_t`` rewards and ``s_t`` scores of steps 1..K; ``v_k`` values of the
-prefixes 0..K, hence one more. Every function takes any sequence of numbers of one dimension and returns float64.
+Arguments carry the time step in their name: ``r_t`` rewards and ``s_t`` scores of steps 1..K, [K]; ``v_k`` values of
+the prefixes 0..K, [K + 1]. Every function takes any sequence of numbers of one dimension and returns float64.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def suffix_sums(r_t: ArrayLike, discount: float = 1.0) -> np.ndarray:
 
 
 def suffix_minima(r_t: ArrayLike) -> np.ndarray:
-    """Least reward from each step on: what `min_form` approximates up to the worst step (PURE, arXiv 2504.15275)."""
+    """Least reward from each step on; `min_form_steps` approximates it up to the worst step (PURE, 2504.15275)."""
     return np.minimum.accumulate(_vector(r_t)[::-1])[::-1]
 
 
 def clip_steps(s_t: ArrayLike, threshold: float) -> np.ndarray:
-    """``min(s_t - threshold, 0)``: only steps below the threshold are felt (arXiv 2410.15115, Clip)."""
+    """``min(s_t - threshold, 0)``: only steps below the threshold count (arXiv 2410.15115, Clip)."""
     return np.minimum(_vector(s_t) - threshold, 0.0)
 
 
@@ -65,12 +65,12 @@ def min_form_steps(r_t: ArrayLike, temperature: float = 0.1) -> np.ndarray:
 
 
 def renorm_steps(process_t: ArrayLike, outcome: float) -> np.ndarray:
-    """``process_t + outcome - 1`` for both in [0, 1]: each is centred by one half (PPR ReNorm, arXiv 2509.25598)."""
+    """``process_t + outcome - 1``, both in [0, 1]: each less one half (PPR ReNorm, arXiv 2509.25598)."""
     return _vector(process_t) + outcome - 1.0
 
 
-def merged_runs(labels: Sequence[bool]) -> list[tuple[int, int, bool]]:
-    """Runs of equal labels as (start, stop, label): steps merged into thoughts (TP-GRPO, arXiv 2507.23317)."""
+def merge_runs(labels: Sequence[bool]) -> list[tuple[int, int, bool]]:
+    """Merge steps of equal labels into runs (start, stop, label), the thoughts of TP-GRPO (arXiv 2507.23317)."""
     runs: list[tuple[int, int, bool]] = []
     for t, label in enumerate(labels):
         if runs and runs[-1][2] == bool(label):
@@ -83,20 +83,20 @@ def merged_runs(labels: Sequence[bool]) -> list[tuple[int, int, bool]]:
 def thought_rewards(labels: Sequence[bool], correct: bool, outcome: float, scale: float) -> np.ndarray:
     """Process rewards at the ends of thoughts (TP-GRPO, arXiv 2507.23317).
 
-    They make ``outcome + suffix_sums(result)`` equal, in a correct solution, ``outcome`` on correct thoughts and
-    ``outcome - scale`` on wrong ones; in a wrong solution ``outcome`` on thoughts that lead to its wrong answer and 0
-    on the others. With thoughts that alternate these are the paper's plus and minus ``scale`` (``outcome`` in wrong
-    solutions), and nothing on the last.
+    With them ``outcome + suffix_sums(result)`` is, in a correct solution, ``outcome`` on correct thoughts and
+    ``outcome - scale`` on wrong ones; in a wrong solution, ``outcome`` on thoughts that lead to its wrong answer and 0
+    on the others. For thoughts of alternating labels these are the paper's plus and minus ``scale`` (``outcome`` in
+    wrong solutions), and 0 on the last thought.
 
     Args:
-        labels: for each step, whether it is correct (correct solution) or leads to the wrong answer (wrong solution).
-        correct: whether the solution is.
+        labels: for each step, true if it is correct (correct solution) or leads to the wrong answer (wrong solution).
+        correct: true if the solution is correct.
         outcome: the standardised outcome of the solution.
         scale: the penalty of a wrong thought, the group's `ability_scale`.
     """
     other = outcome - scale if correct else 0.0
     rewards = np.zeros(len(labels))
-    runs = merged_runs(labels)
+    runs = merge_runs(labels)
     targets = [outcome if label else other for *_, label in runs]
     for (_, stop, _), target, after in zip(runs, targets, [*targets, outcome][1:], strict=True):
         rewards[stop - 1] = target - after
@@ -104,17 +104,17 @@ def thought_rewards(labels: Sequence[bool], correct: bool, outcome: float, scale
 
 
 def ability_scale(successes: Sequence[bool], weight: float = 1.0) -> float:
-    """``weight`` times the group's share of successes: weak policies feel wrong thoughts less (TP-GRPO)."""
+    """``weight`` times the group's share of successes: a weak policy loses less by wrong thoughts (TP-GRPO)."""
     return weight * float(np.mean(np.asarray(successes, dtype=float))) if len(successes) else 0.0
 
 
 def prefix_gains(v_k: ArrayLike) -> np.ndarray:
-    """``v_k - v_{k-1}``: what each step added to the value of the prefix (DenseGRPO, arXiv 2601.20218)."""
+    """``v_k - v_{k-1}``, the change of the value of the prefix by each step (DenseGRPO, arXiv 2601.20218)."""
     return np.diff(_vector(v_k, least=1))
 
 
-def standardised_by_step(gains: Sequence[ArrayLike]) -> list[np.ndarray]:
-    """Each step's gains less their mean over the group, by their (population) deviation; 0 where they do not differ.
+def standardise_by_step(gains: Sequence[ArrayLike]) -> list[np.ndarray]:
+    """Standardise each step's gains over the group (population deviation); 0 where they are equal.
 
     Episodes may have different lengths: step k is compared among those that have it (DenseGRPO, arXiv 2601.20218).
     """
@@ -123,7 +123,7 @@ def standardised_by_step(gains: Sequence[ArrayLike]) -> list[np.ndarray]:
     for k in range(max(map(len, rows), default=0)):
         here = [i for i, row in enumerate(rows) if len(row) > k]
         column = np.array([rows[i][k] for i in here])
-        # Equal numbers can have a mean that differs from them in the last bit, hence no test of the deviation.
+        # Rounding can give equal numbers a deviation above 0, hence no test of it alone.
         if np.ptp(column) > 0 and column.std() > 0:
             for i, value in zip(here, (column - column.mean()) / column.std(), strict=True):
                 result[i][k] = value
@@ -131,7 +131,7 @@ def standardised_by_step(gains: Sequence[ArrayLike]) -> list[np.ndarray]:
 
 
 def turning_points(v_k: ArrayLike) -> np.ndarray:
-    """Which steps turn the course: they move towards the final value and the step before moved away from it.
+    """Mask of the steps that move towards the final value right after a step that moved away from it.
 
     With ``s_k = sign(v_k - v_{k-1}) * sign(v_K - v_0)`` a turning point has ``s_{k-1} < 0 < s_k`` (TP-GRPO,
     TurningPoint, arXiv 2602.06422).
@@ -142,11 +142,11 @@ def turning_points(v_k: ArrayLike) -> np.ndarray:
 
 
 def turning_point_gains(v_k: ArrayLike, first: bool = False) -> np.ndarray:
-    """`prefix_gains`, but a turning point is paid the whole later gain ``v_K - v_{k-1}`` (arXiv 2602.06422).
+    """`prefix_gains`, but a turning point gets the whole later gain ``v_K - v_{k-1}`` (arXiv 2602.06422).
 
     Args:
         v_k: values of prefixes 0..K.
-        first: pay it to the first step as well where that one moves towards the final value.
+        first: give the later gain to the first step as well where it moves towards the final value.
     """
     v_k = _vector(v_k, least=1)
     gains, turns = np.diff(v_k), turning_points(v_k)
@@ -156,20 +156,20 @@ def turning_point_gains(v_k: ArrayLike, first: bool = False) -> np.ndarray:
 
 
 def propagated_gains(v_k: ArrayLike, threshold: float = 0.0, ahead: int = 3, discount: float = 0.9) -> np.ndarray:
-    """Prefix gains, where a step without one is paid for the first that follows (VSRM, arXiv 2508.10293).
+    """Prefix gains, where a step without a gain gets a share of the next one (VSRM, arXiv 2508.10293).
 
-    A step whose gain exceeds ``threshold`` in size keeps it. Any other is paid ``discount ** q`` times the first such
+    A step whose gain exceeds ``threshold`` in size keeps it. Any other step gets ``discount ** q`` times the first such
     gain q steps later, with its sign, for q up to ``ahead``; where there is none it keeps its own.
     """
     gains = prefix_gains(v_k)
-    paid = gains.copy()
+    result = gains.copy()
     large = np.abs(gains) > threshold
     for k in np.flatnonzero(~large):
         later = np.flatnonzero(large[k + 1 : k + 1 + ahead])
         if len(later):
             q = int(later[0]) + 1
-            paid[k] = discount**q * gains[k + q]
-    return paid
+            result[k] = discount**q * gains[k + q]
+    return result
 
 
 def cumulative_regret(v_k: ArrayLike, best: float = 1.0, lengths: ArrayLike | None = None) -> float:
@@ -194,7 +194,7 @@ def potential_differences(phi_k: ArrayLike, discount: float = 1.0) -> np.ndarray
 def waypoint_potentials(positions: ArrayLike, waypoints: ArrayLike, radius: float = 0.0) -> np.ndarray:
     """Minus the length of the path from each position through the waypoints not yet reached, in their order.
 
-    How many waypoints are reached is part of the state, so a loop that reaches none sums to 0 (KAGI, arXiv 2407.10341,
+    The number of waypoints reached is part of the state, so a loop that reaches none sums to 0 (KAGI, arXiv 2407.10341,
     whose constants are not published; distances are Euclidean here).
 
     Args:

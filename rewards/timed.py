@@ -1,4 +1,4 @@
-"""What rewards share that follow training: they remember the update that was announced last, and save it."""
+"""Mixin for rewards that change during training: it stores and saves the number of the current update."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .reward import Reward
 
 
 class Timed(Reward):
-    """Mixin. Until `advance` is called, a run stands at update 0 of an unknown number."""
+    """Mixin that stores the current update. Before the first call of `advance` it is 0, of an unknown number."""
 
     step: int = 0
     steps: int = 0
 
     def now(self, schedule: Schedule) -> float:
-        """The value of ``schedule`` at this update."""
+        """The value of ``schedule`` at the current update."""
         return schedule(self.step, self.steps)
 
     def advance(self, step: int, steps: int) -> None:

@@ -1,8 +1,8 @@
-"""What every verifier and every reward says about one result.
+"""`Verdict`: the judgement of one answer or episode, which every verifier and every reward returns.
 
-A `Verdict` goes from the code that judges to the code that learns, so it keeps three things apart that are often mixed
-up: how good the result is (``score``), whether it counts as solved (``success``), and whether the judging itself worked
-(``valid``). A learner masks what is not valid and never reads success off a positive reward.
+A verdict keeps three things apart: the quality of the result (``score``), whether it solves the task (``success``), and
+whether the judging worked (``valid``). A learner masks invalid verdicts and takes success from ``success`` alone,
+never from a positive reward.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Verdict:
 
     Args:
         score: quality in [0, 1].
-        success: whether the task is solved. Partial credit is a score without success.
-        valid: False when the machinery failed (sandbox down, time limit of the verifier); such a verdict is masked.
+        success: True if the task is solved. Partial credit is a score without success.
+        valid: False if the judging failed (sandbox down, time limit of the verifier); such a verdict is masked.
         terms: named parts of the reward; where given, the reward is their sum instead of the score.
-        feedback: one sentence on the result, fit to be shown to the agent.
-        malformed: True when the answer does not have the required form at all; ``feedback`` then says what is wrong.
-        extras: what else was found out in judging, by the names under which rewards ask for it; plain data.
+        feedback: one sentence on the result, suitable for the agent.
+        malformed: True if the answer does not have the required form at all; ``feedback`` then names the fault.
+        extras: further results of the judging as plain data, by the names in the ``needs`` of rewards.
 
     Raises:
         InputError: score outside [0, 1], a term that is not finite, or success claimed by an invalid verdict.

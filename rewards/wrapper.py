@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -14,18 +14,18 @@ from .verdict import Verdict
 
 
 class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
-    """Pays a reward on top of the environment's own, or instead of it where the reward is complete.
+    """Adds a reward to the environment's own, or replaces it where the reward is complete.
 
-    The reward is judged when the episode ends and paid with the last step. A `StepReward` that can say what a step is
-    worth as it is taken (potential-based shaping does) is paid step by step. Wrappers can be stacked.
+    The reward is computed when the episode ends and added to the last step. A `StepReward` that implements ``at_once``
+    (such as potential-based shaping) is added step by step. Wrappers can be stacked.
 
-    What is added to ``info``, on every step: ``reward_terms`` gains the reward's terms (it still sums to the step's
-    reward), and ``reward_valid`` is False where the reward could not be determined. Success is ``info["is_success"]``
-    and progress ``info["progress"]`` where the environment says them; others never succeed.
+    On every step, ``info["reward_terms"]`` gains the reward's terms (and still sums to the step's reward), and
+    ``info["reward_valid"]`` is False where the reward could not be determined. The success is ``info["is_success"]``,
+    by default False, and the progress ``info["progress"]``, by default 0.
 
     Args:
         env: any environment with scalar rewards.
-        reward: what to pay.
+        reward: the reward to add.
         count: the length of an action in tokens; None counts the characters of a text, and 1 for any other action.
 
     Raises:
@@ -47,7 +47,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
             raise InputError(f"{siblings} compare several episodes of one task, but a wrapper sees one at a time.")
         super().__init__(env)
         self.reward = reward
-        self._count = _characters if count is None else count
+        self._count = _count_characters if count is None else count
         self._steps: list[Step] = []
         self._valid = True
 
@@ -58,26 +58,26 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        observation, paid, terminated, truncated, info = self.env.step(action)
-        own = dict(info.get("reward_terms") or {"env": float(paid)})
+        observation, env_reward, terminated, truncated, info = self.env.step(action)
+        env_terms = dict(info.get("reward_terms") or {"env": float(env_reward)})
         self._valid &= bool(info.get("reward_valid", True))
-        self._steps.append(Step(self._observation, action, float(paid), own, self._count(action)))
+        self._steps.append(Step(self._observation, action, float(env_reward), env_terms, self._count(action)))
         self._observation = observation
-        terms: dict[str, float] = {} if self.reward.complete else dict(own)
+        terms: dict[str, float] = {} if self.reward.complete else dict(env_terms)
         at_once = None
         if isinstance(self.reward, StepReward):
             at_once = self.reward.at_once(self._steps[-1], observation, terminated)
         valid = self._valid
         if at_once is not None:
-            _add(terms, {self.reward.name: at_once})
+            _add_terms(terms, {self.reward.name: at_once})
         elif terminated or truncated:
-            verdict = self._verdict(info, truncated and not terminated)
+            verdict = self._judge_episode(info, truncated and not terminated)
             valid &= verdict.valid
-            _add(terms, verdict.terms or {self.reward.name: verdict.reward})
+            _add_terms(terms, verdict.terms or {self.reward.name: verdict.reward})
         info = {**info, "reward_terms": terms, "reward_valid": valid}
         return observation, float(sum(terms.values())), terminated, truncated, info
 
-    def _verdict(self, info: dict[str, Any], truncated: bool) -> Verdict:
+    def _judge_episode(self, info: dict[str, Any], truncated: bool) -> Verdict:
         return self.reward(
             Episode(
                 task_id=str(self._start.get("task_id", "")),
@@ -99,11 +99,11 @@ def _parts(reward: Reward) -> Iterator[Reward]:
         yield from _parts(child)
 
 
-def _characters(action: Any) -> int:
+def _count_characters(action: Any) -> int:
     return len(action) if isinstance(action, str) else 1
 
 
-def _add(terms: dict[str, float], more: Any) -> None:
-    """Add terms, those of an equal name to each other."""
+def _add_terms(terms: dict[str, float], more: Mapping[str, float]) -> None:
+    """Add ``more`` to ``terms`` in place, summing terms of equal names."""
     for name, value in more.items():
         terms[name] = terms.get(name, 0.0) + float(value)

@@ -1,13 +1,13 @@
 """Rewards made of rewards: named parts, one verdict.
 
     reward = Sum(
-        correct=Outcome(),
+        correct=Verifiable(),
         brevity=Gate(Weighted(Overlong(), 0.2)),
         thinking=Scheduled(Trust(judge), {"kind": "linear", "start": 0.3, "end": 0.0}),
     )
     print(reward.tree())
 
-As data, for a configuration file: ``make("sum", correct={"name": "outcome"}, ...)``.
+As data, for a configuration file: ``make("sum", correct={"name": "verifiable"}, ...)``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What every reward made of other rewards shares: named parts, each judged once, and one verdict made of theirs."""
+"""Bases of rewards made of other rewards: `Composite` with several named parts, and `Single` with one.
+
+Each part judges an episode once; its verdict goes in, and one verdict with the combined terms comes out.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from ..verdict import Verdict
 class Composite(Reward):
     """A reward of named parts. A subclass implements `combine` (or `combine_batch` where siblings matter).
 
-    It needs what its parts need, and is complete where a part is. An episode for which a part has no valid verdict has
-    none here either.
+    It needs the extras that its parts need, and is complete if a part is. An episode with an invalid verdict of a part
+    has an invalid verdict here.
 
     Args:
         parts: the children by name, in the order in which the tree prints them.
@@ -25,7 +28,7 @@ class Composite(Reward):
 
     def __init__(self, parts: Mapping[str, Reward]):
         if not parts:
-            raise InputError(f"{self.name!r} needs at least one named reward, such as {self.name}(correct=Outcome()).")
+            raise InputError(f"{self.name!r} needs at least one named reward: {self.name}(correct=Verifiable()).")
         for name, part in parts.items():
             if not isinstance(part, Reward):
                 raise InputError(f"{self.name!r}: {name} must be a reward, not {part!r}; see palaestra.rewards.make.")
@@ -58,24 +61,28 @@ class Composite(Reward):
 
     def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
         judged = {name: part.batch(groups) for name, part in self._parts.items()}
-        kept: list[list[int]] = []
-        for place, group in enumerate(groups):
-            valid = [all(verdicts[place][i].valid for verdicts in judged.values()) for i in range(len(group))]
-            kept.append([i for i, episode in enumerate(group) if episode.valid and valid[i]])
-        terms = self.combine_batch(
-            [[group[i] for i in indices] for group, indices in zip(groups, kept, strict=True)],
+        valid: list[list[int]] = [
             [
-                [{name: verdicts[place][i] for name, verdicts in judged.items()} for i in indices]
-                for place, indices in enumerate(kept)
+                i
+                for i, episode in enumerate(group)
+                if episode.valid and all(verdicts[g][i].valid for verdicts in judged.values())
+            ]
+            for g, group in enumerate(groups)
+        ]
+        terms = self.combine_batch(
+            [[group[i] for i in indices] for group, indices in zip(groups, valid, strict=True)],
+            [
+                [{name: verdicts[g][i] for name, verdicts in judged.items()} for i in indices]
+                for g, indices in enumerate(valid)
             ],
         )
         result = []
-        for group, indices, of_group in zip(groups, kept, terms, strict=True):
-            known = dict(zip(indices, of_group, strict=True))
-            result.append([self._verdict(episode, known.get(i)) for i, episode in enumerate(group)])
+        for group, indices, group_terms in zip(groups, valid, terms, strict=True):
+            known = dict(zip(indices, group_terms, strict=True))
+            result.append([self._combined_verdict(episode, known.get(i)) for i, episode in enumerate(group)])
         return result
 
-    def _verdict(self, episode: Episode, terms: Mapping[str, float] | None) -> Verdict:
+    def _combined_verdict(self, episode: Episode, terms: Mapping[str, float] | None) -> Verdict:
         if terms is None:
             return self.verdict(episode, None)
         plain = self.verdict(episode, sum(terms.values()))
@@ -83,7 +90,7 @@ class Composite(Reward):
 
 
 class Single(Composite):
-    """A composite of one part, which is its first argument; `adjusted` is what becomes of the part's value."""
+    """A composite of one part, its first argument. A subclass implements `adjust`, from the part's value to the new."""
 
     def __init__(self, child: Reward, **others: Reward):
         super().__init__({"child": child, **others})
@@ -91,13 +98,13 @@ class Single(Composite):
         self.needs = frozenset().union(child.needs, *(part.needs for part in others.values()))
         self.complete = child.complete
 
-    def adjusted(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
-        """The new value, given the part's and the verdicts of the other parts."""
-        raise NotImplementedError(f"{type(self).__name__} must implement adjusted(episode, value, others) -> float.")
+    def adjust(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
+        """The new value, given the part's value and the verdicts of all parts by name."""
+        raise NotImplementedError(f"{type(self).__name__} must implement adjust(episode, value, others) -> float.")
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
         child = verdicts["child"]
-        return correct_terms(self.name, reward_terms(self.child, child), self.adjusted(episode, child.reward, verdicts))
+        return correct_terms(self.name, reward_terms(self.child, child), self.adjust(episode, child.reward, verdicts))
 
 
 def reward_terms(part: Reward, verdict: Verdict) -> Mapping[str, float]:
@@ -106,14 +113,14 @@ def reward_terms(part: Reward, verdict: Verdict) -> Mapping[str, float]:
 
 
 def correct_terms(name: str, terms: Mapping[str, float], value: float) -> dict[str, float]:
-    """Terms that add up to ``value``: the only one replaced, or several with a correction beside them as ``name``."""
+    """Make ``terms`` add up to ``value``: replace a single one, or add the difference to several as term ``name``."""
     if len(terms) == 1:
         return dict.fromkeys(terms, value)
     return {**terms, name: value - sum(terms.values())}
 
 
 def name_terms(part: str, terms: Mapping[str, float]) -> dict[str, float]:
-    """The terms of a part under its name: an only one is ``part``, of several each is ``part.term``."""
+    """Rename the terms of a part: a single one becomes ``part``, of several each becomes ``part.term``."""
     if len(terms) == 1:
         return {part: sum(terms.values())}
     return {f"{part}.{name}": value for name, value in terms.items()}

@@ -14,13 +14,13 @@ from .composite import Single, correct_terms, reward_terms
 
 @register("gate")
 class Gate(Single):
-    """Another reward, paid only where a condition holds.
+    """Another reward where a condition holds, and ``otherwise`` elsewhere.
 
     Args:
-        child: the reward that is let through or not.
-        condition: a reward whose value must reach ``threshold``; it pays nothing itself. None is the episode's success.
+        child: the reward.
+        condition: a reward whose value must reach ``threshold``; it is not added. None is the episode's success.
         threshold: least value of the condition.
-        otherwise: what is paid where the gate is shut.
+        otherwise: the reward where the condition does not hold.
     """
 
     def __init__(self, child: Reward, condition: Reward | None = None, threshold: float = 0.5, otherwise: float = 0.0):
@@ -39,22 +39,22 @@ class Gate(Single):
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
         condition = verdicts.get("condition")
-        is_open = episode.success if condition is None else condition.reward >= self.threshold
+        holds = episode.success if condition is None else condition.reward >= self.threshold
         terms = reward_terms(self.child, verdicts["child"])
-        if is_open:
+        if holds:
             return terms
         return correct_terms(self.name, dict.fromkeys(terms, 0.0), self.otherwise)
 
 
 @register("veto")
 class Veto(Single):
-    """Another reward, unless one of the critical ones falls below a threshold: then ``otherwise``, whatever it says.
+    """Another reward, or ``otherwise`` if one of the critics falls below a threshold.
 
     Args:
         child: the reward.
         threshold: least value of every critic.
-        otherwise: what a vetoed episode is worth.
-        **critics: the rewards that may veto; they pay nothing themselves.
+        otherwise: reward of a vetoed episode.
+        **critics: the rewards that may veto; they are not added.
     """
 
     paper = "Rubric Anchors, arXiv 2508.12790 (veto)"
@@ -74,6 +74,6 @@ class Veto(Single):
     def describe(self) -> str:
         return f"{self.name} below {self.threshold:g}, then {self.otherwise:g}"
 
-    def adjusted(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
+    def adjust(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
         vetoed = any(verdict.reward < self.threshold for name, verdict in others.items() if name != "child")
         return self.otherwise if vetoed else value

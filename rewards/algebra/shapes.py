@@ -1,9 +1,9 @@
-"""Rewards bent into a shape: `Clip`, `Saturate` and `GeometricMean`."""
+"""Functions of rewards: `Clip`, `Saturate` and `GeometricMean`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ...checks import check_number
 from ...errors import InputError
@@ -16,7 +16,7 @@ from .sums import check_weights
 
 @register("clip")
 class Clip(Single):
-    """Another reward, cut off at ``low`` and ``high``.
+    """Another reward, clipped to [``low``, ``high``].
 
     Raises:
         InputError: unless low < high.
@@ -36,21 +36,28 @@ class Clip(Single):
     def describe(self) -> str:
         return f"{self.name} to [{self.low:g}, {self.high:g}]"
 
-    def adjusted(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
+    def adjust(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
         return min(max(value, self.low), self.high)
+
+
+def approach_ceiling(value: float, level: float, room: float) -> float:
+    """``value`` up to ``level``; above, level + room * (1 - exp(-(value - level) / room)).
+
+    The paper (arXiv 2508.12790) asks for a concave function above a level and names none; this one is ours.
+    """
+    return value if value <= level else level - room * math.expm1(-(value - level) / room)
 
 
 @register("saturate")
 class Saturate(Single):
     """Another reward with diminishing returns: unchanged up to ``level``, then rising towards ``level + room``.
 
-    g(x) = level + room * (1 - exp(-(x - level) / room)) above the level: smooth there, and strictly increasing, so that
-    the order of two episodes never changes. The source asks for a concave function beyond a level and names none.
+    The function is smooth and strictly increasing, so that the order of two episodes never changes.
 
     Args:
         child: the reward.
         level: value up to which nothing changes.
-        room: what can still be added above it, more than 0.
+        room: distance from ``level`` to the limit, more than 0.
     """
 
     paper = "Rubric Anchors, arXiv 2508.12790 (saturation-aware aggregation)"
@@ -65,23 +72,25 @@ class Saturate(Single):
     @property
     def bounds(self) -> tuple[float, float]:
         low, high = self.child.bounds
-        return self._bent(low), self._bent(high)
+        return approach_ceiling(low, self.level, self.room), approach_ceiling(high, self.level, self.room)
 
     def describe(self) -> str:
         return f"{self.name} above {self.level:g} towards {self.level + self.room:g}"
 
-    def adjusted(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
-        return self._bent(value)
+    def adjust(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
+        return approach_ceiling(value, self.level, self.room)
 
-    def _bent(self, value: float) -> float:
-        if value <= self.level:
-            return value
-        return self.level - self.room * math.expm1(-(value - self.level) / self.room)
+
+def weighted_geometric_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """prod_k r_k ** (w_k / sum w) for values of at least 0 and positive weights."""
+    if min(values) <= 0:
+        return 0.0
+    return math.exp(sum(w * math.log(r) for r, w in zip(values, weights, strict=True)) / sum(weights))
 
 
 @register("geometric-mean")
 class GeometricMean(Composite):
-    """The weighted geometric mean of rewards of at least 0: all must be good, and any 0 makes 0.
+    """The weighted geometric mean of rewards of at least 0: it is high only if all are, and 0 if one is 0.
 
     r = prod_k r_k^(w_k / sum w).
 
@@ -105,15 +114,9 @@ class GeometricMean(Composite):
     @property
     def bounds(self) -> tuple[float, float]:
         low, high = zip(*(part.bounds for part in self.children.values()), strict=True)
-        return self._mean(dict(zip(self.children, low, strict=True))), self._mean(
-            dict(zip(self.children, high, strict=True))
-        )
+        weights = list(self.weights.values())
+        return weighted_geometric_mean(low, weights), weighted_geometric_mean(high, weights)
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        return {self.name: self._mean({name: verdict.reward for name, verdict in verdicts.items()})}
-
-    def _mean(self, values: Mapping[str, float]) -> float:
-        if min(values.values()) <= 0:
-            return 0.0
-        total = sum(self.weights.values())
-        return math.exp(sum(self.weights[name] * math.log(value) for name, value in values.items()) / total)
+        rewards = [verdicts[name].reward for name in self.weights]
+        return {self.name: weighted_geometric_mean(rewards, list(self.weights.values()))}

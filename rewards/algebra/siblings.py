@@ -17,11 +17,11 @@ from .sums import check_weights
 
 @register("normalize")
 class Normalize(Composite):
-    """Each part centred and scaled within its group, then added up: a part's weight no longer depends on its spread.
+    """The sum of its parts, each standardised within the group, so that no part counts more by its scale.
 
     A_k = (r_k - mean of the group) / (std of the group + eps), r = sum_k w_k A_k, and with ``whiten`` the sum is
-    centred and scaled once more over all episodes of the batch. A part that is equal throughout a group adds 0 there.
-    The value is an advantage already: the recipe that uses it needs neither baseline nor scale.
+    standardised once more over all episodes of the batch. A part that is equal throughout a group adds 0 there. The
+    value is already an advantage: the recipe that uses it needs neither baseline nor scale.
 
     Args:
         weights: part name -> positive weight; 1 for those not named.
@@ -59,31 +59,22 @@ class Normalize(Composite):
             weights = np.array(list(self.weights.values()))
             tables.append(weights * standardise_columns(raw, self.eps, self.ddof) if len(raw) else raw)
         if self.whiten and any(len(table) for table in tables):
-            tables = self._whitened(tables)
+            tables = whiten_rows(tables, self.eps, self.ddof)
         return [[dict(zip(self.children, map(float, row), strict=True)) for row in table] for table in tables]
-
-    def _whitened(self, tables: list[np.ndarray]) -> list[np.ndarray]:
-        """The terms rescaled so that their sums have mean 0 and standard deviation 1 over the batch."""
-        totals = np.concatenate([table.sum(axis=1) for table in tables if len(table)])
-        if len(totals) <= self.ddof:
-            return tables
-        scale = totals.std(ddof=self.ddof) + self.eps or 1.0
-        share = totals.mean() / len(self.children)
-        return [(table - share) / scale if len(table) else table for table in tables]
 
 
 @register("trust")
 class Trust(Single):
-    """Another reward, weighted by how far the group lets one trust it.
+    """Another reward, weighted by its agreement with success within the group.
 
     With m_c the mean of the child over the episodes that succeed and m_w over the others, the weight is 1 where
-    m_c >= m_w and exp(m_c - m_w) otherwise: a score that likes wrong answers better loses its say. In a group where all
-    succeed, or none, there is nothing to compare and the weight is 1.
+    m_c >= m_w and exp(m_c - m_w) otherwise: a score that is higher for wrong answers loses weight. In a group where all
+    succeed, or none, the weight is 1.
 
     Args:
-        child: the reward in question, such as a judge's.
-        by: the reward that says which episodes are good; None is success.
-        threshold: least value of ``by`` that is good.
+        child: the reward, such as a judge's.
+        by: a reward that decides which episodes are good; None is success.
+        threshold: least value of ``by`` of a good episode.
     """
 
     paper = "SophiaVL-R1 (Trust-GRPO), arXiv 2505.17018"
@@ -118,21 +109,35 @@ class Trust(Single):
 
 
 def trust_weight(values: Sequence[float], good: Sequence[bool]) -> float:
-    """min(1, exp(mean of ``values`` where good - mean where not)); 1 where one of the two is empty."""
-    right = [value for value, flag in zip(values, good, strict=True) if flag]
-    wrong = [value for value, flag in zip(values, good, strict=True) if not flag]
-    if not right or not wrong:
+    """min(1, exp(mean of ``values`` where good - mean where not)); 1 where one is empty (Trust-GRPO, 2505.17018)."""
+    of_good = [value for value, flag in zip(values, good, strict=True) if flag]
+    of_bad = [value for value, flag in zip(values, good, strict=True) if not flag]
+    if not of_good or not of_bad:
         return 1.0
-    return min(1.0, math.exp(float(np.mean(right)) - float(np.mean(wrong))))
+    return min(1.0, math.exp(float(np.mean(of_good)) - float(np.mean(of_bad))))
 
 
 def standardise_columns(values: np.ndarray, eps: float, ddof: int) -> np.ndarray:
-    """Columns of ``values`` [G, K] minus their mean, over their standard deviation + eps.
+    """Columns of ``values`` [G, K] minus their mean, over their standard deviation + eps (GDPO, arXiv 2601.05242).
 
-    Columns without spread, and too few rows to have any, are zeros.
+    A column of equal values becomes zeros, as do all with no more than ``ddof`` rows.
     """
     if len(values) <= ddof:
         return np.zeros_like(values)
     spread = values.std(axis=0, ddof=ddof)
     centred = values - values.mean(axis=0)
     return np.where(np.ptp(values, axis=0) > 0, centred / np.where(spread + eps > 0, spread + eps, 1.0), 0.0)
+
+
+def whiten_rows(tables: list[np.ndarray], eps: float, ddof: int) -> list[np.ndarray]:
+    """Rescale tables [G, K] so that the sums of their rows have mean 0 and standard deviation 1 over all tables.
+
+    The mean of the sums is taken off in equal parts from the K columns (GDPO, arXiv 2601.05242). Tables that together
+    have no more than ``ddof`` rows stay as they are.
+    """
+    sums = np.concatenate([table.sum(axis=1) for table in tables if len(table)])
+    if len(sums) <= ddof:
+        return tables
+    scale = sums.std(ddof=ddof) + eps or 1.0
+    columns = next(table.shape[1] for table in tables if len(table))
+    return [(table - sums.mean() / columns) / scale if len(table) else table for table in tables]

@@ -19,9 +19,9 @@ from .composite import Composite, Single, name_terms, reward_terms
 
 @register("sum")
 class Sum(Composite):
-    """The sum of named rewards: ``Sum(correct=Outcome(), brevity=Weighted(Overlong(), 0.5))``.
+    """The sum of named rewards: ``Sum(correct=Verifiable(), brevity=Weighted(Overlong(), 0.5))``.
 
-    Terms are the parts' own: a part with one term gives it its name, one with several gives ``part.term``.
+    A part with one term appears as a term of the part's name, a part with several as terms ``part.term``.
     """
 
     def __init__(self, **parts: Reward):
@@ -74,8 +74,8 @@ class Scheduled(Timed, Single):
 
     Args:
         child: the reward.
-        schedule: a `Schedule` or its data, such as ``{"kind": "linear", "start": 1.0, "end": 0.0}``; its argument is
-            the update that `advance` last named, 0 before the first.
+        schedule: a `Schedule` or its data, such as ``{"kind": "linear", "start": 1.0, "end": 0.0}``, by the number of
+            the update that `advance` was last called with, 0 before the first.
     """
 
     def __init__(self, child: Reward, schedule: Schedule | Mapping[str, Any]):
@@ -84,7 +84,7 @@ class Scheduled(Timed, Single):
 
     @property
     def weight(self) -> float:
-        """The weight now."""
+        """The current weight."""
         return self.now(self.schedule)
 
     @property
@@ -102,13 +102,12 @@ class Scheduled(Timed, Single):
 
 @register("shaped")
 class Shaped(Composite):
-    """1 for a success plus bounded extras that together are worth less: no failed episode outranks a success.
+    """1 for a success plus bounded parts that together add less than 1: no failed episode outranks a success.
 
-    r = 1[success] + width * (weighted mean of the parts' places between their bounds). With ``width`` below 1 the best
-    failure is worth less than the worst success, whatever the parts say.
+    r = 1[success] + width * (weighted mean of the parts, each scaled from its bounds to [0, 1]).
 
     Args:
-        width: what all extras together can add, above 0 and below 1.
+        width: the most that all parts together can add, above 0 and below 1.
         weights: part name -> positive weight; 1 for those not named.
         **parts: bounded terms, such as ``brevity=Overlong()``.
 
@@ -143,22 +142,27 @@ class Shaped(Composite):
         total = sum(self.weights.values())
         for name, verdict in verdicts.items():
             low, high = self.children[name].bounds
-            place = min(max((verdict.reward - low) / (high - low), 0.0), 1.0)
-            terms[name] = self.width * self.weights[name] / total * place
+            share = min(max((verdict.reward - low) / (high - low), 0.0), 1.0)
+            terms[name] = self.width * self.weights[name] / total * share
         return terms
 
 
 def scale_bounds(bounds: tuple[float, float], weight: float) -> tuple[float, float]:
-    """Bounds times a number; 0 times an infinite bound is 0."""
+    """Multiply bounds by a number; 0 times an infinite bound is 0."""
     ends = [weight * end if weight else 0.0 for end in bounds]
     return min(ends), max(ends)
 
 
 def check_weights(weights: Mapping[str, float] | None, parts: Mapping[str, Reward]) -> dict[str, float]:
-    given = dict(weights or {})
-    if unknown := sorted(set(given) - set(parts)):
+    """Return a weight for each part, 1 for those without.
+
+    Raises:
+        InputError: a weight that is not positive, or for an unknown part.
+    """
+    weights = dict(weights or {})
+    if unknown := sorted(set(weights) - set(parts)):
         raise InputError(f"weights names {unknown}, but the parts are {sorted(parts)}.")
-    checked = {name: check_number(f"the weight of {name}", given.get(name, 1.0)) for name in parts}
+    checked = {name: check_number(f"the weight of {name}", weights.get(name, 1.0)) for name in parts}
     for name, weight in checked.items():
         if weight <= 0:
             raise InputError(f"the weight of {name} must be positive, not {weight:g}.")

@@ -1,7 +1,7 @@
-"""Weighted sums of several rewards whose weights change with what training has reached.
+"""Weighted sums of several rewards whose weights change during training.
 
-Constrained RLHF learns multipliers that hold each constraint at its threshold, and searches for thresholds;
-Dynamic Reward Weighting follows the hypervolume of the Pareto front or the gradients of the objectives.
+Constrained RLHF learns a multiplier for each constraint, and searches for the thresholds of the constraints; Dynamic
+Reward Weighting follows the hypervolume of the Pareto front or the gradients of the objectives.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .outcome import Verifiable
 
 
 def multiplier(xi: float, mode: str) -> tuple[float, float]:
-    """The multiplier and its derivative at ``xi``: a sigmoid in (0, 1) for "inequality", tanh for "equality"."""
+    """The multiplier and its derivative at ``xi``: sigmoid for "inequality", tanh for "equality" (arXiv 2310.04373)."""
     if mode == "inequality":
         value = sigmoid(xi)
         return value, value * (1.0 - value)
@@ -37,28 +37,28 @@ def multiplier(xi: float, mode: str) -> tuple[float, float]:
 
 
 def mixing_weights(multipliers: Sequence[float]) -> list[float]:
-    """The weight N - sum of the N multipliers of the task, then the multipliers, the weights of the constraints."""
+    """Weights of the task, N - sum of the N multipliers, and of the N constraints, the multipliers."""
     return [len(multipliers) - math.fsum(multipliers), *multipliers]
 
 
 @register("lagrangian")
 class LagrangianMix(Composite):
-    """A mix of one task reward with constraint rewards whose weights are learnt while it is used.
+    """A task reward and constraint rewards in a weighted sum whose weights are learnt during training.
 
-    A constraint whose batch mean lies below its threshold gains weight, at the task's expense, until it is held. Every
-    batch (or group judged alone) is one step of the multipliers. With any constraint at full weight the task counts
-    for nothing, so nothing is promised of success.
+    A constraint whose batch mean is below its threshold gains weight, and the task loses it. Every batch (or group
+    judged alone) is one gradient step on the multipliers. With all constraints at full weight the task has weight 0, so
+    a failure can outrank a success.
 
     Args:
         task: None is 1 for a success and 0 for a failure.
         constraints: by name; None is the format.
-        thresholds: what the batch mean of each constraint should reach, by the same names.
+        thresholds: targets of the batch means of the constraints, by the same names.
         mode: "inequality": multipliers in (0, 1), starting at 0.5 (the paper's μ-PPO). "equality": in (-1, 1), starting
             at 0; a constraint above its threshold is then pushed down (ξ-PPO).
         lr: step size, above 0.
         momentum: in [0, 1).
         normalise: standardise every reward over the batch before mixing, as the paper does with advantages.
-        learning: False holds the multipliers, for evaluation.
+        learning: False keeps the multipliers fixed, for evaluation.
 
     Raises:
         InputError: thresholds for other names than the constraints, or an argument out of its range.
@@ -78,31 +78,31 @@ class LagrangianMix(Composite):
         normalise: bool = False,
         learning: bool = True,
     ):
-        held: Mapping[str, Reward] = {"format": Format()} if constraints is None else constraints
-        if "task" in held:
+        children: Mapping[str, Reward] = {"format": Format()} if constraints is None else constraints
+        if "task" in children:
             raise InputError("a constraint cannot be named 'task'; that is the task reward's name.")
-        super().__init__({"task": Verifiable(scale=1.0) if task is None else task, **held})
-        given = {"format": 0.9} if thresholds is None and constraints is None else dict(thresholds or {})
-        if set(given) != set(held) or not held:
+        super().__init__({"task": Verifiable(scale=1.0) if task is None else task, **children})
+        targets = {"format": 0.9} if thresholds is None and constraints is None else dict(thresholds or {})
+        if set(targets) != set(children) or not children:
             raise InputError(
-                f"every constraint needs a threshold: the constraints are {sorted(held)}, the thresholds are for "
-                f"{sorted(given)}."
+                f"every constraint needs a threshold: the constraints are {sorted(children)}, the thresholds are for "
+                f"{sorted(targets)}."
             )
-        self.thresholds = {name: check_number(f"the threshold of {name}", given[name]) for name in held}
+        self.thresholds = {name: check_number(f"the threshold of {name}", targets[name]) for name in children}
         self.mode = check_choice("mode", mode, ("inequality", "equality"))
         self.lr = check_number("lr", lr, low=1e-12)
         self.momentum = check_number("momentum", momentum, low=0.0, high=1.0 - 1e-9)
         self.normalise, self.learning = normalise, learning
-        self.xi = dict.fromkeys(held, 0.0)
-        self.velocity = dict.fromkeys(held, 0.0)
+        self.xi = dict.fromkeys(children, 0.0)
+        self.velocity = dict.fromkeys(children, 0.0)
 
     @property
     def multipliers(self) -> dict[str, float]:
-        """The weight of each constraint now."""
+        """The current weight of each constraint."""
         return {name: multiplier(xi, self.mode)[0] for name, xi in self.xi.items()}
 
     def update(self, means: Mapping[str, float]) -> None:
-        """One step of descent on sum_i multiplier_i * (mean_i - threshold_i), given each constraint's mean."""
+        """Take one step of descent on sum_i multiplier_i * (mean_i - threshold_i), given each constraint's mean."""
         for name, xi in self.xi.items():
             gradient = multiplier(xi, self.mode)[1] * (means[name] - self.thresholds[name])
             self.velocity[name] = self.momentum * self.velocity[name] + gradient
@@ -115,13 +115,15 @@ class LagrangianMix(Composite):
         if not rows:
             return [[] for _ in verdicts]
         table = np.asarray(rows, dtype=float)
-        scales = mixing_weights(list(self.multipliers.values()))
-        shown = standardise_columns(table, eps=0.0, ddof=0) if self.normalise else table
-        weighed = iter((shown * np.asarray(scales)).tolist())
-        terms = [[dict(zip(self.children, next(weighed), strict=True)) for _ in group] for group in verdicts]
+        weights = np.asarray(mixing_weights(list(self.multipliers.values())))
+        rewards = standardise_columns(table, eps=0.0, ddof=0) if self.normalise else table
+        weighted = iter((rewards * weights).tolist())
+        terms: list[list[Mapping[str, float]]] = [
+            [dict(zip(self.children, next(weighted), strict=True)) for _ in group] for group in verdicts
+        ]
         if self.learning:
             self.update(dict(zip(self.xi, table[:, 1:].mean(axis=0).tolist(), strict=True)))
-        return [list(group) for group in terms]
+        return terms
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "multipliers": {name: [self.xi[name], self.velocity[name]] for name in self.xi}}
@@ -137,12 +139,12 @@ class LagrangianMix(Composite):
 
 @dataclass(frozen=True, slots=True)
 class ThresholdSearch:
-    """What a search found.
+    """Result of a search for thresholds.
 
     Attributes:
         thresholds: the best point.
-        value: its worth.
-        tried: every point asked about, in order, with its worth.
+        value: its value.
+        tried: every evaluated point, in order, with its value.
     """
 
     thresholds: Mapping[str, float]
@@ -151,7 +153,7 @@ class ThresholdSearch:
 
 
 def thresholds_reached(means: Mapping[str, float], thresholds: Mapping[str, float], within: float = 0.05) -> bool:
-    """Whether every constraint's mean lies within the fraction ``within`` of its threshold (the paper's ±5 %)."""
+    """True if every constraint's mean lies within the fraction ``within`` of its threshold (the paper's ±5 %)."""
     return all(abs(means[name] - target) <= within * abs(target) for name, target in thresholds.items())
 
 
@@ -161,14 +163,14 @@ def search_thresholds(
     spread: float = 0.1,
     evaluations: int = 50,
 ) -> ThresholdSearch:
-    """The thresholds with the largest ``evaluate``, by the Nelder-Mead simplex.
+    """Search for the thresholds of a `LagrangianMix` that maximise ``evaluate``, by Nelder-Mead (2310.04373, sec. 5).
 
     Args:
-        evaluate: the true worth of a policy trained under these thresholds (a held-out measure, not one of the rewards
-            that are being traded off).
+        evaluate: true value of a policy trained under these thresholds (a held-out measure, not one of the rewards in
+            the sum).
         start: first point; its names are those of the constraints.
-        spread: the first simplex's extent along each threshold, in the threshold's own unit.
-        evaluations: most calls of ``evaluate``.
+        spread: extent of the first simplex along each threshold, in the threshold's own unit.
+        evaluations: largest number of calls of ``evaluate``.
 
     Raises:
         InputError: no threshold, or an argument out of range.
@@ -188,7 +190,7 @@ def search_thresholds(
 
     def cost(point: list[float]) -> float:
         thresholds = dict(zip(names, map(float, point), strict=True))
-        value = check_number("what evaluate returned", float(evaluate(thresholds)))
+        value = check_number("the value that evaluate returned", float(evaluate(thresholds)))
         tried.append((thresholds, value))
         return -value
 
@@ -202,7 +204,7 @@ Point = tuple[float, ...]
 
 
 def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """The different points that no other one equals or exceeds in every objective, in their order."""
+    """The distinct points that no other point equals or exceeds in every objective, in their order."""
     unique = list(dict.fromkeys(points))
     return [
         point
@@ -212,10 +214,10 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
 
 
 def hypervolume(points: Sequence[Point], reference: Point) -> float:
-    """The volume that ``points`` dominate above ``reference`` (all objectives to be maximised), exactly.
+    """The exact volume that ``points`` dominate above ``reference``; all objectives are maximised.
 
-    Slices along the last objective, each the hypervolume of one objective less; meant for fronts of up to a few
-    hundred points in up to four objectives.
+    It is summed over slices along the last objective, each a hypervolume in the other objectives; meant for fronts of
+    up to a few hundred points in up to four objectives.
     """
     above = [point for point in points if all(p > r for p, r in zip(point, reference, strict=True))]
     if not above:
@@ -233,12 +235,12 @@ def hypervolume(points: Sequence[Point], reference: Point) -> float:
 
 
 def hypervolume_gain(point: Point, front: Sequence[Point], reference: Point) -> float:
-    """By how much ``point`` raises the hypervolume of ``front``: 0 if it is dominated."""
+    """Rise of the hypervolume of ``front`` by ``point``; 0 if the point is dominated."""
     return max(hypervolume([*front, point], reference) - hypervolume(front, reference), 0.0)
 
 
 def hypervolume_multiplier(gain: float) -> float:
-    """0.5 + 1.5 tanh(gain), in [0.5, 2)."""
+    """0.5 + 1.5 tanh(gain), in [0.5, 2) (arXiv 2509.11452)."""
     return 0.5 + 1.5 * math.tanh(gain)
 
 
@@ -246,17 +248,15 @@ def hypervolume_multiplier(gain: float) -> float:
 class HypervolumeWeighting(Composite):
     """A weighted sum of objectives, times a multiplier for all episodes judged together.
 
-    The mean of each objective over the valid episodes of a batch (or of a group that is judged alone) is a point. By
-    how much it enlarges the hypervolume of the front of all points before sets the multiplier, and it joins the front.
+    The means of the objectives over the valid episodes of a batch (or of a group judged alone) are a point. The
+    multiplier grows with the rise of the front's hypervolume by this point, which then joins the front.
+    `ranks_success` holds for the default objectives if the weight of correctness is at least the sum of the others.
 
     Args:
         objectives: rewards by name; None takes correctness, conciseness (`BelowAverageLength`) and format.
         weights: by the same names, at least 0; None is 0.5 for correctness and 0.25 for the others, or equal weights
-            for objectives of one's own.
+            where ``objectives`` are given.
         reference: by the same names, the worst value of each objective; 0 where it is not named.
-
-    `ranks_success` holds for the objectives taken by default with a weight of correctness that is at least the sum of
-    the others.
 
     Raises:
         InputError: weights or references for other names.
@@ -296,18 +296,17 @@ class HypervolumeWeighting(Composite):
         self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
     ) -> list[list[Mapping[str, float]]]:
         judged = [parts for group in verdicts for parts in group]
-        factor = self._multiplier(judged) if judged else 1.0
+        factor = 1.0
+        if judged:
+            point = tuple(math.fsum(parts[name].reward for parts in judged) / len(judged) for name in self.children)
+            gain = hypervolume_gain(point, self.front, self.reference)
+            if gain > 0:
+                self.front = pareto_front([*self.front, point])
+            factor = hypervolume_multiplier(gain)
         return [
             [{name: factor * weight * parts[name].reward for name, weight in self.weights.items()} for parts in group]
             for group in verdicts
         ]
-
-    def _multiplier(self, judged: Sequence[Mapping[str, Verdict]]) -> float:
-        point = tuple(math.fsum(parts[name].reward for parts in judged) / len(judged) for name in self.children)
-        gain = hypervolume_gain(point, self.front, self.reference)
-        if gain > 0:
-            self.front = pareto_front([*self.front, point])
-        return hypervolume_multiplier(gain)
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "front": [list(point) for point in self.front]}
@@ -321,7 +320,7 @@ class HypervolumeWeighting(Composite):
 
 
 def influence_step(log_weights: np.ndarray, gram: np.ndarray, lr: float, mu: float) -> np.ndarray:
-    """log w_i + lr / mu * sum_j <g_i, g_j>, shifted so that the weights add up to 1: a step of mirror descent.
+    """log w_i + lr / mu * sum_j <g_i, g_j>, shifted so that the weights sum to 1: mirror descent (arXiv 2509.11452).
 
     Args:
         log_weights: [K].
@@ -338,7 +337,8 @@ def influence_step(log_weights: np.ndarray, gram: np.ndarray, lr: float, mu: flo
 class GradientInfluence(Composite):
     """A weighted sum of objectives whose weights follow their gradients; uniform until `update` is called.
 
-    The weights can end up anywhere on the simplex, so nothing is promised of success.
+    An objective whose gradient improves all objectives gains weight. The weights can reach any point of the simplex,
+    so a failure can outrank a success.
 
     Args:
         objectives: rewards by name; None takes correctness, conciseness (`BelowAverageLength`) and format.
@@ -364,11 +364,11 @@ class GradientInfluence(Composite):
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weights now; they add up to 1."""
+        """The current weights; they add up to 1."""
         return dict(zip(self.children, np.exp(self.log_weights).tolist(), strict=True))
 
     def update(self, gram: ArrayLike) -> None:
-        """Follow the gradients of one update.
+        """Update the weights by the gradients of one update of the policy.
 
         Args:
             gram: inner products of the objectives' gradients, [K, K], in the order of the objectives.

@@ -1,4 +1,7 @@
-"""RLCR: right answers with honest confidence, by a proper scoring rule that is bounded."""
+"""Rewards for right answers with calibrated confidence (RLCR), by a proper scoring rule that is bounded.
+
+Inputs are the success of an episode and the confidence that its last action states.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from ..episode import Episode
 from ..reward import Reward, register
 from .format import has_one_pair
 
-# Longer numbers say nothing more, and reading them costs time.
+# Longer numbers are refused: more digits mean nothing and take time to read.
 _MAX_DIGITS = 20
 
 
 def confidence_of(text: str, tag: str = "confidence") -> float | None:
-    """The number in the only ``<confidence>...</confidence>`` of ``text``; None unless it lies in [0, 1].
+    """Read the number in the only ``<confidence>...</confidence>`` of ``text``; None unless it lies in [0, 1].
 
-    Plain decimals in ASCII digits are read, such as "0.8", ".8" and "1"; neither percentages nor exponents.
+    It must be a plain decimal in ASCII digits, such as "0.8", ".8" or "1"; no percentage and no exponent.
     """
     if not has_one_pair(text, tag):
         return None
@@ -32,10 +35,10 @@ def confidence_of(text: str, tag: str = "confidence") -> float | None:
 
 
 def brier_reward(correct: bool, confidence: float) -> float:
-    """c - (q - c)² for correctness c in {0, 1} and confidence q in [0, 1].
+    """c - (q - c)² for correctness c in {0, 1} and confidence q in [0, 1] (RLCR, arXiv 2507.16806).
 
-    Its expectation for an answer that is right with probability p is largest at q = p, where it is p²: being right
-    pays, and so does knowing how likely that is.
+    For an answer that is right with probability p its expectation is largest at q = p, where it is p²: both accuracy
+    and calibration raise it.
     """
     return float(correct) - (confidence - float(correct)) ** 2
 
@@ -49,17 +52,17 @@ def released_reward(correct: bool, confidence: float | None) -> float:
 
 @register("rlcr")
 class RLCR(Reward):
-    """The whole worth of an episode whose last action states a confidence in its answer.
+    """Reward of a whole episode whose last action states a confidence q in its answer.
 
     Args:
-        variant: "paper": c - (q - c)² in [-1, 1], which puts every success at 0 or above and every failure at 0 or
-            below. "code": the released scale in [0, 1.5]; as it pays nothing at all without a readable confidence, a
-            success in the wrong format falls below a failure in the right one, so `ranks_success` is off.
+        variant: "paper": c - (q - c)² in [-1, 1], at least 0 for every success and at most 0 for every failure. "code":
+            the released scale in [0, 1.5]; it gives 0 without a readable confidence, so a success in the wrong format
+            falls below a failure in the right one, and `ranks_success` is off.
         rule: the scoring rule; only "brier". A log score is unbounded: one overconfident mistake would outweigh any
-            number of right answers, and no bound on failures could hold.
+            number of right answers, and failures could not be kept below successes.
         tag: name of the tag around the confidence.
-        confidence: how to read q instead, a callable that returns a number in [0, 1], None for a wrong format, or NaN
-            where it could not tell, which makes the verdict invalid.
+        confidence: a callable that reads q instead: it returns a number in [0, 1], None for a wrong format, or NaN
+            where it could not determine q, which makes the verdict invalid.
 
     Raises:
         InputError: an unknown variant or rule.
@@ -91,17 +94,17 @@ class RLCR(Reward):
     def bounds(self) -> tuple[float, float]:
         return (-1.0, 1.0) if self.variant == "paper" else (0.0, 1.5)
 
-    def stated(self, episode: Episode) -> float | None:
-        """The confidence q that the episode states, or None where there is none in [0, 1]; NaN where nobody knows."""
+    def read_confidence(self, episode: Episode) -> float | None:
+        """The confidence that the episode states, None where there is none in [0, 1], NaN where it is undetermined."""
         if self.confidence is None:
             return confidence_of(episode.response, self.tag)
         value = self.confidence(episode)
         return value if value is not None and (0.0 <= value <= 1.0 or math.isnan(value)) else None
 
     def value(self, episode: Episode) -> float | None:
-        stated = self.stated(episode)
-        if stated is not None and math.isnan(stated):
+        confidence = self.read_confidence(episode)
+        if confidence is not None and math.isnan(confidence):
             return None
         if self.variant == "code":
-            return released_reward(episode.success, stated)
-        return 0.0 if stated is None else brier_reward(episode.success, stated)
+            return released_reward(episode.success, confidence)
+        return 0.0 if confidence is None else brier_reward(episode.success, confidence)

@@ -1,6 +1,6 @@
-"""Rewards read off log-probabilities (nats): of follow-ups, of the prompt, of a continuation, of the answer itself.
+"""Rewards made of log-probabilities (nats): of follow-ups, of the prompt, of a continuation, of the answer itself.
 
-The model is a callable; without one the rewards read log-probabilities that the caller computed.
+The language model is a callable; without one the rewards read log-probabilities that the caller computed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .scores import read_scores, read_vector
 LogLikelihood = Callable[[str, str], "float | None"]
 """(text, context) -> mean log-probability of the text's tokens after the context, nats; None where it failed.
 
-Score log-softmax at the target one place ahead, not raw logits at the text's own places."""
+The log-probability of a token is the log-softmax of the logits one position before it, not the raw logit at its own."""
 
 POSITIVE = (
     "Thanks, that answers my question.",
@@ -37,15 +37,15 @@ _WORD = re.compile(r"\w+")
 
 @register("flr")
 class FollowupLikelihood(Reward):
-    """How much likelier a model finds content follow-ups of a user than discontent ones, after the response.
+    """Log-likelihood of satisfied follow-ups of a user after the response, less that of dissatisfied ones.
 
-    The mean over the positive follow-ups of their mean token log-probability, less that over the negative ones.
+    It is the mean over the positive follow-ups of their mean token log-probability, less that over the negative ones.
 
     Args:
         log_likelihood: see `LogLikelihood`; None reads the extras "positive_logps" and "negative_logps", one mean token
             log-probability a follow-up.
-        positive: follow-ups of a content user. The paper has about ten of each sign for each of six dimensions.
-        negative: follow-ups of a discontent user.
+        positive: follow-ups of a satisfied user. The paper has about ten of each sign for each of six dimensions.
+        negative: follow-ups of a dissatisfied user.
         separator: between prompt, response and follow-up.
 
     Raises:
@@ -71,10 +71,10 @@ class FollowupLikelihood(Reward):
         self.needs = frozenset() if log_likelihood else type(self).needs
 
     def value(self, episode: Episode) -> float | None:
-        positive, negative = self._mean(episode, "positive"), self._mean(episode, "negative")
+        positive, negative = self._mean_logp(episode, "positive"), self._mean_logp(episode, "negative")
         return None if positive is None or negative is None else positive - negative
 
-    def _mean(self, episode: Episode, sign: str) -> float | None:
+    def _mean_logp(self, episode: Episode, sign: str) -> float | None:
         if self.log_likelihood is None:
             logps = read_vector(episode.extra(f"{sign}_logps"), f"{sign}_logps")
             return None if logps is None or not len(logps) else float(logps.mean())
@@ -85,15 +85,15 @@ class FollowupLikelihood(Reward):
 
 
 def mask_copies(text: str, source: str, run: int = 4, mask: str = "…") -> str:
-    """``text`` with every run of ``run`` or more words that also occurs in ``source`` replaced by ``mask``.
+    """Replace every run of ``run`` or more words of ``text`` that also occurs in ``source`` by ``mask``.
 
-    Case and what stands between words are ignored. A source of fewer words is looked for as a whole.
+    Case and the characters between words are ignored. A source of fewer words is searched for as a whole.
     """
-    wanted = [word.casefold() for word in _WORD.findall(source)]
-    run = min(run, len(wanted))
+    source_words = [word.casefold() for word in _WORD.findall(source)]
+    run = min(run, len(source_words))
     if run == 0:
         return text
-    known = {tuple(wanted[i : i + run]) for i in range(len(wanted) - run + 1)}
+    known = {tuple(source_words[i : i + run]) for i in range(len(source_words) - run + 1)}
     places = [(match.start(), match.end(), match.group().casefold()) for match in _WORD.finditer(text)]
     copied = [False] * len(places)
     for i in range(len(places) - run + 1):
@@ -112,14 +112,14 @@ def mask_copies(text: str, source: str, run: int = 4, mask: str = "…") -> str:
 class PromptEcho(Reward):
     """Mean log-probability of the instruction's tokens, given the response and a question about it.
 
-    A response that repeats the instruction would make it certain. Before a model reads the response, runs of words
-    taken from the instruction are therefore masked; where the log-probabilities come from the caller, a response with
-    such a run is not judged (``valid=False``): the caller masks with `mask_copies` and vouches with ``masked=True``.
+    A response that repeats the instruction would make it certain. Runs of words copied from the instruction are
+    therefore masked before the model reads the response. Where the log-probabilities come from the caller, a response
+    with such a run is not judged (``valid=False``) unless the caller masks it with `mask_copies` and sets ``masked``.
 
     Args:
         log_likelihood: see `LogLikelihood`; None reads the extra "echo_logps", one log-probability a token.
-        query: what the model is asked, after the response.
-        run: how many words in a row make a copy.
+        query: question to the model, after the response.
+        run: number of consecutive words that make a copy.
         masked: the extra was computed on masked responses.
     """
 
@@ -153,7 +153,7 @@ class PromptEcho(Reward):
 
 
 def information_gain(with_thought: Sequence[float], without: Sequence[float]) -> float:
-    """Sum over a continuation's tokens of its log-probability after the thought less that without one, nats.
+    """Sum over a continuation's tokens of log-probability with a thought less that without, nats (RLP, 2510.01265).
 
     Args:
         with_thought: log-probabilities under the policy, after context and thought.
@@ -169,7 +169,7 @@ def information_gain(with_thought: Sequence[float], without: Sequence[float]) ->
 
 @register("rlp")
 class InformationGain(Reward):
-    """How many nats a thought adds to the log-likelihood of the true continuation, over a copy that does not think.
+    """Rise of the log-likelihood of the true continuation by a thought, in nats, over a copy that does not think.
 
     Needs the extras "thought_logps" (policy, after the thought) and "base_logps" (an average of past policies, without
     it), one number for each token of the continuation. Both are numbers, so no gradient flows through the reward.
@@ -195,14 +195,14 @@ VARIANTS = ("ratio", "log", "difference")
 
 
 def self_aligned(with_question: Sequence[float], without_question: Sequence[float], variant: str = "ratio") -> float:
-    """How much less perplexed the policy is by an answer because it knows the question, in [-1, 1].
+    """Relative fall of an answer's perplexity when the question is given, in [-1, 1] (arXiv 2509.05489).
 
     Args:
         with_question: log-probabilities of the answer's tokens given the question, nats.
         without_question: the same without the question.
         variant: "ratio": (ppl(a) - ppl(a|q)) / ppl(a), where ppl = exp(mean -log p). "log": the same with log ppl.
-            "difference": without the denominator. All clipped to [-1, 1]. The code's fourth, -ppl(a|q), is at most -1
-            and so has no bounded form.
+            "difference": without the denominator. All clipped to [-1, 1]. The released code's fourth variant,
+            -ppl(a|q), is always at most -1 and is left out.
     """
     if not with_question or not without_question:
         return 0.0
@@ -211,7 +211,7 @@ def self_aligned(with_question: Sequence[float], without_question: Sequence[floa
     if variant == "log":
         value = (blind - known) / blind if blind else 0.0
     elif variant == "ratio":
-        # exp(known) / exp(blind), whose own exponentials may overflow; beyond e the value is clipped anyway.
+        # Equals exp(known) / exp(blind) without overflow; ratios beyond e are clipped anyway.
         value = 1.0 - math.exp(min(known - blind, 1.0))
     else:
         value = math.exp(min(blind, 700.0)) - math.exp(min(known, 700.0))
@@ -220,10 +220,10 @@ def self_aligned(with_question: Sequence[float], without_question: Sequence[floa
 
 @register("self-aligned")
 class SelfAligned(Reward):
-    """The whole worth of an episode: success, plus ``weight`` times the self-aligned reward of its answer.
+    """Reward of a whole episode: success, plus ``weight`` times the self-aligned reward of its answer.
 
-    Generic and padded answers, which fit any question, lose. The extra "logps_without_prompt" holds the
-    log-probabilities of the action tokens when the prompt is left out.
+    Generic and padded answers, which fit any question, get less. The extra "logps_without_prompt" holds the
+    log-probabilities of the action tokens without the prompt.
 
     Args:
         weight: in [0, 0.5].
@@ -261,7 +261,7 @@ class SelfAligned(Reward):
 
 
 def likelihood_ranks(mean_logps: Sequence[float]) -> list[int]:
-    """How many of the group are less likely: 0 for the least likely, G - 1 for the most; equals share a rank."""
+    """Number of less likely responses in the group: 0 for the least likely, G - 1 for the most; ties share a rank."""
     ordered = sorted(mean_logps)
     first: dict[float, int] = {}
     for rank, logp in enumerate(ordered):
@@ -270,7 +270,7 @@ def likelihood_ranks(mean_logps: Sequence[float]) -> list[int]:
 
 
 def unlikeliness(successes: Sequence[bool], mean_logps: Sequence[float], beta: float = 0.25) -> list[float]:
-    """success * (1 - beta * rank / G), with ranks from the least likely (0) to the most (G - 1)."""
+    """success * (1 - beta * rank / G), rank 0 for the least likely of the G responses (arXiv 2506.02355)."""
     size = len(mean_logps)
     ranks = likelihood_ranks(mean_logps)
     return [float(success) * (1.0 - beta * rank / size) for success, rank in zip(successes, ranks, strict=True)]
@@ -278,13 +278,13 @@ def unlikeliness(successes: Sequence[bool], mean_logps: Sequence[float], beta: f
 
 @register("unlikeliness")
 class Unlikeliness(GroupReward):
-    """The whole worth of an episode: a success less a share of ``beta`` by how likely it was among its siblings.
+    """Reward of a whole episode: 1 for a success, less up to ``beta`` for one that was likely among its siblings.
 
-    A group that is all right keeps teaching. An episode without tokens counts as certain; one whose log-probabilities
-    are not finite is not judged and not ranked.
+    A group of successes then still has differences to learn from. An episode without tokens counts as certain; one
+    whose log-probabilities are not finite is not judged and not ranked.
 
     Args:
-        beta: what the most likely success can lose, in [0, 1]; 0 leaves plain success.
+        beta: the most that a likely success can lose, in [0, 1]; 0 gives plain success.
 
     Raises:
         InputError: ``beta`` outside [0, 1].
@@ -303,12 +303,8 @@ class Unlikeliness(GroupReward):
         return 0.0, 1.0
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        means = [_mean(episode.logps) for episode in episodes]
-        known = [(episode.success, mean) for episode, mean in zip(episodes, means, strict=True) if mean is not None]
+        means = [sum(episode.logps) / len(episode.logps) if episode.logps else 0.0 for episode in episodes]
+        pairs = zip(episodes, means, strict=True)
+        known = [(episode.success, mean) for episode, mean in pairs if math.isfinite(mean)]
         values = iter(unlikeliness([success for success, _ in known], [mean for _, mean in known], self.beta))
-        return [None if mean is None else next(values) for mean in means]
-
-
-def _mean(logps: Sequence[float]) -> float | None:
-    mean = sum(logps) / len(logps) if logps else 0.0
-    return mean if math.isfinite(mean) else None
+        return [next(values) if math.isfinite(mean) else None for mean in means]

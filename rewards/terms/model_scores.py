@@ -1,6 +1,7 @@
-"""Rewards made of a model's or a program's score of the whole episode: transformed, combined, or held below success.
+"""Rewards made of a model's or a program's score of the whole episode: transformed, combined, or bounded by success.
 
-Functions take and return floats; the numbers that a transform compares with come from reference responses.
+Inputs are scores of the episode and of reference responses to the same prompt. A good transform of a reward model's
+score is bounded, grows fast at first and slowly later, and is centred on the references' scores, as PAR is.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ def sigmoid(x: float) -> float:
 
 
 def par(score: float, references: Sequence[float], k: float = 1.0) -> float:
-    """Mean over the reference scores of sigmoid(k (score - reference)): how surely the response beats the reference."""
+    """Mean over the references of sigmoid(k (score - reference)), in (0, 1) (PAR, arXiv 2502.18770)."""
     return sum(sigmoid(k * (score - reference)) for reference in references) / len(references)
 
 
 def standardised_score(score: float, references: Sequence[float]) -> float:
-    """(score - mean) / standard deviation of the references (ddof 0); 0 deviation only centres."""
-    # Equal numbers can have a deviation in the last bit, which would divide by nearly nothing.
+    """(score - mean) / standard deviation of the references (ddof 0); score - mean where the deviation is 0."""
+    # Rounding can give equal numbers a tiny deviation above 0.
     spread = float(np.std(references)) if max(references) > min(references) else 0.0
     return (score - float(np.mean(references))) / (spread or 1.0)
 
 
 def clipped_score(score: float, references: Sequence[float]) -> float:
-    """``score`` clipped to one standard deviation around the references' mean."""
+    """``score`` clipped to one standard deviation around the mean of the references."""
     mean, spread = float(np.mean(references)), float(np.std(references))
     return min(max(score, mean - spread), mean + spread)
 
@@ -53,11 +54,11 @@ def tanh_score(score: float, references: Sequence[float]) -> float:
 
 
 def late_sigmoid_score(score: float, references: Sequence[float]) -> float:
-    """sigmoid(3 (x - 3)) of the centred score x: bounded, but slow at first, which PAR's authors find worse."""
+    """sigmoid(3 (x - 3)) of the centred score x: bounded, but slow at first; worse according to PAR's authors."""
     return sigmoid(3.0 * (score - float(np.mean(references)) - 3.0))
 
 
-# Least squares at 201 points of [-5, 5]; the odd powers of an antisymmetric curve.
+# Least squares at 201 points of [-5, 5].
 _GRID = np.linspace(-5.0, 5.0, 201)
 _POLYNOMIAL = np.polyfit(_GRID, 1.0 / (1.0 + np.exp(-_GRID)), 5)
 
@@ -81,9 +82,9 @@ TRANSFORMS: Mapping[str, tuple[Callable[..., float], tuple[float, float]]] = {
 
 @register("par")
 class PAR(Reward):
-    """A reward model's score, made bounded and centred on the scores of reference responses to the same prompt.
+    """A reward model's score, bounded and centred on the scores of reference responses to the same prompt.
 
-    A model's opinion decides, so nothing is promised of success; `shaped-rm` is for tasks that can be verified.
+    The reward model decides, so a failure can outrank a success; `shaped-rm` is for tasks that can be verified.
 
     Args:
         transform: "par", or one of the alternatives that its authors compare: "standardise", "clip", "min-max",
@@ -92,7 +93,7 @@ class PAR(Reward):
         scorer: the reward model; None reads the extra named by ``key``.
         key: name of that extra.
         references: reference scores for all prompts; None reads the extra "reference_scores", at least one number.
-        most: so many reference scores are used at most.
+        most: number of reference scores that are used, from the first.
 
     Raises:
         InputError: an unknown transform, or arguments out of range.
@@ -114,7 +115,9 @@ class PAR(Reward):
         self.k = check_number("k", k, low=1e-9)
         self.score = Score(scorer, key)
         self.most = check_count("most", most, low=1, unit="reference scores")
-        self.references = None if references is None else _given(references)
+        self.references = None if references is None else _read_references(references)
+        if references is not None and self.references is None:
+            raise InputError(f"references must be finite numbers, not {references!r}.")
         self.needs = self.score.needs | (frozenset() if references is not None else {"reference_scores"})
 
     @property
@@ -125,7 +128,7 @@ class PAR(Reward):
         score = self.score(episode)
         references = self.references
         if references is None:
-            references = _checked(episode.extra("reference_scores"))
+            references = _read_references(episode.extra("reference_scores"))
         if score is None or references is None:
             return None
         function = TRANSFORMS[self.transform][0]
@@ -133,31 +136,24 @@ class PAR(Reward):
         return function(score, references[: self.most], **options)
 
 
-def _checked(references: Any) -> list[float] | None:
-    values = read_scores(references, "reference_scores")
-    if values is not None and not values:
+def _read_references(references: Any) -> list[float] | None:
+    scores = read_scores(references, "reference_scores")
+    if scores is not None and not scores:
         raise InputError("reference_scores must hold at least one number, not none.")
-    return values
-
-
-def _given(references: Any) -> list[float]:
-    values = _checked(references)
-    if values is None:
-        raise InputError(f"references must be finite numbers, not {references!r}.")
-    return values
+    return scores
 
 
 def shaped_rm(model_score: float, verified: bool, alpha: float = 0.5) -> float:
-    """sigmoid(alpha * model_score) + (verified - 1): in (0, 1) for a success and in (-1, 0) for a failure."""
+    """sigmoid(alpha * model_score) + verified - 1: in (0, 1) for a success, in (-1, 0) for a failure (2409.12122)."""
     return sigmoid(alpha * model_score) + (float(verified) - 1.0)
 
 
 @register("shaped-rm")
 class ShapedRM(Reward):
-    """The whole worth of an episode: a success is always above 0 and a failure below, whatever the model says.
+    """Reward of a whole episode by success and a reward model's score: above 0 for a success, below 0 for a failure.
 
     Args:
-        alpha: how steeply the model's score counts, at least 0.
+        alpha: factor of the model's score before the sigmoid, at least 0.
         scorer: the reward model; None reads the extra named by ``key``.
         key: name of that extra.
 
@@ -190,12 +186,12 @@ def log_sigmoid(x: float) -> float:
 
 
 def lsc(score: float, reference: float) -> float:
-    """log sigmoid(score - reference): the log-probability of being good, with diminishing gains."""
+    """log sigmoid(score - reference), the log-probability that the response is good (arXiv 2402.00742)."""
     return log_sigmoid(score - reference)
 
 
 def reference_quantile(scores: Sequence[float], quantile: float = 0.85) -> float:
-    """The score that ``quantile`` of the reference policy's responses to a prompt stay below (0.5 to 0.95 tried)."""
+    """The ``quantile`` of the scores of the reference policy's responses to a prompt; the paper tries 0.5 to 0.95."""
     return float(np.quantile(np.asarray(scores, dtype=float), quantile))
 
 
@@ -206,14 +202,15 @@ def conjunction(log_probabilities: Sequence[float]) -> float:
 
 @register("lsc")
 class LSC(Reward):
-    """The sum over reward models of log sigmoid(score - reference). At most 0; the worst respect weighs most.
+    """The sum over reward models of log sigmoid(score - reference), at most 0; the lowest score weighs most.
 
-    Models' opinions decide, so nothing is promised of success.
+    It rewards a response that satisfies all models more than one that satisfies the easiest very well. Models decide,
+    so a failure can outrank a success.
 
     Args:
         scorers: reward models by name; None reads the extra "reward_model_score" as the only one.
         references: by the same names, the score that counts as good enough, usually a `reference_quantile` of the
-            prompt; the extra "references" of an episode, a mapping, takes precedence, and 0 is the last resort.
+            prompt; the extra "references" of an episode, a mapping, takes precedence. The default is 0.
 
     Raises:
         InputError: no scorers, or references for other names.
@@ -229,10 +226,10 @@ class LSC(Reward):
             self.scores = {name: Score(scorer, name) for name, scorer in scorers.items()}
         if not self.scores:
             raise InputError("lsc needs at least one scorer, not none.")
-        given = dict(references or {})
-        if unknown := sorted(set(given) - set(self.scores)):
+        references = dict(references or {})
+        if unknown := sorted(set(references) - set(self.scores)):
             raise InputError(f"lsc has references for {unknown}, but scorers for {sorted(self.scores)} only.")
-        self.references = {name: check_number(f"the reference of {name}", value) for name, value in given.items()}
+        self.references = {name: check_number(f"the reference of {name}", value) for name, value in references.items()}
         self.needs = frozenset().union(*(score.needs for score in self.scores.values()))
 
     @property
@@ -253,15 +250,8 @@ class LSC(Reward):
         return conjunction(parts)
 
 
-Rule = Callable[[Episode], tuple[float, float] | None]
+ScoringRule = Callable[[Episode], tuple[float, float] | None]
 """Score and confidence of a rule, both in [0, 1]; None where no rule applies."""
-
-
-def routed(rule: tuple[float, float] | None, model: Callable[[], float | None], confident: float) -> float | None:
-    """The rule's score where its confidence reaches ``confident``; otherwise the model's, which is only then asked."""
-    if rule is not None and rule[1] >= confident:
-        return read_score(rule[0], "rule", 0.0, 1.0)
-    return model()
 
 
 def length_costs(lengths: Sequence[int]) -> list[float]:
@@ -272,17 +262,17 @@ def length_costs(lengths: Sequence[int]) -> list[float]:
 
 @register("hybrid")
 class Hybrid(GroupReward):
-    """The whole worth of an episode: accuracy by rule or model, plus adherence, less relative length.
+    """Reward of a whole episode: accuracy by rule or model, plus adherence, less relative length.
 
     The paper's length penalty and weights were not found; these are ours.
 
     Args:
-        rule: score and confidence of a rule, both in [0, 1], or None where none applies. Without it the rule is
-            success with full confidence, and the model is never asked. With it, a model may decide, and then
+        rule: gives score and confidence, both in [0, 1], or None where no rule applies. By default the score is the
+            success, with full confidence, and the model is never called. With a rule the model may decide, and
             `ranks_success` is off.
         model: the model's score in [0, 1], for episodes without a confident rule; None reads the extra
             "reward_model_score".
-        adherence: how well instructions are followed, in [0, 1]; None leaves that part out.
+        adherence: score of the adherence to instructions, in [0, 1]; None leaves that part out.
         adherence_weight: at least 0.
         length_weight: at least 0.
         confident: confidence from which a rule decides, in [0, 1].
@@ -297,7 +287,7 @@ class Hybrid(GroupReward):
 
     def __init__(
         self,
-        rule: Rule | None = None,
+        rule: ScoringRule | None = None,
         model: Scorer | None = None,
         adherence: Scorer | None = None,
         adherence_weight: float = 0.2,
@@ -329,31 +319,29 @@ class Hybrid(GroupReward):
 
     def _value(self, episode: Episode, cost: float) -> float | None:
         rule = (float(episode.success), 1.0) if self.rule is None else self.rule(episode)
-        accuracy = routed(rule, lambda: self.model(episode), self.confident)
+        if rule is not None and rule[1] >= self.confident:
+            accuracy = read_score(rule[0], "rule", 0.0, 1.0)
+        else:
+            accuracy = self.model(episode)
         adherence = 0.0 if self.adherence is None else self.adherence(episode)
         if accuracy is None or adherence is None:
             return None
         return accuracy + self.adherence_weight * adherence - self.length_weight * cost
 
 
-def sign(x: float) -> int:
-    """-1, 0 or 1."""
-    return (x > 0) - (x < 0)
-
-
 def sign_scaled(sparse: float, dense: float, scale: float = 0.1) -> float:
-    """sign(sparse) + scale * sign(dense)."""
-    return sign(sparse) + scale * sign(dense)
+    """sign(sparse) + scale * sign(dense), with signs -1, 0 and 1 (Auto MC-Reward, arXiv 2312.09238)."""
+    return (sparse > 0) - (sparse < 0) + scale * ((dense > 0) - (dense < 0))
 
 
 @register("sign-scaled")
 class SignScaled(Reward):
-    """The whole worth of an episode: 1 for success, and a tenth for the sign of a dense reward of any size.
+    """Reward of a whole episode: 1 for success, and a tenth of the sign of a dense reward of any size.
 
     Args:
-        scorer: the dense reward, such as a written program's; None reads the extra named by ``key``.
+        scorer: the dense reward, such as that of a generated program; None reads the extra named by ``key``.
         key: name of that extra.
-        scale: what the sign of the dense reward is worth, in [0, 0.5], so that it cannot outweigh success.
+        scale: factor of the sign of the dense reward, in [0, 0.5], so that it cannot outweigh success.
         failure: the sparse part of a failure, in [-1, 0].
 
     Raises:
@@ -376,7 +364,7 @@ class SignScaled(Reward):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        return sign(self.failure) - self.scale, 1.0 + self.scale
+        return (-1.0 if self.failure < 0 else 0.0) - self.scale, 1.0 + self.scale
 
     def value(self, episode: Episode) -> float | None:
         dense = self.score(episode)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_count, check_number
 from ...errors import InputError
-from ..embedding import Embedder, HashedNgrams, cosines, features_of
+from ..embedding import Embedder, HashedNgrams, collect_features, cosines
 from ..episode import Episode, Step
 from ..reward import GroupReward, Reward, StepReward, register
 from ..verdict import Verdict
@@ -211,7 +211,7 @@ class EllipticalNovelty(GroupReward):
         success = np.array([float(episode.success) for episode in episodes])
         if not success.any():
             return success.tolist()
-        features = features_of(episodes, self.embedder)
+        features = collect_features(episodes, self.embedder)
         if features is None:
             return [None] * len(episodes)
         if self.dimension is not None and features.shape[1] > self.dimension:
@@ -278,7 +278,7 @@ class GradientNovelty(GroupReward):
         return -1.0 - self.weight, 1.0 + self.weight
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        features = features_of(episodes, self.embedder)
+        features = collect_features(episodes, self.embedder)
         if features is None:
             return [None] * len(episodes)
         success = np.array([episode.success for episode in episodes])

@@ -1,8 +1,8 @@
 """Rewards of programs and queries: tests passed, kinds of errors, milestones reached, SQL.
 
-The extra "tests" says for each test how it failed: "" (it passed), "wrong" (another value or output), "error" (an
-exception, a signal, an exit code), "limit" (time, memory, output) or "syntax" (it is no Python); None where no program
-was judged. The code environments supply it.
+The extra "tests" holds one entry for each test: "" (it passed), "wrong" (another value or output), "error" (an
+exception, a signal, an exit code), "limit" (time, memory, output) or "syntax" (it is no Python); it is None where no
+program was judged. The code environments supply it.
 """
 
 from __future__ import annotations
@@ -41,28 +41,27 @@ def failures_of(episode: Episode) -> Sequence[str]:
 
 
 def share_passed(episode: Episode) -> float:
-    """Of the tests; 1 for a success alone, 0 where no program was judged."""
+    """Share of the tests that passed; 1 only for a success, 0 where no program was judged."""
     failures = failures_of(episode)
     if episode.success:
         return 1.0
-    # A success needs more than its tests where a program also has to be fast.
+    # A program that passes all tests can still fail, such as by being too slow.
     return min(failures.count("") / len(failures), 1.0 - 1.0 / (len(failures) + 1)) if failures else 0.0
 
 
-def outcome_of(episode: Episode) -> str:
-    """How a program that is no success failed: by the worst kind among its tests ("syntax" where there was none to
-    judge, "wrong" where all of them passed)."""
+def worst_failure(episode: Episode) -> str:
+    """The worst kind of failure among the tests; "syntax" without a program, "wrong" where all tests passed."""
     failures = failures_of(episode)
     return max(failures, key=KINDS.index) or "wrong" if failures else "syntax"
 
 
 @register("tests-passed")
 class TestsPassed(Reward):
-    """The whole worth of a program: 1 for a success, and up to ``partial`` for the share of the tests that passed.
+    """Reward of a whole program: 1 for a success, otherwise ``partial * share of passed tests ** power``.
 
     Args:
-        partial: what all tests together would be worth to a program that fails one; below 1.
-        power: of the share: above 1, the last tests count most.
+        partial: factor of the share of passed tests, in [0, 1].
+        power: exponent of the share; above 1, the last tests count most.
 
     Raises:
         InputError: an argument out of its range; when called, an extra "tests" of another form.
@@ -88,13 +87,13 @@ class TestsPassed(Reward):
 
 @register("error-kind")
 class ErrorKind(Reward):
-    """The whole worth of a program: 1 for a success, and less by how the worst of its tests failed.
+    """Reward of a whole program: 1 for a success, and less by the worst kind of failure among its tests.
 
     Args:
-        syntax: value of text that Python cannot read, or that holds no program.
-        error: value of a program that an exception, a signal, an exit code or a limit ended in some test.
-        wrong: value of one that runs, with another result in some test.
-        adaptive: of one that runs, pay up to 1 by the share of its tests that passed, from ``wrong`` on (RLTF).
+        syntax: reward of text that Python cannot parse, or that holds no program.
+        error: reward of a program that an exception, a signal, an exit code or a limit ended in some test.
+        wrong: reward of a program that runs, with another result in some test.
+        adaptive: raise the reward of a program that runs from ``wrong`` towards 1 by the share of tests passed (RLTF).
 
     Raises:
         InputError: not ``syntax <= error <= wrong < 1``; when called, an extra "tests" of another form.
@@ -116,7 +115,7 @@ class ErrorKind(Reward):
         return self.syntax, 1.0
 
     def value(self, episode: Episode) -> float:
-        kind = outcome_of(episode)
+        kind = worst_failure(episode)
         if episode.success:
             return 1.0
         if kind == "syntax":
@@ -128,11 +127,11 @@ class ErrorKind(Reward):
 
 @register("syntax")
 class Syntax(Reward):
-    """A term for a program that Python can read.
+    """A term for a program that Python can parse.
 
     Args:
-        bonus: value of one that it can read.
-        penalty: value of text that it cannot, or that holds no program; not above ``bonus``.
+        bonus: value of a program that Python can parse.
+        penalty: value of any other text; not above ``bonus``.
 
     Raises:
         InputError: ``penalty > bonus``; when called, an extra "tests" of another form.
@@ -150,23 +149,24 @@ class Syntax(Reward):
         return self.penalty, self.bonus
 
     def value(self, episode: Episode) -> float:
-        return self.penalty if outcome_of(episode) == "syntax" else self.bonus
+        return self.penalty if worst_failure(episode) == "syntax" else self.bonus
 
 
 @register("milestones")
 class Milestones(Reward):
-    """The whole worth of a program: its score for a success; else ``failure``, and ``bonus`` a milestone reached.
+    """Reward of a whole program: its score for a success; else ``failure``, plus ``bonus`` for each milestone reached.
 
-    The extra "milestones" is (reached, of how many), which the environment counts and not the program; None where none
-    was run.
+    The extra "milestones" is (number reached, number of all), counted by the environment and not by the program; None
+    where no program was run.
 
     Args:
-        failure: value of a program that failed and reached nothing.
+        failure: reward of a program that failed and reached no milestone.
         bonus: for each milestone.
-        most: milestones that are paid.
+        most: largest number of milestones that count.
 
     Raises:
-        InputError: milestones that could pay more than the lowest score, 0; when called, an extra of another form.
+        InputError: milestones that could raise a failure above the lowest score, 0; when called, an extra of another
+            form.
     """
 
     paper = "RL for machine learning engineering agents, arXiv 2509.01684 (environment instrumentation)"
@@ -184,30 +184,27 @@ class Milestones(Reward):
         return self.failure, 1.0
 
     def value(self, episode: Episode) -> float:
-        reached = _reached(episode)
+        extra = episode.extra("milestones")
+        if extra is None:
+            reached = 0
+        elif isinstance(extra, (list, tuple)) and len(extra) == 2 and 0 <= extra[0] <= extra[1]:
+            reached = int(extra[0])
+        else:
+            raise InputError(f"the extra 'milestones' must be (reached, of how many), or None, not {extra!r}.")
         return episode.progress if episode.success else self.failure + self.bonus * min(reached, self.most)
-
-
-def _reached(episode: Episode) -> int:
-    found = episode.extra("milestones")
-    if found is None:
-        return 0
-    if isinstance(found, (list, tuple)) and len(found) == 2 and 0 <= found[0] <= found[1]:
-        return int(found[0])
-    raise InputError(f"the extra 'milestones' must be (reached, of how many), or None, not {found!r}.")
 
 
 @register("reasoning-sql")
 class ReasoningSQL(Reward):
-    """The whole worth of a response that holds a query, in five or six terms, each a part in [0, 1] times its weight.
+    """Reward of a whole response that holds a query, in five or six terms, each a weight times a part in [0, 1].
 
     "execution": the result is the gold query's; "schema" and "ngram": Jaccard indices of tables and columns, and of
     token n-grams; "syntax": the query runs; "format": tags; and "judge" for queries with another result. The extra
     "sql_reference" is the verifier's reference, ``{"schema": SQL script, "gold": query}`` or with "database".
-    A query is what stands between ``<answer>`` tags, or all of the response.
+    The query is the text between ``<answer>`` tags, or else the whole response.
 
-    The bundle puts the right result first, whatever the rest; `ranks_success` is not claimed, as the environment's
-    success may be another.
+    A query with the right result always outranks one with another; `ranks_success` is not claimed, as the environment's
+    success may differ from the right result.
 
     Args:
         execution: weight of the right result; with that of ``syntax``, which it implies, at least as much as all other
@@ -217,11 +214,10 @@ class ReasoningSQL(Reward):
         syntax: weight.
         format: weight.
         judge: score in [0, 1] of a query with another result.
-        judge_weight: its weight, used only with a judge. The weight of 2 that the paper is remembered by needs an
-            ``execution`` of at least 5.
+        judge_weight: its weight, used only with a judge. The default of 2 needs an ``execution`` of at least 5.
         n: length of the n-grams in tokens.
         seconds: CPU time that a query may take.
-        check: the format; None is ``<think>...</think><answer>...</answer>`` and nothing else.
+        check: the format; by default ``<think>...</think><answer>...</answer>`` and nothing else.
 
     Raises:
         InputError: weights with which a query with another result could outrank one with the right one; when called, a

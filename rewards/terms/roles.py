@@ -1,4 +1,7 @@
-"""Rewards of the roles that one policy plays with itself: solver, critic and scorer; proposer, solver and judge."""
+"""Rewards of the roles of one policy in self-play: solver, critic and scorer; proposer, solver and judge.
+
+Inputs are the marks and scores that the scorer or judge gave. It decides, so a failed episode can outrank a success.
+"""
 
 from __future__ import annotations
 
@@ -15,31 +18,31 @@ MARKS = (1, 2, 3)
 
 
 def solution_reward(mark: int) -> float:
-    """(mark - 1) / 2 for marks 1 to 3: a solution that withstands its critique."""
+    """(mark - 1) / 2 for marks 1 to 3; 1 for a solution that withstands its critique (CoMAS, arXiv 2510.08529)."""
     return (mark - 1) / 2.0
 
 
 def critique_reward(mark: int) -> float:
-    """(3 - mark) / 2: what the solution lost. Both rewards add up to 1, always."""
+    """(3 - mark) / 2 for marks 1 to 3: 1 minus the solution's reward (CoMAS, arXiv 2510.08529)."""
     return (3 - mark) / 2.0
 
 
 def scorer_reward(mark: int | None) -> float:
-    """0 for a mark that can be read and -1 for one that cannot, whatever it says."""
+    """0 for a readable mark, whatever its value, and -1 for None (CoMAS, arXiv 2510.08529)."""
     return 0.0 if mark is not None else -1.0
 
 
-def readable_mark(mark: Any) -> int | None:
-    """``mark`` if it is 1, 2 or 3."""
+def read_mark(mark: Any) -> int | None:
+    """Return ``mark`` if it is 1, 2 or 3, and None otherwise."""
     return int(mark) if not isinstance(mark, (bool, str)) and mark in MARKS else None
 
 
 @register("comas")
 class CoMAS(Reward):
-    """What an episode of debate is worth to the one who wrote it. A model marks, so nothing is promised of success.
+    """Reward of a solution, its critique or the scoring of both, by the scorer's mark.
 
-    The extra "mark" is what the scorer gave: 1, 2 or 3; anything else could not be read, which makes a solution's and a
-    critique's verdict invalid. Marks that are always 3 are a sign of hacking: critics then get 0 and solvers 1.
+    The extra "mark" is 1, 2 or 3; any other value is unreadable, which makes the verdict of a solution or a critique
+    invalid. Marks that are always 3 are a sign of hacking: critics then get 0 and solvers 1.
 
     Args:
         role: "solution", "critique" or "scorer".
@@ -59,7 +62,7 @@ class CoMAS(Reward):
         return (-1.0, 0.0) if self.role == "scorer" else (0.0, 1.0)
 
     def value(self, episode: Episode) -> float | None:
-        mark = readable_mark(episode.extra("mark"))
+        mark = read_mark(episode.extra("mark"))
         if self.role == "scorer":
             return scorer_reward(mark)
         if mark is None:
@@ -68,7 +71,7 @@ class CoMAS(Reward):
 
 
 def pair_count_score(text: str, tag: str) -> float:
-    """1 for exactly one ``<tag>`` and one ``</tag>``, 0.5 for more, as many of each, 0 otherwise."""
+    """1 for exactly one ``<tag>`` and one ``</tag>``, 0.5 for several but equally many of each, 0 otherwise."""
     opened, closed = text.count(f"<{tag}>"), text.count(f"</{tag}>")
     if opened != closed or not opened:
         return 0.0
@@ -76,23 +79,25 @@ def pair_count_score(text: str, tag: str) -> float:
 
 
 def proposer_reward(quality: float, solver_scores: Sequence[float], form: float, threshold: float = 0.7) -> float:
-    """(quality + difficulty + form) / 3, with difficulty 1 - mean(solver_scores), or 0 where quality is too low.
+    """(quality + difficulty + form) / 3 (Multi-Agent Evolve, arXiv 2510.23595).
+
+    The difficulty is 1 - mean(solver_scores), and 0 where the quality is below ``threshold``.
 
     Args:
         quality: the judge's score of the question, in [0, 1].
         solver_scores: the judge's scores of answers to it, each in [0, 1]; without any, difficulty is 0.
-        form: see `pair_count_score`; 0 means that no question could be read, and pays nothing.
+        form: see `pair_count_score`; 0 means that no question could be read, and the reward is 0.
         threshold: quality from which a question enters the pool, and from which difficulty counts.
     """
     if form == 0.0:
         return 0.0
-    counts = quality >= threshold and len(solver_scores) > 0
-    difficulty = 1.0 - sum(solver_scores) / len(solver_scores) if counts else 0.0
+    has_difficulty = quality >= threshold and len(solver_scores) > 0
+    difficulty = 1.0 - sum(solver_scores) / len(solver_scores) if has_difficulty else 0.0
     return (quality + difficulty + form) / 3.0
 
 
 def enters_pool(quality: float, form: float, threshold: float = 0.7) -> bool:
-    """Whether a proposed question is kept: readable, and good enough in the judge's eyes."""
+    """True if a proposed question is kept: readable, and of at least the quality ``threshold``."""
     return form > 0.0 and quality >= threshold
 
 
@@ -103,15 +108,15 @@ def solver_reward(score: float, form: float) -> float:
 
 @register("multi-agent-evolve")
 class MultiAgentEvolve(Reward):
-    """What an episode is worth to the one who wrote it, in [0, 1]. A judge decides, so nothing is promised of success.
+    """Reward of a proposer, solver or judge, in [0, 1], by the judge's scores and the form of the response.
 
-    Extras: a proposer's episode has "solver_scores" (judge's scores of answers to the question, each in [0, 1]).
+    A proposer's episode needs the extra "solver_scores" (judge's scores of answers to the question, each in [0, 1]).
 
     Args:
-        role: "proposer", "solver" or "judge"; a judge earns by form alone, whatever it says.
+        role: "proposer", "solver" or "judge"; a judge's reward is that of its form alone.
         scorer: the judge's score in [0, 1] of the question (proposer) or the answer (solver).
         key: name of the extra that holds it, without a scorer.
-        tag: tag that holds what the role writes; None takes "question", "answer" or "score".
+        tag: tag around the role's text; None takes "question", "answer" or "score".
         threshold: quality from which a question enters the pool.
 
     Raises:

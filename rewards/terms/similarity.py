@@ -11,7 +11,7 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
-from ..embedding import Embedder, HashedNgrams, cosines, embed, features_of, split_words
+from ..embedding import Embedder, HashedNgrams, collect_features, cosines, embed, split_words
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
 
@@ -214,7 +214,7 @@ class SelfReference(GroupReward):
         rewards = success.astype(float)
         if success.all() or not success.any():
             return rewards.tolist()
-        features = features_of(episodes, self.embedder, trajectory_text)
+        features = collect_features(episodes, self.embedder, trajectory_text)
         if features is None:
             return [None] * len(episodes)
         centres = success_centres(features[success], self.radius, self.least)

@@ -1,6 +1,6 @@
-"""Rewards that add a judge's score of the reasoning to the outcome, each with a guard against farming it.
+"""Rewards that add a judge's score of the reasoning to the outcome, guarded against optimising that score alone.
 
-The score may count only for right answers, only as far as it agrees with them, or less and less during training.
+The score counts only for right answers, only as far as it agrees with them, or less and less during training.
 """
 
 from __future__ import annotations
@@ -21,22 +21,20 @@ from .scores import Score, Scorer, read_scores
 
 
 def posterior_reward(well_formed: bool, verified: bool, process: float) -> float:
-    """R_f + R_o + R_o R_t for format and outcome in {0, 1} and process score in [0, 1]; in {0, 1} or [1, 3]."""
+    """format + outcome + outcome * process, for format and outcome in {0, 1} and process in [0, 1] (Posterior-GRPO)."""
     return float(well_formed) + float(verified) + float(verified) * process
 
 
 @register("posterior")
 class Posterior(Reward):
-    """The whole worth of an episode: format, outcome, and the quality of the reasoning only where the outcome is right.
+    """Reward of a whole episode: format, outcome, and for a success the score of its reasoning.
 
-    Among all-right siblings it still tells better reasoning from worse.
-
-    A failure needs no process score, so none is asked for.
+    In a group of successes it still ranks better reasoning higher. The scorer is not called for a failure.
 
     Args:
         scorer: the process score in [0, 1]; None reads the extra named by ``key``.
         key: name of that extra.
-        check: the format; None is ``<think>...</think><answer>...</answer>`` and nothing else.
+        check: the format; by default ``<think>...</think><answer>...</answer>`` and nothing else.
     """
 
     paper = "Posterior-GRPO, arXiv 2508.05170"
@@ -61,20 +59,21 @@ class Posterior(Reward):
 def consistency_reward(
     well_formed: bool, correct: bool, consistency: float, form: float = 0.5, weight: float = 0.5
 ) -> float:
-    """form * well_formed + correct * (1 + weight * consistency), with consistency in [-1, 1]."""
+    """form * well_formed + correct * (1 + weight * consistency), with consistency in [-1, 1] (R1-Reward)."""
     return form * well_formed + correct * (1.0 + weight * consistency)
 
 
 @register("consistency")
 class Consistency(Reward):
-    """The whole worth of an episode by format, success, and whether its reasoning ends where its answer is.
+    """Reward of a whole episode: format, success, and for a success the consistency of reasoning and answer.
 
     Args:
-        scorer: the judge's view, 1 (agrees), 0 (unclear) or -1 (contradicts); None reads the extra named by ``key``.
+        scorer: the judge's score: 1 (consistent), 0 (unclear) or -1 (contradictory); None reads the extra named by
+            ``key``.
         key: name of that extra.
-        form: pay for the format, at least 0.
-        weight: pay or cost of consistency, in [0, 1 - form].
-        check: the format; None is ``<think>...</think><answer>...</answer>`` and nothing else.
+        form: reward of the format, at least 0.
+        weight: of the consistency, in [0, 1 - form].
+        check: the format; by default ``<think>...</think><answer>...</answer>`` and nothing else.
 
     Raises:
         InputError: ``form + weight > 1``: a well-formed failure could outrank an inconsistent success.
@@ -121,13 +120,13 @@ FADING = Exponential(start=0.3, scale=500.0)
 def trusted_thinking(
     answers: Sequence[float], thinking: Sequence[float], weight: float, query_above: float | None = None
 ) -> list[float]:
-    """answer + weight * trust * thinking for each response of a group.
+    """answer + weight * trust * thinking for each response of a group (Trust-GRPO, arXiv 2505.17018).
 
     Args:
         answers: scores of the answers, in [0, 1]; right from 0.5 on.
         thinking: scores of the reasoning, in [0, 1].
         weight: coefficient of the thinking score at this point of training.
-        query_above: as in the released code, the reasoning of an answer below this score has score 0.
+        query_above: None, or the least score of an answer whose thinking score counts (as in the released code).
 
     A group whose answers are all at least 0.9, or all at most 0.1, has no thinking reward.
     """
@@ -141,7 +140,7 @@ def trusted_thinking(
 
 @register("trusted-thinking")
 class TrustedThinking(Timed, GroupReward):
-    """The whole worth of an episode: its answer, plus the trusted and annealed score of its reasoning.
+    """Reward of a whole episode: the score of its answer, plus the trusted and annealed score of its reasoning.
 
     Args:
         weight: coefficient of the thinking score; a number, a schedule or its data. By default 0.3 exp(-step / 500).
@@ -149,8 +148,8 @@ class TrustedThinking(Timed, GroupReward):
         key: name of that extra.
         answer: score of the answer in [0, 1]; None is 1 for a success and 0 for a failure. With partial credit a
             failure can outrank a success, so `ranks_success` is off.
-        query_above: None adds the thinking score to every response, as the paper writes; a number leaves out those
-            whose answer scores lower (0.2 in the released code).
+        query_above: None adds the thinking score to every response, as in the paper; with a number, responses whose
+            answer scores lower are left out (0.2 in the released code).
 
     Raises:
         InputError: a weight outside [0, 1], with which well-argued failures could outrank successes.
@@ -190,15 +189,15 @@ class TrustedThinking(Timed, GroupReward):
         answers = [self.answer(episode) if self.answer else float(episode.success) for episode in episodes]
         pairs = [(answer, self._thought(episode, answer)) for episode, answer in zip(episodes, answers, strict=True)]
         known = [(answer, thinking) for answer, thinking in pairs if answer is not None and thinking is not None]
-        judged = iter(
+        rewards = iter(
             trusted_thinking([a for a, _ in known], [t for _, t in known], self.now(self.weight), self.query_above)
             if known
             else ()
         )
-        return [None if answer is None or thinking is None else next(judged) for answer, thinking in pairs]
+        return [None if answer is None or thinking is None else next(rewards) for answer, thinking in pairs]
 
     def _thought(self, episode: Episode, answer: float | None) -> float | None:
-        """The score of the reasoning, asked for only where it counts."""
+        """The score of the reasoning; the scorer is called only where the score counts."""
         if answer is None or (self.query_above is not None and answer < self.query_above):
             return 0.0
         return self.thinking(episode)
@@ -208,23 +207,23 @@ ANNEALED = Linear(start=0.5, end=0.0)
 
 
 def annealed_process(atoms: Sequence[float], outcome: float, weight: float) -> float:
-    """weight * mean(atoms) + (1 - weight) * outcome; a thought without atoms has a mean of 0."""
+    """weight * mean(atoms) + (1 - weight) * outcome (Atom-Searcher, arXiv 2508.12800); the mean of no atoms is 0."""
     return weight * (sum(atoms) / len(atoms) if atoms else 0.0) + (1.0 - weight) * outcome
 
 
 @register("annealed-process")
 class AnnealedProcess(Timed):
-    """The whole worth of an episode by its format, its atoms of thought and its answer.
+    """Reward of a whole episode: scores of its units of thought (atoms) at first, its answer alone at the end.
 
-    `ranks_success` is not claimed: a success in the wrong format has the penalty, and F1 need not agree with success.
+    `ranks_success` is not claimed: a success in the wrong format gets the penalty, and F1 need not agree with success.
 
     Args:
-        weight: of the atoms, in [0, 1]; a number, a schedule or its data. By default from 0.5 down to 0 at the end of
-            training.
+        weight: of the atoms, in [0, 1]; a number, a schedule or its data. By default it falls from 0.5 to 0 at the end
+            of training.
         atoms: scores of the atoms in [0, 1], a callable of the episode; None reads the extra "atom_scores".
         outcome: score of the answer in [0, 1]; None is its F1 with the extra "reference".
-        penalty: value of an episode in the wrong format, at most 0.
-        check: the format; None is ``<think>...</think><answer>...</answer>`` and nothing else.
+        penalty: reward of an episode in the wrong format, at most 0.
+        check: the format; by default ``<think>...</think><answer>...</answer>`` and nothing else.
 
     Raises:
         InputError: an argument out of its range.
@@ -261,8 +260,8 @@ class AnnealedProcess(Timed):
     def value(self, episode: Episode) -> float | None:
         if not self.check(episode):
             return self.penalty
-        given = episode.extra("atom_scores") if self.atoms is None else self.atoms(episode)
-        atoms = read_scores(given, "atom_scores", 0.0, 1.0)
+        raw = episode.extra("atom_scores") if self.atoms is None else self.atoms(episode)
+        atoms = read_scores(raw, "atom_scores", 0.0, 1.0)
         outcome = self.outcome(episode) if self.outcome else best_f1(episode.answer, episode.extra("reference"))
         if atoms is None or outcome is None:
             return None

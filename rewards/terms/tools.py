@@ -1,4 +1,7 @@
-"""Rewards for calling tools: the right calls, all of the tools, few errors, and any call at all early in training."""
+"""Rewards for tool calls: the right calls, use of all tools, few errors, and any call at all early in training.
+
+Inputs are the texts of an episode, and for `ToolRL` and `ARPO` the calls or the answer that are expected.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ from .format import FormatCheck, check_tags, has_balanced_pairs, has_one_pair, t
 from .outcome import best_f1
 from .scores import Score, Scorer
 
-# The paper's other scales, as data for `correctness` and `format`: at most 1 like the format; 1 for 30 updates and 3
-# from then on; and a slow change over 150 updates from 2 and 2 to 3 and 1.
+# The paper's other scales, as data for `correctness` and `format` of `ToolRL`: 1 for both; 1 for 30 updates and then 3;
+# and a linear change over 150 updates from 2 to 3 (correctness) and from 2 to 1 (format).
 EQUAL_MAX = 1.0
 TWO_STAGE = {"kind": "piecewise", "points": [[29, 1.0], [30, 3.0]]}
 DYNAMIC_CORRECTNESS = {"kind": "linear", "start": 2.0, "end": 3.0, "over": 150}
 DYNAMIC_FORMAT = {"kind": "linear", "start": 2.0, "end": 1.0, "over": 150}
 
-# Words of thought that earn the whole length reward: fixed, or rising over training.
+# Words of thought from which the length reward is 1: fixed, or rising over training.
 LENGTHS: Mapping[str, Schedule] = {
     "fixed": Constant(512),
     "rising": schedule({"kind": "linear", "start": 384, "end": 640}),
@@ -33,14 +36,20 @@ LENGTHS: Mapping[str, Schedule] = {
 
 
 def tool_format(text: str, calls: bool) -> bool:
-    """``<think>`` and then ``<tool_call>`` (where a call is due) or ``<response>``, or both, and nothing else."""
+    """True if ``text`` is ``<think>``, then ``<tool_call>`` and an optional ``<response>``, and nothing else.
+
+    Where no ``calls`` are expected it must be ``<think>`` and then ``<response>``.
+    """
     if calls:
         return tags_in_order(text, ("think", "tool_call")) or tags_in_order(text, ("think", "tool_call", "response"))
     return tags_in_order(text, ("think", "response"))
 
 
 def correctness_of(text: str, gold: Sequence[Mapping[str, Any]], coarse: bool = False) -> float:
-    """In [-3, 3]: see `tool_call_correctness`; -3 for calls that cannot be read; with ``coarse``, 3 or -3."""
+    """Correctness of the calls in ``text``, in [-3, 3] (`tool_call_correctness`); -3 where they cannot be parsed.
+
+    With ``coarse`` it is 3 for calls that are all right and -3 otherwise. Without expected calls it is 0.
+    """
     if not gold:
         return 0.0
     if "<tool_call>" not in text:
@@ -53,7 +62,7 @@ def correctness_of(text: str, gold: Sequence[Mapping[str, Any]], coarse: bool = 
 
 
 def thought_length(text: str) -> int:
-    """Words inside ``<think>...</think>``; 0 without exactly one such pair."""
+    """Number of words inside ``<think>...</think>``; 0 without exactly one such pair."""
     if not has_one_pair(text, "think"):
         return 0
     return len(text[text.find("<think>") + 7 : text.find("</think>")].split())
@@ -61,19 +70,18 @@ def thought_length(text: str) -> int:
 
 @register("toolrl")
 class ToolRL(Timed):
-    """The whole worth of a response that should call tools: terms "format" and "correctness", and "length" on demand.
+    """Reward of a whole response that should call tools: terms "format" and "correctness", and optionally "length".
 
-    The extra "tool_calls" holds the calls that should be made, ``[{"name": ..., "parameters": {...}}]``; empty where
-    none should, and then only the format counts. `ranks_success` is not claimed: the calls, and not the environment,
-    say what is right here.
+    The extra "tool_calls" holds the expected calls, ``[{"name": ..., "parameters": {...}}]``; where it is empty only
+    the format counts. `ranks_success` is not claimed, as the expected calls decide and not the environment.
 
     Args:
-        correctness: highest pay for the calls, and minus the lowest; a number, a schedule or its data. The module's
+        correctness: highest reward of the calls, and minus the lowest; a number, a schedule or its data. The module's
             EQUAL_MAX, TWO_STAGE and DYNAMIC_CORRECTNESS are the paper's variants.
-        format: pay for the format; likewise (DYNAMIC_FORMAT).
-        granularity: "fine" pays for each name, parameter and value; "coarse" only for calls that are all right.
-        length: "none"; "fixed": up to 1 more for thoughts of up to 512 words; "rising": of 384 words at first and 640
-            at the end of training.
+        format: reward of the format; likewise (DYNAMIC_FORMAT).
+        granularity: "fine" rewards each name, parameter and value; "coarse" only calls that are all right.
+        length: "none"; "fixed": up to 1 more, in proportion to the words of thought up to 512; "rising": up to 384
+            words at first and 640 at the end of training.
 
     Raises:
         InputError: unknown choice, or a scale that can become negative; when called, calls that are not of this form.
@@ -119,23 +127,23 @@ FADING = Cosine(start=1.0, end=0.0, over=200)
 
 
 def tool_bonus(calls: int, weight: float, each: float = 0.1) -> float:
-    """weight * min(1, each * calls)."""
+    """weight * min(1, each * calls) (SPEAR, arXiv 2509.22601)."""
     return weight * min(1.0, each * calls)
 
 
 @register("tool-bonus")
 class ToolBonus(Timed):
-    """A term for tool calls, right or wrong, that fades to nothing. Weigh it below the pay of a success.
+    """A term for tool calls, right or wrong, that fades to 0 during training. Weigh it below the reward of a success.
 
     Args:
         weight: a number, a schedule or its data; by default half a cosine from 1 to 0 over 200 updates (the paper uses
             100 to 200).
-        each: pay of one call before the weight; all calls together earn at most 1.
+        each: reward of one call before the weight; all calls together get at most 1.
         marker: text that opens a call; its occurrences in the actions are counted.
-        count: how to count calls instead, a callable of the episode.
+        count: a callable of the episode that counts the calls instead.
 
     Raises:
-        InputError: an empty marker or a negative pay.
+        InputError: an empty marker or a negative reward.
     """
 
     paper = "SPEAR, arXiv 2509.22601 (intrinsic reward for tool calls)"
@@ -166,14 +174,14 @@ class ToolBonus(Timed):
         return tool_bonus(calls, self.now(self.weight), self.each)
 
 
-def thought_and_answered(episode: Episode) -> bool:
-    """Whether the actions together hold at least one ``<think>``, all of them closed, and exactly one ``<answer>``."""
+def has_thought_and_answer(episode: Episode) -> bool:
+    """True if the actions together hold at least one ``<think>``, all of them closed, and exactly one ``<answer>``."""
     text = "\n".join(step.action for step in episode.steps)
     return "<think>" in text and has_balanced_pairs(text, "think") and has_one_pair(text, "answer")
 
 
 def arpo(well_formed: bool, f1: float, all_tools: bool, bonus: float = 0.1) -> float:
-    """-1 for a wrong format; else F1, plus ``bonus`` if it is above 0 and every tool was used."""
+    """-1 for a wrong format; else F1, plus ``bonus`` if it is above 0 and all tools were used (arXiv 2507.19849)."""
     if not well_formed:
         return -1.0
     return f1 + bonus * all_tools if f1 > 0 else 0.0
@@ -181,15 +189,15 @@ def arpo(well_formed: bool, f1: float, all_tools: bool, bonus: float = 0.1) -> f
 
 @register("arpo")
 class ARPO(Reward):
-    """The whole worth of an episode by format, answer and tools used.
+    """Reward of a whole episode by format, answer and tools used.
 
-    `ranks_success` is not claimed: a success in the wrong format is worth -1, and F1 need not agree with success.
+    `ranks_success` is not claimed: a success in the wrong format gets -1, and F1 need not agree with success.
 
     Args:
         scorer: F1 or another outcome in [0, 1]; None takes the F1 of the answer and the extra "reference".
-        tools: openings of the calls of the tools that must all be used for the bonus.
+        tools: texts that open a call, one for each tool; all must occur for the bonus.
         bonus: at least 0.
-        check: the format; None takes `thought_and_answered`.
+        check: the format; None takes `has_thought_and_answer`.
 
     Raises:
         InputError: ``tools`` are no texts, or ``bonus`` is negative.
@@ -212,7 +220,7 @@ class ARPO(Reward):
         self.needs = frozenset() if scorer is not None else frozenset({"reference"})
         self.tools = tuple(tools)
         self.bonus = check_number("bonus", bonus, low=0.0)
-        self.check = check if check is not None else thought_and_answered
+        self.check = check if check is not None else has_thought_and_answer
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -227,7 +235,7 @@ class ARPO(Reward):
 
 
 def tool_error_share(tool_responses: Sequence[str]) -> float:
-    """The share of ``tool_responses`` that contain "error" in any case; 0.5 where no tool was used."""
+    """Share of ``tool_responses`` that contain "error" in upper or lower case; 0.5 where no tool was used."""
     if not tool_responses:
         return 0.5
     return sum("error" in response.lower() for response in tool_responses) / len(tool_responses)
@@ -243,10 +251,10 @@ def answer_tag_penalty(text: str, turns: int, tag: str = "answer") -> float:
 
 @register("trajectory-quality")
 class TrajectoryQuality(Reward):
-    """A term in [-2, 0]: minus the share of failed tool calls, minus the penalty of the answer tags.
+    """A term in [-2, 0]: minus the share of failed tool calls, minus the penalty of missing or repeated answer tags.
 
-    A tool response is what the agent read before any action but the first. The paper uses the penalty to choose which
-    successes to keep, with an outcome reward that stays 0 or 1; as a term, weigh it below half of a success.
+    Every observation but the first counts as a tool response. The paper uses the penalty to choose which successes to
+    keep, with an outcome reward of 0 or 1; as a term, weigh it below half of a success.
 
     Args:
         tag: name of the answer tag.

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
-from palaestra.rewards.embedding import HashedNgrams, cosines, embed, features_of
+from palaestra.rewards.embedding import HashedNgrams, collect_features, cosines, embed
 
 untimed = settings(deadline=None)
 
@@ -88,8 +88,8 @@ def test_an_embedder_of_another_shape_is_refused_and_one_that_fails_gives_nothin
 
 
 def test_features_come_from_the_extras_without_an_embedder():
-    rows = features_of([an_episode("x", features=[1, 2]), an_episode("y", features=[3, 4])], None)
+    rows = collect_features([an_episode("x", features=[1, 2]), an_episode("y", features=[3, 4])], None)
     assert rows is not None
     assert rows.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(InputError, match="features"):
-        features_of([an_episode("x", features=[1, 2]), an_episode("y", features=[3])], None)
+        collect_features([an_episode("x", features=[1, 2]), an_episode("y", features=[3])], None)

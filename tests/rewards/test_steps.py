@@ -19,7 +19,7 @@ def close(expected: list[float], tolerance: float = 1e-9) -> object:
 # Clip and Delta.
 
 
-def test_delta_pays_differences_and_the_last_score():
+def test_delta_gives_differences_and_the_last_score():
     assert steps.delta_steps([0.9, 0.8, 0.95]) == close([0.1, -0.15, 0.95])
 
 
@@ -126,7 +126,7 @@ def test_ability_scale_is_the_share_of_successes():
 
 
 def test_steps_of_equal_label_merge_into_one_thought():
-    assert steps.merged_runs([True, True, False, True]) == [(0, 2, True), (2, 3, False), (3, 4, True)]
+    assert steps.merge_runs([True, True, False, True]) == [(0, 2, True), (2, 3, False), (3, 4, True)]
     # Splitting a thought in two changes no advantage.
     assert advantages([True, True, False, False, True], True, 1.0, 0.4) == close([1, 1, 0.6, 0.6, 1])
 
@@ -145,7 +145,7 @@ def test_a_step_that_changes_nothing_gains_nothing():
 
 
 def test_gains_are_standardised_per_step_among_those_that_have_it():
-    first, second, third = steps.standardised_by_step([[1.0, 5.0], [3.0], [1.0, 7.0]])
+    first, second, third = steps.standardise_by_step([[1.0, 5.0], [3.0], [1.0, 7.0]])
     # Step 0: 1, 3, 1 has mean 5/3 and deviation sqrt(8)/3; step 1: 5, 7 has mean 6 and deviation 1.
     assert first == close([-(2**-0.5), -1.0])
     assert second == close([2**0.5])
@@ -153,10 +153,10 @@ def test_gains_are_standardised_per_step_among_those_that_have_it():
 
 
 def test_equal_gains_standardise_to_exactly_0():
-    assert [row.tolist() for row in steps.standardised_by_step([[0.1]] * 3)] == [[0.0]] * 3
+    assert [row.tolist() for row in steps.standardise_by_step([[0.1]] * 3)] == [[0.0]] * 3
 
 
-def test_a_turning_point_is_paid_the_whole_later_gain():
+def test_a_turning_point_gets_the_whole_later_gain():
     values = [0.5, 0.3, 0.6, 0.9]
     assert steps.turning_points(values).tolist() == [False, True, False]
     assert steps.turning_point_gains(values) == close([-0.2, 0.6, 0.3])
@@ -173,13 +173,13 @@ def test_turning_points_follow_the_final_direction():
     assert steps.turning_point_gains(values) == close([0.2, -0.6, -0.3])
 
 
-def test_the_first_step_can_be_paid_the_whole_gain():
+def test_the_first_step_can_get_the_whole_gain():
     assert steps.turning_point_gains([0.2, 0.4, 0.9]) == close([0.2, 0.5])
     assert steps.turning_point_gains([0.2, 0.4, 0.9], first=True) == close([0.7, 0.5])
     assert steps.turning_point_gains([0.2, 0.1, 0.9], first=True) == close([-0.1, 0.8])
 
 
-def test_propagation_pays_idle_steps_for_the_next_gain():
+def test_propagation_gives_idle_steps_a_share_of_the_next_gain():
     assert steps.propagated_gains([0, 0, 1], discount=0.9, ahead=1) == close([0.9, 1.0])
     assert steps.propagated_gains([1, 0], discount=0.9, ahead=1) == close([-1.0])
     assert steps.propagated_gains([0.4] * 5) == close([0.0] * 4)

@@ -70,7 +70,7 @@ def test_a_reward_that_could_not_be_determined_is_not_valid():
     assert row[1]["reward_valid"] is False
 
 
-def test_what_a_step_is_worth_at_once_is_paid_at_once():
+def test_a_reward_known_at_once_is_added_at_once():
     rows = play(guess(Now()))
     assert [info["reward_terms"]["now"] for _, info in rows] == [1.0] * (len(rows) - 1) + [10.0]
 

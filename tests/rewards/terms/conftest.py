@@ -16,7 +16,7 @@ def an_episode(
     *,
     prompt: str = "",
     observations: Sequence[str] | None = None,
-    pay: float = 0.0,
+    reward: float = 0.0,
     logps: Sequence[float] | None = None,
     max_tokens: int | None = None,
     truncated: bool = False,
@@ -24,7 +24,7 @@ def an_episode(
     progress: float | None = None,
     **extras: Any,
 ) -> Episode:
-    """``text`` may be several actions; ``tokens``, ``pay`` and ``logps`` are those of the last."""
+    """``text`` may be several actions; ``tokens``, ``reward`` and ``logps`` are those of the last."""
     actions = [text] if isinstance(text, str) else list(text)
     seen = list(observations) if observations is not None else [prompt] + [""] * (len(actions) - 1)
     last = len(actions) - 1
@@ -32,7 +32,7 @@ def an_episode(
         Step(
             seen[index],
             action,
-            pay if index == last else 0.0,
+            reward if index == last else 0.0,
             {},
             tokens if index == last else 0,
             None if logps is None else tuple(logps) if index == last else (),

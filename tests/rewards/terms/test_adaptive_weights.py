@@ -130,8 +130,8 @@ def test_bad_input_is_refused(options, words):
         search_thresholds(lambda t: 0.0, **options)
 
 
-def test_a_worth_that_is_no_number_is_refused():
-    with pytest.raises(InputError, match="what evaluate returned"):
+def test_a_value_that_is_no_number_is_refused():
+    with pytest.raises(InputError, match="value that evaluate returned"):
         search_thresholds(lambda t: float("nan"), {"a": 0.0})
 
 

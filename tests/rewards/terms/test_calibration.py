@@ -15,7 +15,7 @@ def test_the_corners(correct: bool, q: float, value: float):
     assert brier_reward(correct, q) == value
 
 
-def test_honest_confidence_is_best_and_worth_p_squared():
+def test_honest_confidence_maximises_the_expected_reward_at_p_squared():
     grid = [i / 100 for i in range(101)]
     expected = [0.3 * brier_reward(True, q) + 0.7 * brier_reward(False, q) for q in grid]
     best = max(range(101), key=expected.__getitem__)
@@ -53,7 +53,7 @@ def test_several_confidences_are_none():
     assert confidence_of(one + one) is confidence_of("0.5") is None
 
 
-def test_the_released_scale_pays_format_outcome_and_calibration_by_halves(episode: Maker):
+def test_the_released_scale_is_half_format_half_outcome_half_calibration(episode: Maker):
     reward = make("rlcr", variant="code")
     assert reward(episode(True, text="<confidence>1</confidence>")).reward == 1.5
     assert reward(episode(False, text="<confidence>0.5</confidence>")).reward == 0.5 + 0.5 * 0.75

@@ -62,7 +62,7 @@ def test_the_term_is_the_reward_or_the_penalty(episode: Maker):
     assert reward(episode(text="b")).reward == -1.0
 
 
-def test_partial_pay_is_the_share_of_pairs_and_never_full_for_a_wrong_order(episode: Maker):
+def test_the_partial_reward_is_the_share_of_pairs_and_never_full_for_a_wrong_order(episode: Maker):
     reward = make("format", partial=True)
     assert reward(episode(text="<think>a</think>")).reward == 0.5
     assert reward(episode(text="<answer>b</answer><think>a</think>")).reward == 0.75

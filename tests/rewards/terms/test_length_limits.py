@@ -5,10 +5,41 @@ from typing import Any
 
 import pytest
 from palaestra.errors import InputError
-from palaestra.rewards import Episode, make
+from palaestra.rewards import Episode, Step, make
 from palaestra.rewards.terms.length_limits import triangular
 
 Maker = Callable[..., Episode]
+
+
+def of_length(tokens: int, max_tokens: int | None = 20) -> Episode:
+    return Episode("t", {}, (Step("", "", 0.0, {}, tokens),), True, 1.0, True, False, max_tokens)
+
+
+# DAPO eq. 13 with L_max = 20 and L_cache = 4: 0 up to 16, then (16 - |y|) / 4, then -1.
+@pytest.mark.parametrize(("tokens", "value"), [(0, 0), (16, 0), (17, -0.25), (18, -0.5), (20, -1), (21, -1), (99, -1)])
+def test_overlong_punishment_is_linear_over_the_cache(tokens: int, value: float):
+    verdict = make("overlong", cache=4)(of_length(tokens))
+    assert verdict.terms == {"overlong": value}
+    assert verdict.reward == value
+
+
+def test_overlong_cache_is_a_fifth_of_the_limit_unless_given():
+    # The limit of 20 gives a cache of 4, as above.
+    assert make("overlong")(of_length(17)).reward == -0.25
+
+
+def test_overlong_limit_can_be_set_against_the_episode():
+    assert make("overlong", cache=2, max_tokens=10)(of_length(9)).reward == -0.5
+
+
+def test_overlong_without_any_limit_is_refused():
+    with pytest.raises(InputError, match="max_tokens"):
+        make("overlong")(of_length(5, max_tokens=None))
+
+
+def test_overlong_cache_beyond_the_limit_is_refused():
+    with pytest.raises(InputError, match="cache=30"):
+        make("overlong", cache=30)(of_length(5))
 
 
 def test_right_answers_go_from_two_to_one_and_wrong_ones_from_minus_ten_to_zero(episode: Maker):
@@ -38,12 +69,12 @@ def test_constants_that_let_a_failure_win_are_refused(wrong: dict[str, Any]):
         make("cosine-length", **wrong)
 
 
-def test_without_any_limit_it_says_so(episode: Maker):
+def test_the_cosine_without_any_limit_is_refused(episode: Maker):
     with pytest.raises(InputError, match="max_tokens"):
         make("cosine-length")(episode())
 
 
-def test_max_mode_pays_delta_at_the_target_and_nothing_to_failures(episode: Maker):
+def test_max_mode_gives_delta_at_the_target_and_0_to_failures(episode: Maker):
     reward = make("target-length", target=1000, alpha=0.001)
     assert [reward(episode(tokens=n)).reward for n in (1000, 1200, 1500, 9000)] == pytest.approx([0.5, 0.3, 0.0, 0.0])
     assert reward(episode(tokens=400)).reward == 1.0  # 0.5 + 0.6, clipped
@@ -102,7 +133,7 @@ def test_all_three_terms_add_up(episode: Maker):
     assert half.terms == {"correctness": 1.0, "length": 0.25, "tags": 0.125}
 
 
-def test_the_best_failure_is_worth_no_more_than_the_worst_success(episode: Maker):
+def test_the_best_failure_gets_no_more_than_the_worst_success(episode: Maker):
     reward = make("train-long-think-short", budget=100, length=0.75)
     assert reward(episode(False, text=TAGS, tokens=100)).reward <= reward(episode(True, tokens=0)).reward
 

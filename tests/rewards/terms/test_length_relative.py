@@ -22,7 +22,7 @@ def test_a_wrong_answer_gains_nothing_by_being_short(episode: Maker):
     assert [verdict.reward for verdict in make("relative-length").group(group)] == [0.0, 0.0, -0.5]
 
 
-def test_equal_lengths_are_worth_nothing(episode: Maker):
+def test_equal_lengths_get_0(episode: Maker):
     assert [verdict.reward for verdict in make("relative-length").group([episode(), episode()])] == [0.0, 0.0]
 
 
@@ -41,7 +41,7 @@ def test_a_shortest_answer_of_90_tokens_gets_none_and_neither_does_one_of_100(ep
         assert [verdict.reward for verdict in verdicts] == [1.0 + bonus, 1.0]
 
 
-def test_the_form_is_worth_a_half(episode: Maker):
+def test_the_format_alone_gets_a_half(episode: Maker):
     verdicts = make("shortest-correct").group([episode(text=FORM), episode(False, text=FORM)])
     assert [verdict.reward for verdict in verdicts] == [1.5, 0.5]
 
@@ -51,7 +51,7 @@ def test_the_difficulty_factor_is_one_at_a_half():
     assert difficulty_factor(1 / 8) == 0.4375
 
 
-def test_a_format_worth_more_than_being_right_is_refused():
+def test_a_format_reward_above_that_of_success_is_refused():
     with pytest.raises(InputError, match="outranks"):
         make("shortest-correct", format=1.5)
 

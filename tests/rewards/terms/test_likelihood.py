@@ -222,7 +222,7 @@ def test_beta_zero_is_plain_success(episode: Maker):
     assert [verdict.reward for verdict in make("unlikeliness", beta=0).group(group)] == [1.0, 1.0, 0.0]
 
 
-def test_equally_likely_answers_are_worth_the_same_in_any_order(episode: Maker):
+def test_equally_likely_answers_have_equal_rewards_in_any_order(episode: Maker):
     values = [verdict.reward for verdict in make("unlikeliness").group(of(episode, -1.0, -2.0, -1.0))]
     assert values[0] == values[2] < values[1]
 
@@ -232,7 +232,7 @@ def test_likelihood_is_per_token(episode: Maker):
     assert [verdict.reward for verdict in make("unlikeliness").group([long, short])] == [0.875, 1.0]
 
 
-def test_it_says_what_it_needs(episode: Maker):
+def test_self_aligned_needs_both_log_probabilities(episode: Maker):
     assert make("unlikeliness").needs == {"logps"}
     with pytest.raises(InputError, match="logps"):
         make("unlikeliness")(episode())

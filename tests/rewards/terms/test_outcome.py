@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palaestra.errors import InputError
-from palaestra.rewards import Episode, make
+from palaestra.rewards import Episode, Step, make
 from palaestra.rewards.terms.outcome import (
     advantage_bound,
     best_f1,
@@ -21,12 +21,39 @@ from palaestra.rewards.terms.outcome import (
 Maker = Callable[..., Episode]
 
 
+def of_steps(*steps: Step, success: bool = True, progress: float = 1.0, valid: bool = True) -> Episode:
+    return Episode("t", {}, steps, success, progress, valid, False, None)
+
+
+def test_outcome_sums_the_steps_term_by_term():
+    episode = of_steps(
+        Step("", "", 0.25, {"progress": 0.25}, 1), Step("", "", 1.5, {"progress": 0.5, "success": 1.0}, 1)
+    )
+    verdict = make("outcome")(episode)
+    assert verdict.terms == {"progress": 0.75, "success": 1.0}
+    assert verdict.reward == episode.reward == 1.75
+    assert verdict.success
+
+
+def test_outcome_keeps_a_reward_that_has_no_terms():
+    verdict = make("outcome")(of_steps(Step("", "", 0.5, {}, 1), success=False, progress=0.25))
+    assert verdict.terms == {"outcome": 0.5}
+    assert verdict.score == 0.25
+    assert not verdict.success
+
+
+def test_outcome_of_an_invalid_episode_is_invalid_and_no_success():
+    verdict = make("outcome")(of_steps(Step("", "", 1.0, {}, 1), valid=False))
+    assert not verdict.valid
+    assert not verdict.success
+
+
 def test_a_verified_success_is_ten_and_everything_else_nothing(episode: Maker):
     reward = make("verifiable")
     assert [reward(episode(True)).reward, reward(episode(False, progress=0.9)).reward] == [10.0, 0.0]
 
 
-def test_without_an_end_it_can_be_minus_ten(episode: Maker):
+def test_a_response_without_an_end_can_get_minus_ten(episode: Maker):
     reward = make("verifiable", no_eos=-10)
     assert reward(episode(True, truncated=True)).reward == -10.0
     assert reward(episode(True)).reward == 10.0

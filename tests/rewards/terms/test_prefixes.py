@@ -83,7 +83,7 @@ def test_progress_telescopes(values: list[float]):
     assert rewards.make("mrt")(lost).reward == pytest.approx(0.5 * (values[-1] - values[0]), abs=1e-9)
 
 
-def test_a_part_that_changes_nothing_earns_nothing(episode: Maker):
+def test_a_part_that_changes_nothing_gets_0(episode: Maker):
     made = rewards.make("mrt", weight=1.0, probe=PrefixProbe(min_segment=1))
     judged = episode(text="Add. So 5. Wait.", prefix_values=[0.25, 0.5, 0.5, 0.75])
     assert made.valued_parts(judged) == [ValuedPart(0, 5, 0.25), ValuedPart(5, 11, 0.0), ValuedPart(11, 16, 0.25)]  # type: ignore[attr-defined]
@@ -115,7 +115,7 @@ def test_idle_steps_share_the_next_gain(episode: Maker):
     assert made(judged).reward == pytest.approx(1.9)
 
 
-def test_flat_accuracy_pays_nothing_and_a_broken_prefix_costs_1(episode: Maker):
+def test_flat_accuracy_gets_0_and_a_broken_prefix_loses_1(episode: Maker):
     assert rewards.make("vsrm")(episode(prefix_values=[0.5] * 4)).reward == 0
     assert rewards.make("vsrm")(episode(prefix_values=[1, 0])).reward == -1
 
@@ -130,12 +130,12 @@ def test_without_propagation_steps_telescope(values: list[float]):
 # Turns (DenseGRPO, TurningPoint).
 
 
-def test_turns_are_paid_what_they_add():
+def test_turns_get_their_change_of_the_prefix_value():
     made = rewards.make("prefix-gain")
     assert made.values(turns(3, prefix_values=[0.5, 0.3, 0.6, 0.9])) == pytest.approx([-0.2, 0.3, 0.3])  # type: ignore[attr-defined]
 
 
-def test_turning_points_are_paid_all_that_follows():
+def test_turning_points_get_the_whole_later_change():
     made = rewards.make("prefix-gain", form="turning-point")
     assert made.values(turns(3, prefix_values=[0.5, 0.3, 0.6, 0.9])) == pytest.approx([-0.2, 0.6, 0.3])  # type: ignore[attr-defined]
 

@@ -10,25 +10,25 @@ from palaestra.rewards import Episode, make
 Maker = Callable[..., Episode]
 
 
-def worth(name: str, episode: Episode, **options: Any) -> float:
+def reward_of(name: str, episode: Episode, **options: Any) -> float:
     return make(name, **options)(episode).reward
 
 
 def test_the_share_of_the_tests_that_passed(episode: Maker):
     half = episode(success=False, tests=["", "wrong", "", "error"])
-    assert worth("tests-passed", half) == 0.5
-    assert worth("tests-passed", half, power=2.0) == 0.25
-    assert worth("tests-passed", half, partial=0.4) == pytest.approx(0.2)
-    assert worth("tests-passed", half, partial=0.0) == 0.0
+    assert reward_of("tests-passed", half) == 0.5
+    assert reward_of("tests-passed", half, power=2.0) == 0.25
+    assert reward_of("tests-passed", half, partial=0.4) == pytest.approx(0.2)
+    assert reward_of("tests-passed", half, partial=0.0) == 0.0
 
 
-def test_a_success_is_worth_1_and_a_failure_that_passed_all_tests_less(episode: Maker):
+def test_a_success_gets_1_and_a_failure_that_passed_all_tests_less(episode: Maker):
     for options in ({}, {"partial": 0.0}, {"power": 5.0}):
-        assert worth("tests-passed", episode(tests=["", ""]), **options) == 1.0
+        assert reward_of("tests-passed", episode(tests=["", ""]), **options) == 1.0
     # Programs may also have to be fast.
     slow = episode(success=False, tests=["", "", ""])
     nearly = episode(success=False, tests=["", "", "wrong"])
-    assert worth("tests-passed", nearly) < worth("tests-passed", slow) < 1.0
+    assert reward_of("tests-passed", nearly) < reward_of("tests-passed", slow) < 1.0
 
 
 @pytest.mark.parametrize(
@@ -43,16 +43,16 @@ def test_a_success_is_worth_1_and_a_failure_that_passed_all_tests_less(episode: 
     ],
 )
 def test_values_of_coderl_by_the_worst_test(tests: list[str] | None, expected: float, episode: Maker):
-    assert worth("error-kind", episode(success=False, tests=tests)) == expected
+    assert reward_of("error-kind", episode(success=False, tests=tests)) == expected
 
 
-def test_a_program_that_passes_is_worth_1(episode: Maker):
-    assert worth("error-kind", episode(tests=["", ""])) == 1.0
+def test_a_program_that_passes_gets_1(episode: Maker):
+    assert reward_of("error-kind", episode(tests=["", ""])) == 1.0
 
 
 def test_adaptive_feedback_of_rltf_grows_with_the_share(episode: Maker):
     def adaptive(*tests: str) -> float:
-        return worth("error-kind", episode(success=False, tests=list(tests)), adaptive=True)
+        return reward_of("error-kind", episode(success=False, tests=list(tests)), adaptive=True)
 
     # -0.3 + 1.3 * passed / all; the programs that fail otherwise keep their value.
     assert adaptive("wrong", "wrong") == pytest.approx(-0.3)
@@ -74,17 +74,17 @@ def test_values_must_be_in_order():
     ("tests", "expected"), [(["syntax"], -1.0), (None, -1.0), (["error"], 0.5), (["", "wrong"], 0.5), ([""], 0.5)]
 )
 def test_code_that_python_can_read(tests: list[str] | None, expected: float, episode: Maker):
-    assert worth("syntax", episode(success=False, tests=tests), bonus=0.5) == expected
+    assert reward_of("syntax", episode(success=False, tests=tests), bonus=0.5) == expected
 
 
 @pytest.mark.parametrize("tests", [["passed"], "wrong", [None], {"": 1}, [True]])
 def test_other_tests_are_refused(tests: Any, episode: Maker):
     for name in ("tests-passed", "error-kind", "syntax"):
         with pytest.raises(InputError, match="the extra 'tests' must be a list of '', 'wrong', 'error'"):
-            worth(name, episode(success=False, tests=tests))
+            reward_of(name, episode(success=False, tests=tests))
 
 
-def test_a_failure_is_paid_a_tenth_for_each_milestone(episode: Maker):
+def test_a_failure_gets_a_tenth_for_each_milestone(episode: Maker):
     reward = make("milestones")
     assert reward(episode(success=False, milestones=[0, 7])).reward == -10.0
     assert reward(episode(success=False, milestones=(3, 7))).reward == pytest.approx(-9.7)
@@ -140,7 +140,7 @@ def test_a_query_on_a_missing_column_does_not_run(episode: Maker):
     assert verdict.terms["syntax"] == verdict.terms["execution"] == 0.0
 
 
-def test_the_worst_right_result_is_worth_no_less_than_the_best_wrong_one(episode: Maker):
+def test_the_worst_right_result_gets_no_less_than_the_best_wrong_one(episode: Maker):
     reward = make("reasoning-sql")
     right = reward(episode(text="values (1, 2, 3)", sql_reference=REFERENCE))
     wrong = reward(episode(text=saying(REFERENCE["gold"] + " where a.x > 1"), sql_reference=REFERENCE))

@@ -22,20 +22,20 @@ def walk(*observations: Any, pays: Mapping[int, float] | None = None) -> Episode
 # Captions (ONI).
 
 
-def test_the_second_occurrence_in_an_episode_pays_an_eighth():
+def test_the_second_occurrence_of_a_caption_counts_an_eighth():
     made = rewards.make("oni", intrinsic=1.0)
     made.add_labels({"door opens": 1.0})  # type: ignore[attr-defined]
     assert made.values(walk("door opens", "", "door opens")) == [1.0, 0.0, 0.125]  # type: ignore[attr-defined]
     assert made.values(walk("door opens")) == [1.0]  # type: ignore[attr-defined]
 
 
-def test_an_unseen_caption_pays_nothing_and_is_queued_once():
+def test_an_unlabelled_caption_counts_0_and_is_queued_once():
     made = rewards.make("oni")
     assert made(walk("new", "new", "other")).reward == 0
     assert made.queue == ("new", "other")  # type: ignore[attr-defined]
 
 
-def test_without_an_annotator_only_the_environment_pays():
+def test_without_an_annotator_only_the_environments_reward_counts():
     made = rewards.make("oni", extrinsic=10.0)
     for step in range(3):
         assert made(walk("a", "b", pays={1: 0.5})).reward == 5.0
@@ -211,17 +211,17 @@ def key_and_door(subgoal: str, episode: Episode, t: int) -> bool:
     return {"key": "picks", "door": "opens"}[subgoal] in episode.steps[t].action
 
 
-def test_two_subgoals_are_paid_once_each_however_often_they_are_repeated(episode: Maker):
+def test_each_subgoal_gets_its_bonus_once_however_often_it_is_repeated(episode: Maker):
     seen = episode(text=["picks", "drops", "picks", "opens", "opens"])
     assert values("subgoals", seen, subgoals=["key", "door"], achieved=key_and_door, bonus=0.5) == [0.5, 0, 0, 0.5, 0]
 
 
-def test_a_judge_that_always_says_no_leaves_the_reward_unchanged(episode: Maker):
+def test_without_achieved_subgoals_there_is_no_bonus(episode: Maker):
     made = rewards.make("subgoals", subgoals=["key"], achieved=lambda *_: False)
     assert made(episode(text=["picks", "opens"])).reward == 0
 
 
-def test_subgoals_read_from_the_extra_are_paid_once():
+def test_subgoals_read_from_the_extra_get_their_bonus_once():
     extra = [["key"], [], ["key", "door", "spam"]]
     assert values("subgoals", turns(3, achieved=extra), subgoals=["key", "door"], bonus=1.0) == [1, 0, 1]
     assert values("subgoals", turns(3, achieved=extra), bonus=1.0) == [1, 0, 2]
@@ -257,7 +257,7 @@ FOUR = ["a", "b", "c", "d"]
 QUARTERS = [0.25, 0.5, 0.75, 1.0]
 
 
-def test_a_clean_run_is_worth_one(episode: Maker):
+def test_a_clean_run_gets_1(episode: Maker):
     assert make("progress-penalties")(episode(text=FOUR, completion=QUARTERS)).reward == 1.0
 
 
@@ -273,7 +273,7 @@ def test_several_violations_at_once_multiply(episode: Maker):
     assert make("progress-penalties")(run).reward == 0.25
 
 
-def test_ending_at_forty_percent_keeps_those_and_pays_the_terminal_term(episode: Maker):
+def test_a_hard_violation_at_40_percent_gets_40_percent_and_the_terminal_term(episode: Maker):
     stopped = {"text": ["a", "b"], "completion": [0.2, 0.4]}
     assert make("progress-penalties")(episode(**stopped)).reward == pytest.approx(0.4)
     violated = make("progress-penalties").values(episode(**stopped, hard_violation=True))
@@ -290,3 +290,19 @@ def test_extras_of_another_length_are_refused_and_missing_numbers_invalid(episod
         make("progress-penalties")(episode(text=FOUR, completion=[1.0]))
     assert not make("progress-penalties")(episode(text=["a"], completion=[None])).valid
     assert not make("progress-penalties")(episode(text=["a"], completion=[1.0], soft_factors=[[None]])).valid
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("oni", {"capacity": 0}), ("potential", {"discount": 1.5}), ("potential", {"cutoff": "never"})],
+)
+def test_wrong_arguments_are_refused(name: str, options: dict[str, Any]):
+    with pytest.raises(InputError):
+        rewards.make(name, **options)
+
+
+def test_episodes_without_turns_get_0():
+    for name, extras in (("potential", {"potentials": []}), ("subgoals", {"achieved": []})):
+        verdict = rewards.make(name)(turns(0, **extras))
+        assert verdict.valid
+        assert verdict.reward == 0

@@ -69,7 +69,7 @@ def test_a_solver_earns_half_by_the_judge_and_half_by_form(episode: Maker):
     assert not reward(episode(judge_score=None)).valid
 
 
-def test_a_judge_earns_the_same_whatever_it_says(episode: Maker):
+def test_the_reward_of_a_judge_does_not_depend_on_its_score(episode: Maker):
     reward = make("multi-agent-evolve", role="judge")
     assert not reward.needs
     assert reward(episode(text="<score>1</score>")).reward == reward(episode(text="<score>9</score>")).reward == 1.0

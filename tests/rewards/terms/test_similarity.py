@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
@@ -35,12 +35,12 @@ def likeness(name: str, response: str, reference: object, **options: object) -> 
 
 
 @pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
-def test_identical_texts_are_worth_1(name: str):
+def test_identical_texts_get_1(name: str):
     assert likeness(name, "The cat sat, twice.", "The cat sat, twice.") == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
-def test_disjoint_texts_are_worth_0(name: str):
+def test_disjoint_texts_get_0(name: str):
     assert likeness(name, "aaa bbb", "ccc ddd") == 0.0
     assert likeness(name, "", "ccc ddd") == 0.0
 
@@ -114,7 +114,7 @@ def group(success: Sequence[bool], features: Sequence[Sequence[float]]) -> list[
     ]
 
 
-def pay(episodes: Sequence[Episode], form: str = "code") -> list[float]:
+def rewards_of(episodes: Sequence[Episode], form: str = "code") -> list[float]:
     made = rewards.make("self-reference", form=form, embedder=None)
     return [verdict.reward for verdict in made.group(episodes)]
 
@@ -138,28 +138,28 @@ def test_failures_equally_far_away_have_the_middle_of_the_papers_progress():
 @pytest.mark.parametrize("form", ["code", "paper"])
 @untimed
 @given(st.lists(st.tuples(st.booleans(), st.lists(st.floats(-9, 9), min_size=2, max_size=2)), min_size=1, max_size=9))
-def test_every_failure_is_worth_less_than_every_success(form: str, members):
+def test_every_failure_gets_less_than_every_success(form: str, members):
     success = [s for s, _ in members]
-    paid = pay(group(success, [f for _, f in members]), form)
+    paid = rewards_of(group(success, [f for _, f in members]), form)
     assert all(r == 1.0 if s else 0 <= r < 1 for r, s in zip(paid, success, strict=True))
 
 
 @pytest.mark.parametrize("form", ["code", "paper"])
 def test_progress_falls_with_the_distance(form: str):
-    paid = pay(group([True, False, False, False], [[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), form)
+    paid = rewards_of(group([True, False, False, False], [[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), form)
     assert 1 > paid[2] > paid[3] > paid[1]
 
 
-def test_nobody_has_progress_where_all_failed():
-    assert pay(group([False, False], [[0.0], [1.0]])) == [0, 0]
-    assert pay(group([True, True], [[0.0], [1.0]])) == [1, 1]
+def test_all_get_0_in_a_group_without_a_success():
+    assert rewards_of(group([False, False], [[0.0], [1.0]])) == [0, 0]
+    assert rewards_of(group([True, True], [[0.0], [1.0]])) == [1, 1]
 
 
 def test_the_nearest_of_several_clusters_counts():
     successes = [[0.0, 0.0], [0.1, 0.0], [10.0, 10.0], [10.1, 10.0]]
     centres = success_centres(np.array(successes))
     assert centres == pytest.approx(np.array([[0.05, 0.0], [10.05, 10.0]]))
-    paid = pay(group([True] * 4 + [False] * 2, [*successes, [9.0, 9.0], [5.0, 5.0]]))
+    paid = rewards_of(group([True] * 4 + [False] * 2, [*successes, [9.0, 9.0], [5.0, 5.0]]))
     assert paid[4] == pytest.approx(0.5960, abs=5e-5)
 
 
@@ -169,10 +169,19 @@ def test_without_a_cluster_the_mean_of_the_successes_counts():
 
 @untimed
 @given(st.lists(st.lists(st.integers(0, 6), min_size=2, max_size=2), min_size=1, max_size=14), st.integers(1, 4))
-def test_dbscan_agrees_with_scikit_learn(points: list[list[int]], least: int):
-    cluster = pytest.importorskip("sklearn.cluster")
+@example([[0, 0], [0, 0], [0, 0], [1, 0], [2, 0], [3, 0]], 4)  # noise next to a border point
+def test_dbscan_clusters_are_connected_core_points_and_what_they_reach(points: list[list[int]], least: int):
     rows = np.array(points, dtype=float)
-    assert dbscan(rows, 1.5, least).tolist() == cluster.DBSCAN(eps=1.5, min_samples=least).fit(rows).labels_.tolist()
+    near = np.linalg.norm(rows[:, None] - rows[None], axis=2) <= 1.5
+    core = near.sum(axis=1) >= least
+    connected = np.linalg.matrix_power((near & core & core[:, None]).astype(float), len(rows)) > 0
+    labels = dbscan(rows, 1.5, least)
+    for i in range(len(rows)):
+        reaching = labels[near[i] & core]
+        assert labels[i] == (reaching.min() if len(reaching) else -1) if not core[i] else labels[i] >= 0
+        assert (labels[core] == labels[i]).tolist() == connected[i, core].tolist() or not core[i]
+    first = list(dict.fromkeys(labels[core].tolist()))
+    assert first == sorted(first)
 
 
 def test_trajectories_are_compared_by_their_text_without_features(episode: Maker):

@@ -93,7 +93,7 @@ def test_the_term_has_the_papers_numbers_by_default(episode: Maker):
     assert make("reasoning-pattern", full=1000, n=1)(episode(text="thus " + "then, " * 3)).reward == 0.0
 
 
-def test_the_pay_is_never_above_one(episode: Maker):
+def test_the_reasoning_pattern_reward_is_never_above_one(episode: Maker):
     everything = ". ".join(PHRASES)
     assert make("reasoning-pattern")(episode(text=everything)).reward == 1.0
 
@@ -127,7 +127,7 @@ def classifier() -> ArtifactClassifier:
     return ArtifactClassifier().fit(*built_in_examples())
 
 
-def test_clean_and_degenerate_texts_never_seen_are_told_apart(classifier: ArtifactClassifier):
+def test_new_clean_and_degenerate_texts_are_separated(classifier: ArtifactClassifier):
     clean, degenerate = built_in_examples(count=60, seed=1)
     assert sum(classifier.probability(text) > 0.5 for text in clean) >= 58
     assert sum(classifier.probability(text) < 0.5 for text in degenerate) >= 58

@@ -47,7 +47,7 @@ def test_a_contradiction_costs_a_half_of_the_outcome(episode: Maker):
 
 
 @pytest.mark.parametrize("score", [-1, 0, 1])
-def test_consistency_of_a_wrong_answer_is_worth_nothing(episode: Maker, score: int):
+def test_consistency_of_a_wrong_answer_adds_nothing(episode: Maker, score: int):
     assert make("consistency")(episode(False, text=WELL_FORMED, consistency=score)).reward == 0.5
 
 

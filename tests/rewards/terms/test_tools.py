@@ -49,7 +49,7 @@ def test_without_a_call_due_only_the_format_counts(episode: Maker):
     assert make("toolrl")(said).terms == {"format": 1.0, "correctness": 0.0}
 
 
-def test_coarse_pays_for_calls_that_are_all_right_only(episode: Maker):
+def test_coarse_correctness_is_full_only_for_calls_that_are_all_right(episode: Maker):
     reward = make("toolrl", granularity="coarse")
     assert reward(episode(text=calling('{"x": 1, "y": 3}'), tool_calls=GOLD)).terms["correctness"] == -3.0
     assert reward(episode(text=calling('{"y": 2, "x": 1}'), tool_calls=GOLD)).terms["correctness"] == 3.0
@@ -78,7 +78,7 @@ def test_only_words_of_thought_are_counted():
     assert thought_length("a b") == thought_length("<think>a</think><think>b</think>") == 0
 
 
-def test_length_pays_by_the_words_of_thought(episode: Maker):
+def test_the_length_term_grows_with_the_words_of_thought(episode: Maker):
     text = calling("{}").replace("so it is", "word " * 256)
     assert make("toolrl", length="fixed")(episode(text=text, tool_calls=GOLD)).terms["length"] == 0.5
     rising = make("toolrl", length="rising")

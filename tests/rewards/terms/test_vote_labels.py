@@ -22,7 +22,7 @@ def an_episode(answer: str | None, task: str = "t", valid: bool = True, **extras
     return Episode(task, {}, (Step("", text, 0.0, {}, 1),), False, 0.0, valid, False, None, extras)
 
 
-def pay(name: str, episodes: Sequence[Episode], **options: object) -> list[float]:
+def rewards_of(name: str, episodes: Sequence[Episode], **options: object) -> list[float]:
     return [verdict.reward for verdict in rewards.make(name, **options).group(episodes)]
 
 
@@ -33,8 +33,8 @@ def test_equal_confidence_one_group_and_all_votes_make_a_majority_vote():
     answers = ["A", "B", "B", "", "C", "B"] * 4
     episodes = [an_episode(a, token_confidence=[0.5]) for a in answers]
     subgroups = ParetoSubgroups(ballots=1.0, sizes=[64])
-    paid = pay("majority-vote", episodes, weight="token-confidence", partition=subgroups)
-    assert paid == pay("majority-vote", episodes)
+    paid = rewards_of("majority-vote", episodes, weight="token-confidence", partition=subgroups)
+    assert paid == rewards_of("majority-vote", episodes)
 
 
 def test_splitting_a_response_in_more_steps_keeps_its_weight():
@@ -71,7 +71,7 @@ def test_balance_trades_reward_for_diversity():
 def test_a_missing_answer_does_not_shift_the_confidences_of_the_others():
     # Were the missing one dropped before pairing, A would be given 9 and win.
     episodes = [an_episode(a, token_confidence=[c]) for a, c in (("", 9.0), ("A", 1.0), ("B", 5.0))]
-    assert pay("scope", episodes, ballots=1.0) == [0, 0, 1]
+    assert rewards_of("scope", episodes, ballots=1.0) == [0, 0, 1]
     ballot = rewards.make("scope").ballot(episodes)  # type: ignore[attr-defined]
     assert ballot.weights == (0.0, 1.0, 5.0)
 
@@ -79,7 +79,7 @@ def test_a_missing_answer_does_not_shift_the_confidences_of_the_others():
 @pytest.mark.parametrize("unknown", [[None, 1.0], [float("nan")], [[1.0], [float("inf")]]])
 def test_a_vote_of_unknown_confidence_does_not_count(unknown: object):
     episodes = [an_episode("A", token_confidence=unknown), an_episode("B", token_confidence=[0.1])]
-    assert pay("scope", episodes, ballots=1.0) == [0, 1]
+    assert rewards_of("scope", episodes, ballots=1.0) == [0, 1]
 
 
 def test_subgroups_are_consecutive_and_the_same_in_every_run():
@@ -97,7 +97,7 @@ def test_more_distinct_labels_win_at_equal_reward():
             return ["a", "b", "b", "a"] if size == 1 else ["a"] * 4
 
     episodes = [an_episode(a) for a in "AABB"]
-    assert pay("majority-vote", episodes, partition=Given(sizes=[1, 4])) == [1, 0, 1, 0]
+    assert rewards_of("majority-vote", episodes, partition=Given(sizes=[1, 4])) == [1, 0, 1, 0]
 
 
 def test_the_subgroup_size_is_chosen_for_the_whole_batch():
@@ -124,7 +124,7 @@ def batch(groups: list[list[Episode]], **options: object) -> list[list[float]]:
     return [[v.reward for v in row] for row in rewards.make("co-rewarding", **options).batch(groups)]
 
 
-def test_each_side_is_paid_by_the_vote_of_the_other():
+def test_each_side_is_rewarded_by_the_vote_of_the_other():
     groups = pair(["4", "4", "5"], ["5", "5", "4"])
     assert batch(groups) == [[0, 0, 1], [0, 0, 1]]
     assert batch(groups, view="same") == [[1, 1, 0], [1, 1, 0]]
@@ -136,7 +136,7 @@ def test_swapping_the_sides_swaps_the_rewards(first: list[str], second: list[str
     assert batch(pair(first, second)) == batch(pair(second, first))[::-1]
 
 
-def test_right_majorities_on_both_sides_pay_as_the_truth_would():
+def test_right_majorities_on_both_sides_reward_like_the_true_answer():
     assert batch(pair(["7", "7", "1"], ["7", "2", "7"])) == [[1, 1, 0], [1, 0, 1]]
 
 
