@@ -28,7 +28,7 @@ _FOLDED = 32_768
 _WORDS = re.compile(r"\w+|[^\w\s]")
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of ``text``, case-folded, and each punctuation mark by itself."""
     return _WORDS.findall(text[:MAX_CHARACTERS].casefold())
 
@@ -78,7 +78,7 @@ class HashedNgrams:
     def _counts(self, text: str) -> Counter[str]:
         if self.unit == "word":
             # No word holds a space, so that joined words cannot be mistaken for others.
-            units, joint = words(text), " "
+            units, joint = split_words(text), " "
         else:
             units, joint = list(" ".join(text[:MAX_CHARACTERS].lower().split())), ""
         return Counter(

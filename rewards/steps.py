@@ -46,7 +46,7 @@ def delta_steps(s_t: ArrayLike) -> np.ndarray:
     return s_t - np.append(s_t[1:], 0.0)[: len(s_t)]
 
 
-def min_form(r_t: ArrayLike, temperature: float = 0.1) -> np.ndarray:
+def min_form_steps(r_t: ArrayLike, temperature: float = 0.1) -> np.ndarray:
     """``softmax(-r / temperature) * r``: rewards whose sum is a soft minimum (PURE, arXiv 2504.15275).
 
     At temperature 0 the worst step keeps its reward and all others get 0; steps that tie for worst share it.
@@ -64,7 +64,7 @@ def min_form(r_t: ArrayLike, temperature: float = 0.1) -> np.ndarray:
     return weights / weights.sum() * r_t
 
 
-def renormed(process_t: ArrayLike, outcome: float) -> np.ndarray:
+def renorm_steps(process_t: ArrayLike, outcome: float) -> np.ndarray:
     """``process_t + outcome - 1`` for both in [0, 1]: each is centred by one half (PPR ReNorm, arXiv 2509.25598)."""
     return _vector(process_t) + outcome - 1.0
 

@@ -28,7 +28,7 @@ from .random import RandomTeacher
 from .spaces import Cube
 
 
-class Combined(Teacher):
+class CombinedTeacher(Teacher):
     """The base: parts, and the record (part, the part's proposal id) of each proposal; of a task that comes by `update`
     it is (None, the parts' own records).
 
@@ -63,7 +63,7 @@ class Combined(Teacher):
             seed=seed,
             return_range=first.return_range,
             max_in_flight=sum(part.max_in_flight for part in parts),
-            settings={"parts": [type(part).__qualname__ for part in parts], **(settings or {})},
+            settings={"parts": [part.state_name or type(part).__qualname__ for part in parts], **(settings or {})},
         )
 
     @property
@@ -92,16 +92,16 @@ class Combined(Teacher):
         return [None, [part._record(task) for part in self.parts]]
 
     def _learn(self, evidence: list[Evidence]) -> None:
-        heard: dict[int, list[Any]] = {}
+        outcomes_of: dict[int, list[Any]] = {}
         for item in evidence:
             part, id = item.record
             if part is not None:
-                heard.setdefault(part, []).append(replace(item.outcome, id=id))
+                outcomes_of.setdefault(part, []).append(replace(item.outcome, id=id))
         # What came from `update` is nobody's proposal and everybody's evidence.
         updates = [item for item in evidence if item.record[0] is None]
         for number, part in enumerate(self.parts):
-            _tell(part, [replace(item, record=item.record[1][number]) for item in updates])
-        for part, outcomes in heard.items():
+            _learn_directly(part, [replace(item, record=item.record[1][number]) for item in updates])
+        for part, outcomes in outcomes_of.items():
             self.parts[part].observe(outcomes)
 
     def _metrics(self) -> dict[str, float]:
@@ -119,7 +119,7 @@ class Combined(Teacher):
             part.load_state_dict(saved)
 
 
-class Mix(Combined):
+class Mix(CombinedTeacher):
     """A teacher with a floor: each proposal is uniform with probability ``floor``, the teacher's own otherwise.
 
     The outcomes of uniform proposals are not told to the teacher. ``prob`` is that of the mixture.
@@ -159,7 +159,7 @@ class Mix(Combined):
         return None if own is None or uniform is None else (1 - self.floor) * own + self.floor * uniform
 
 
-class Warmup(Combined):
+class Warmup(CombinedTeacher):
     """Uniform for the first ``proposals`` proposals, whose outcomes the teacher hears of; then the teacher.
 
     Args:
@@ -189,7 +189,7 @@ class Warmup(Combined):
     def _learn(self, evidence: list[Evidence]) -> None:
         super()._learn(evidence)
         teacher, uniform = self.parts[0], [item for item in evidence if item.record[0] == 1]
-        _tell(teacher, [replace(item, record=teacher._record(item.outcome.task)) for item in uniform])
+        _learn_directly(teacher, [replace(item, record=teacher._record(item.outcome.task)) for item in uniform])
 
     def distribution(self) -> np.ndarray | None:
         return self.parts[1 if self._left else 0].distribution()
@@ -202,7 +202,7 @@ class Warmup(Combined):
         self._left = int(own["left"])
 
 
-class Sequential(Combined):
+class Sequential(CombinedTeacher):
     """Teachers one after another, each until its condition holds.
 
     Args:
@@ -245,7 +245,7 @@ class Sequential(Combined):
         self._phase = int(own["phase"])
 
 
-class Every(Combined):
+class Every(CombinedTeacher):
     """A slower pace: the teacher learns only once ``k`` outcomes have come, from all of them as one batch.
 
     Bandits such as SEC and EXP3 take one step per batch; where episodes come one by one, this makes the batches.
@@ -282,11 +282,11 @@ class Every(Combined):
                 super()._learn(held)
 
     def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "held": [_saved(item) for item in self._held]}
+        return {**super()._save(), "held": [_save_evidence(item) for item in self._held]}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self._held = [_restored(saved) for saved in own["held"]]
+        self._held = [_restore_evidence(saved) for saved in own["held"]]
 
 
 def uniform_like(teacher: Teacher, seed: int = 0) -> Teacher:
@@ -297,14 +297,14 @@ def uniform_like(teacher: Teacher, seed: int = 0) -> Teacher:
     return RandomTeacher(domain, seed=seed, return_range=teacher.return_range)
 
 
-def _tell(teacher: Teacher, evidence: list[Evidence]) -> None:
+def _learn_directly(teacher: Teacher, evidence: list[Evidence]) -> None:
     """Tell a teacher, as one batch, of outcomes of tasks that it did not propose."""
     teacher._counts["observed"] += len(evidence)
     if evidence:
         teacher._learn(evidence)
 
 
-def _saved(item: Evidence) -> dict[str, Any]:
+def _save_evidence(item: Evidence) -> dict[str, Any]:
     outcome = item.outcome
     task = outcome.task.tolist() if isinstance(outcome.task, np.ndarray | np.generic) else outcome.task
     return {
@@ -320,5 +320,5 @@ def _saved(item: Evidence) -> dict[str, Any]:
     }
 
 
-def _restored(saved: Mapping[str, Any]) -> Evidence:
+def _restore_evidence(saved: Mapping[str, Any]) -> Evidence:
     return Evidence(list(saved["record"]), np.array(saved["scaled"]), Outcome(-1, *saved["outcome"]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..checks import check_share
 from .levels.trajectories import measurements
-from .wrapper import Played
+from .wrapper import PlayedEpisode
 
 
 class EpisodeCritic:
@@ -39,7 +39,7 @@ class EpisodeCritic:
         self._value, self._policy = value, policy
         self._gamma, self._lam = check_share("gamma", gamma), check_share("lam", lam)
 
-    def __call__(self, played: Played) -> dict[str, float]:
+    def __call__(self, played: PlayedEpisode) -> dict[str, float]:
         """The episode's extras. A truncated episode goes on, in the critic's opinion, where it was cut off."""
         ends = np.zeros(len(played.rewards), dtype=bool)
         ends[-1] = played.terminated

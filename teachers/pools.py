@@ -182,8 +182,8 @@ class FiniteTasks(Arms):
         if len(self._index) < self.n:
             twice = next(task for index, task in enumerate(self.tasks) if self._index[keys[index]] != index)
             raise InputError(f"task {twice!r} is given twice; give every task once.")
-        self._features = None if features is None else _numbers("features", features, (self.n, None))
-        self._difficulty = None if difficulty is None else _numbers("difficulty", difficulty, (self.n,))
+        self._features = None if features is None else _check_array("features", features, (self.n, None))
+        self._difficulty = None if difficulty is None else _check_array("difficulty", difficulty, (self.n,))
         digest = blake2b(digest_size=8)
         for part in (*keys, features is not None and self.features.tolist(), self.difficulty.tolist()):
             digest.update(json.dumps(part).encode())
@@ -235,18 +235,18 @@ def instance(task: Any) -> tuple[Any, int | None]:
 def task_key(task: Any) -> str:
     """A task as text, the same for equal tasks. Raises InputError for one that is not JSON-able."""
     try:
-        return json.dumps(task, sort_keys=True, allow_nan=False, default=_plain)
+        return json.dumps(task, sort_keys=True, allow_nan=False, default=_to_plain)
     except (TypeError, ValueError) as error:
         raise InputError(f"task {task!r} is not JSON-able ({error}).") from None
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-def _numbers(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+def _check_array(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

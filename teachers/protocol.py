@@ -180,6 +180,8 @@ class Teacher(ABC):
     """What it chooses from: "box", "arms", "prompts" or "levels"; "any" where that makes no difference to it."""
     paper: str = ""
     """Where the method comes from, an arXiv number or a citation."""
+    state_name: str = ""
+    """Name of the class in saved states; empty for the class's own name."""
     needs: frozenset[str] = frozenset()
     """Names of the `Outcome.extras` without which this teacher cannot learn; checked by whoever runs it. An instance
     may need less or more than its class, as its options say."""
@@ -297,7 +299,7 @@ class Teacher(ABC):
     def state_dict(self) -> dict[str, Any]:
         """Everything the future depends on, as JSON-able values."""
         return {
-            "teacher": type(self).__qualname__,
+            "teacher": self.state_name or type(self).__qualname__,
             "space": self.signature,
             "settings": {**self._settings, "return_range": list(self.return_range)},
             "rng": self._rng.bit_generator.state,
@@ -372,7 +374,7 @@ class Teacher(ABC):
         return np.array(scaled, dtype=np.float64)
 
 
-def restored(saved: Any, like: np.ndarray) -> np.ndarray:
+def restore_array(saved: Any, like: np.ndarray) -> np.ndarray:
     """Saved numbers as an array of the shape and type of ``like``. Raises ValueError for another shape, or a number
     that is not finite."""
     array = np.array(saved, dtype=like.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .protocol import Evidence, restored
+from .protocol import Evidence, restore_array
 
 EPSILON = 1e-6  # added to the standard deviation, as learners do; it also keeps rounding in equal returns at 0
 
@@ -117,4 +117,4 @@ class PassRates:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         for name in ("alpha", "beta", "episodes", "visits"):
-            setattr(self, name, restored(saved[name], getattr(self, name)))
+            setattr(self, name, restore_array(saved[name], getattr(self, name)))

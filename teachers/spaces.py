@@ -103,7 +103,7 @@ class ParamCube(Cube):
         return np.sort([self.space.to_unit({**ends[0], name: value})[at] for value in range(low, high + 1)])
 
     def encode(self, task: Any) -> np.ndarray:
-        return _checked_point(self.space.to_unit(task), task)[self._free]
+        return _check_point(self.space.to_unit(task), task)[self._free]
 
 
 class BoxCube(Cube):
@@ -201,7 +201,7 @@ def arm_index(task: Any, n: int, start: int) -> int:
     return value - start
 
 
-def _checked_point(u: Any, task: Any) -> np.ndarray:
+def _check_point(u: Any, task: Any) -> np.ndarray:
     point = np.asarray(u, dtype=np.float64)
     if not np.isfinite(point).all():
         raise InputError(f"task {task!r} has no place in the unit cube: {point}.")

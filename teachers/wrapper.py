@@ -47,7 +47,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         teacher: Teacher | str,
         *,
         seed: int = 0,
-        measure: Callable[[Played], Mapping[str, float]] | None = None,
+        measure: Callable[[PlayedEpisode], Mapping[str, float]] | None = None,
         **options: Any,
     ):
         gym.utils.RecordConstructorArgs.__init__(
@@ -69,7 +69,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self.teacher = teacher
         self._measure = measure
         self._proposal: Proposal | None = None
-        self._played: Played | None = None
+        self._played: PlayedEpisode | None = None
         self._group = _Group()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -84,7 +84,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         proposal = self._proposal
         params, own = instance(proposal.task)
         observation, info = self.env.reset(seed=seed if own is None else own, options={**chosen, "params": params})
-        self._played = Played(proposal)
+        self._played = PlayedEpisode(proposal)
         if self._measure is not None:
             self._played.observations.append(observation)
         self._note_validity(self._played, info)
@@ -107,7 +107,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             info = {**info, "proposal": played.proposal}
         return observation, reward, terminated, truncated, info
 
-    def _end(self, played: Played, info: Mapping[str, Any]) -> None:
+    def _end(self, played: PlayedEpisode, info: Mapping[str, Any]) -> None:
         """Add an episode to its group, and tell the teacher once the group is complete."""
         proposal, group = played.proposal, self._group
         group.episodes += 1
@@ -125,12 +125,12 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             successes = known if len(known) == len(group.returns) else None
             self.teacher.observe([Outcome(proposal.id, proposal.task, group.returns, successes, extras=group.extras)])
 
-    def _note_validity(self, played: Played, info: Mapping[str, Any]) -> None:
+    def _note_validity(self, played: PlayedEpisode, info: Mapping[str, Any]) -> None:
         played.valid = played.valid and bool(info.get("reward_valid", True))
 
 
 @dataclass
-class Played:
+class PlayedEpisode:
     """An episode, as `TeacherWrapper` saw it.
 
     Attributes:

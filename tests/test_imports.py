@@ -99,7 +99,8 @@ def test_rewards_and_verifiers_are_loaded_when_one_is_looked_up():
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     before, after = (set(line.split()) for line in done.stdout.splitlines())
-    late = {f"palaestra.rewards.{name}" for name in ("algebra", "audit", "judges", "models", "terms", "terms.overlong")}
+    names = ("algebra", "audit", "judges", "models", "terms", "terms.length_limits")
+    late = {f"palaestra.rewards.{name}" for name in names}
     assert late.isdisjoint(before)
     assert late <= after
 

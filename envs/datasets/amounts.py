@@ -1,4 +1,4 @@
-r"""Numbers as people and models write the answer to a word problem: "#### 72", "$72", "**72**", "72 clips", "1,200.50".
+"""Readers of numbers as the answer to a word problem: "#### 72", "$72", "**72**", "72 clips", "1,200.50".
 
 Every scan is linear in the length of the text, and nothing is evaluated.
 """
@@ -25,7 +25,7 @@ _AMOUNT = re.compile(
     r" ?(?P<tail>%|[$\u20ac\u00a3\u00a5]|[A-Za-z][A-Za-z -]*)?"
 )
 _WORD = re.compile(r"[a-z]+|%")
-# Behind a number these change it, or say another one.
+# Words that change the number before them, or state another number; they are not units.
 _NOT_UNITS = {
     *("hundred", "thousand", "million", "billion", "trillion", "dozen", "score", "half", "halves", "third", "quarter"),
     *("fourth", "fifth", "tenth", "squared", "cubed", "twice", "double", "triple", "e", "or", "and", "to", "plus"),
@@ -35,8 +35,9 @@ _NOT_UNITS = {
 _DOLLARS = {"dollar", "usd", "$"}
 
 
-def asked_units(question: str) -> frozenset[str]:
-    """Words that may follow the number that answers ``question``: those of its last sentence, and dollars."""
+def find_units(question: str) -> frozenset[str]:
+    """Return the words that may follow the number that answers ``question``: those of its last sentence, and
+    dollars."""
     asked = last_sentence(question).lower()
     words = {_singular(word) for word in _WORD.findall(asked) if not {word, _singular(word)} & _NOT_UNITS}
     if words & {"percent", "percentage", "%"}:
@@ -45,12 +46,12 @@ def asked_units(question: str) -> frozenset[str]:
 
 
 def read_amount(answer: str, units: frozenset[str] = frozenset()) -> Fraction | None:
-    r"""The number that ``answer`` gives, or None.
+    r"""Read the number in ``answer``; return None where there is no single number.
 
-    Read are integers, decimals and fractions as by the verifier "number", with commas between thousands, a currency
+    Readable are integers, decimals and fractions as by the verifier "number", with commas between thousands, a currency
     sign, dollar signs, asterisks, brackets or ``\boxed{}`` around it, "####" or "The answer is" before it, a full stop
-    behind it, and a unit all words of which are in ``units``. Several numbers, words that change a number ("dozen",
-    "thousand"), other units, and more than 200 characters are not read.
+    after it, and a unit all words of which are in ``units``. Several numbers, words that change a number ("dozen",
+    "thousand"), other units, and more than 200 characters are not readable.
     """
     if len(answer) > MAX_LENGTH:
         return None
@@ -59,15 +60,15 @@ def read_amount(answer: str, units: frozenset[str] = frozenset()) -> Fraction | 
     for _ in range(MAX_WRAPPERS):
         match = _AMOUNT.fullmatch(text)
         if match:
-            return _value(match, units)
-        shorter = _unwrapped(text)
+            return _parse_match(match, units)
+        shorter = _strip_wrapper(text)
         if shorter == text:
             return None
         text = shorter
     return None
 
 
-def _value(match: re.Match[str], units: frozenset[str]) -> Fraction | None:
+def _parse_match(match: re.Match[str], units: frozenset[str]) -> Fraction | None:
     tail = (match["tail"] or "").lower()
     words = [_singular(word) for word in re.split(r"[ -]+", tail.strip()) if word]
     if any(word not in units and word not in _DOLLARS and not _is_currency(word) for word in words):
@@ -78,8 +79,8 @@ def _value(match: re.Match[str], units: frozenset[str]) -> Fraction | None:
     return -value if value is not None and "-" in (match["sign"], match["behind"]) else value
 
 
-def _unwrapped(text: str) -> str:
-    """``text`` without one thing around it: a pair of marks, a label before it, a full stop behind it."""
+def _strip_wrapper(text: str) -> str:
+    """Remove one wrapper of ``text``: a pair of marks, a label before it, or a full stop after it."""
     for left, right in _WRAPPERS:
         if len(text) > len(left) + len(right) and text.startswith(left) and text.endswith(right):
             return text[len(left) : -len(right)].strip()

@@ -12,7 +12,7 @@ from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..axes import Axis, IntAxis
 from ..question import Task
 from ..registration import register
-from .amounts import asked_units, read_amount
+from .amounts import find_units, read_amount
 from .collection import Collection
 from .layouts import GSM8K as LAYOUT
 from .layouts import Item
@@ -28,8 +28,8 @@ class GSM8K(DatasetQuestion):
         the end.
 
     Parameters:
-        steps (2 to 8): lines of the worked solution; problems with fewer or more count as 2 and 8. With a source of
-            one's own the ends are those that it has, and a number of steps without a problem means the nearest.
+        steps (2 to 8): lines of the worked solution; problems with fewer or more count as 2 and 8. For another
+            source the range is that of its problems, and a number of steps without a problem means the nearest.
 
     Observation:
         The question, and what to answer.
@@ -62,7 +62,7 @@ class GSM8K(DatasetQuestion):
         return Task(f"{item.question}\nAnswer with the number alone, such as {example}.", item.answer, data=item)
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        value = read_amount(answer, asked_units(task.data.question))
+        value = read_amount(answer, find_units(task.data.question))
         if value is None:
             return rejected("The answer must be one number alone, such as 125 or 7.5.")
         return CORRECT if value == parse_number(task.reference) else WRONG

@@ -1,7 +1,8 @@
-r"""From a record to a question: one reader for each layout in which data sets of questions are published.
+"""Readers that turn records into questions, one for each layout in which data sets of questions are published.
 
-A reader takes the fields of one record and gives an `Item`. A record that is not of the layout is the user's to mend
-and raises InputError with place, field and remedy; one that is of the layout but cannot be judged raises `LeftOut`.
+A reader takes the fields of one record and returns an `Item`. A record that does not have the layout raises InputError
+with place, field and remedy, for the user to correct. A record that has the layout but cannot be asked or judged raises
+`UnusableRecord`, and is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ...errors import InputError
 from ...rewards.answers import extract
 from ...rewards.verifiers.choice import choice_letters
 from ...rewards.verifiers.number import parse_number
-from .worked import sentences, without_notes
+from .worked_solutions import remove_notes, split_sentences
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LEVELS = (1, 5)
@@ -27,8 +28,8 @@ _LAST_NUMBER = re.compile(r"([0-9]{1,4})/?\s*$")
 _NUMERAL = re.compile(r"\$?\s*([0-9]{1,4})(?:\.0*)?\s*(?:\^\s*\{?\\circ\}?)?\s*\$?")
 
 
-class LeftOut(Exception):
-    """A record of the right layout that cannot be asked or judged; the message says why."""
+class UnusableRecord(Exception):
+    """A record of the right layout that cannot be asked or judged; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,11 @@ class Item:
     """One question of a data set.
 
     Args:
-        question: what is asked.
+        question: the text of the question.
         answer: the reference, as text; for multiple choice the index of the right option.
         steps: the worked solution, one step a line; empty where the record has none.
-        rung: its value on the layout's axis: number of steps, level, or number in the contest.
-        options: of multiple choice, in the record's order.
+        rung: the question's value on the layout's axis: number of steps, level, or number in the contest.
+        options: options of a multiple-choice question, in the record's order.
     """
 
     question: str
@@ -51,7 +52,7 @@ class Item:
 
     @property
     def content(self) -> str:
-        """What makes the question the one it is, whatever the spacing and the order of the options."""
+        """The text that identifies the question, independent of spacing and of the order of the options."""
         return " ".join("\n".join((self.question, *sorted(self.options))).split())
 
     @property
@@ -61,17 +62,17 @@ class Item:
 
     @property
     def effort(self) -> float:
-        """What orders the questions of a rung from easy to hard."""
+        """The sort key of the questions of a rung, from easy to hard."""
         return self.length
 
 
 class Fields:
-    """The fields of a record by name, in whatever case and with blanks or underscores.
+    """The fields of a record by name; case does not matter, and blanks equal underscores.
 
     Args:
         record: names and values.
-        place: where the record stands, for messages.
-        layout: what the layout asks for, for messages.
+        place: position of the record in its source, for messages.
+        layout: the requirements of the layout, for messages.
     """
 
     def __init__(self, record: Mapping[str, Any], place: str, layout: str):
@@ -80,17 +81,17 @@ class Fields:
         self.place, self.layout = place, layout
 
     def get(self, *names: str) -> Any:
-        """The first of these fields that has a value, or None."""
+        """Return the first of these fields that has a value, or None."""
         return next((self._values[name] for name in names if self._values.get(name) not in (None, "")), None)
 
     def text(self, *names: str) -> str:
-        """The first of these fields that is there; it must be text that is not blank."""
+        """Return the first of these fields that has a value; raise InputError unless it is text that is not blank."""
         value = self.get(*names)
         if value is None:
             has = ", ".join(map(repr, self._names)) or "no field"
             raise self.fault(f"the field {names[0]!r} is missing or empty (there is {has})")
         if not isinstance(value, str) or not value.strip():
-            raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {_brief(value)}")
+            raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {_shorten(value)}")
         return value.strip()
 
     def fault(self, what: str) -> InputError:
@@ -99,13 +100,13 @@ class Fields:
 
 @dataclass(frozen=True)
 class Layout:
-    """How records of one kind are read.
+    """The rules for reading the records of one kind.
 
     Args:
         name: in messages and caches.
-        asks: what a record must have, for messages.
-        read: fields and the record's place in order (from 0) -> `Item`.
-        columns: of CSV files of this layout that have no header.
+        asks: the requirements of a record, for messages.
+        read: maps the fields and the position of a record (from 0) to an `Item`.
+        columns: column names for CSV files of this layout that have no header.
     """
 
     name: str
@@ -115,51 +116,52 @@ class Layout:
 
 
 def read_gsm8k(fields: Fields, index: int) -> Item:
-    """``question``, and ``answer`` with a line for each step, "<<48/2=24>>" notes, and "#### 72" at the end."""
+    """Read ``question``, and ``answer`` with a line for each step, "<<48/2=24>>" notes, and "#### 72" at the end."""
     question, answer = fields.text("question"), fields.text("answer")
     solution, marker, value = answer.rpartition("####")
     if not marker:
         raise fields.fault("the field 'answer' has no line with '####'")
     number = value.strip().replace(",", "").removeprefix("$").rstrip(".%")
     if parse_number(number) is None:
-        raise LeftOut(f"the answer {_brief(value.strip())} is not a number")
-    steps = tuple(filter(None, map(without_notes, solution.splitlines())))
+        raise UnusableRecord(f"the answer {_shorten(value.strip())} is not a number")
+    steps = tuple(filter(None, map(remove_notes, solution.splitlines())))
     return Item(question, number, steps, min(max(len(steps), STEPS[0]), STEPS[1]))
 
 
 def read_math(fields: Fields, index: int) -> Item:
-    r"""``problem``, ``level`` ("Level 3" or 3), and ``solution`` with the answer in ``\boxed{}`` or ``answer``."""
+    r"""Read ``problem``, ``level`` ("Level 3" or 3), and ``solution`` with the answer in ``\boxed{}`` or ``answer``."""
     problem = fields.text("problem", "question")
     level = _LEVEL.fullmatch(str(fields.get("level")).strip())
     if fields.get("level") is None:
         raise fields.fault("the field 'level' is missing")
     if level is None:
-        raise LeftOut(f"the level {_brief(fields.get('level'))} is not one of 1 to 5")
+        raise UnusableRecord(f"the level {_shorten(fields.get('level'))} is not one of 1 to 5")
     solution = fields.get("solution")
     solution = solution if isinstance(solution, str) else ""
     answer = fields.get("answer")
     if answer is None and not solution:
         raise fields.fault("the fields 'solution' and 'answer' are missing or empty")
-    answer = boxed(solution) if answer is None else " ".join(str(answer).split())
+    answer = find_boxed(solution) if answer is None else " ".join(str(answer).split())
     if not answer:
-        raise LeftOut("the solution has no \\boxed{} with an answer")
-    return Item(problem, answer, tuple(sentences(solution)), int(level[1]))
+        raise UnusableRecord("the solution has no \\boxed{} with an answer")
+    return Item(problem, answer, tuple(split_sentences(solution)), int(level[1]))
 
 
 def read_aime(fields: Fields, index: int) -> Item:
-    r"""``problem`` (or ``question``) and ``answer``, from 0 to 999; its number in the contest is found in ``problem
-    number``, ``id`` ("2024-II-4"), ``url`` or ``problem_idx``, and else is its place in the source, in fifteens."""
+    """Read ``problem`` (or ``question``) and ``answer``, from 0 to 999. The number in the contest comes from ``problem
+    number``, ``id`` ("2024-II-4"), ``url`` or ``problem_idx``; without these it is the position in the source modulo
+    fifteen."""
     problem = fields.text("question", "problem")
     solution = fields.get("solution", "reasoning")
     solution = solution if isinstance(solution, str) else ""
     answer = fields.get("answer")
-    if answer is None and not boxed(solution):
+    if answer is None and not find_boxed(solution):
         raise fields.fault("the field 'answer' is missing or empty")
-    text = boxed(solution) if answer is None else str(answer).strip()
+    text = find_boxed(solution) if answer is None else str(answer).strip()
     match = _NUMERAL.fullmatch(text)
     if match is None or int(match[1]) > 999:
-        raise LeftOut(f"the answer {_brief(text)} is not a whole number from 0 to 999")
-    return Item(problem, str(int(match[1])), tuple(sentences(solution)), _contest_number(fields, index))
+        raise UnusableRecord(f"the answer {_shorten(text)} is not a whole number from 0 to 999")
+    return Item(problem, str(int(match[1])), tuple(split_sentences(solution)), _contest_number(fields, index))
 
 
 def _contest_number(fields: Fields, index: int) -> int:
@@ -167,7 +169,7 @@ def _contest_number(fields: Fields, index: int) -> int:
         found = _LAST_NUMBER.search(str(fields.get(name)))
         if found and NUMBERS[0] <= int(found[1]) <= NUMBERS[1]:
             return int(found[1])
-    # Only within a name that also says the contest is the last number the problem's: a bare id counts records.
+    # A last number is the problem's only after a name of the contest; a bare number is an id of the record.
     for name in ("id", "url"):
         text = str(fields.get(name))
         found = _LAST_NUMBER.search(text)
@@ -180,28 +182,28 @@ def _contest_number(fields: Fields, index: int) -> int:
 
 
 def read_choice(fields: Fields, index: int) -> Item:
-    """``question``, ``choices`` (a list, or ARC's texts and labels) or columns A, B, C, ..., and ``answer`` (an index
-    from 0, a letter, a label or an option's text) or ``answerKey``."""
+    """Read ``question``, ``choices`` (a list, or ARC's texts and labels) or columns A, B, C, ..., and ``answer`` (an
+    index from 0, a letter, a label or an option's text) or ``answerKey``."""
     question, choices = fields.get("question", "question_stem", "problem"), fields.get("choices", "options")
     if isinstance(question, Mapping):
-        # ARC as it was first published.
+        # The first published layout of ARC.
         question, choices = question.get("stem"), question.get("choices", choices)
     if not isinstance(question, str) or not question.strip():
         raise fields.fault("the field 'question' is missing, or is not text")
-    options, labels = _options(fields, choices)
+    options, labels = _read_options(fields, choices)
     if not 2 <= len(options) <= len(LETTERS) or len(set(options)) < len(options):
-        raise LeftOut("the options are fewer than two, more than 26, or not all different")
+        raise UnusableRecord("the options are fewer than two, more than 26, or not all different")
     key = fields.get("answer", "answerkey", "answer_index")
     if key is None:
-        raise LeftOut("no option is said to be the right one")
-    right = _index(key, options, labels)
+        raise UnusableRecord("no option is said to be the right one")
+    right = _find_right_option(key, options, labels)
     if right is None:
-        raise LeftOut(f"the field 'answer' must be the index, letter or text of an option, not {_brief(key)}")
+        raise UnusableRecord(f"the field 'answer' must be the index, letter or text of an option, not {_shorten(key)}")
     return Item(question.strip(), str(right), (), 0, tuple(options))
 
 
-def _options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
-    """Texts and labels, both in order."""
+def _read_options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
+    """Return the texts and the labels of the options, both in order."""
     labels: list[str] = []
     if choices is None:
         choices = []
@@ -226,8 +228,8 @@ def _options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
     return [" ".join(str(choice).split()) for choice in choices], labels
 
 
-def _index(key: Any, options: list[str], labels: list[str]) -> int | None:
-    """Where the right option stands."""
+def _find_right_option(key: Any, options: list[str], labels: list[str]) -> int | None:
+    """Return the index of the right option; None where the key names none."""
     if isinstance(key, int) and not isinstance(key, bool):
         return key if 0 <= key < len(options) else None
     text = " ".join(str(key).split())
@@ -243,8 +245,8 @@ def _index(key: Any, options: list[str], labels: list[str]) -> int | None:
     return int(text) if re.fullmatch(r"[0-9]{1,2}", text) and int(text) < len(options) else None
 
 
-def boxed(solution: str) -> str:
-    r"""What the last ``\boxed{}`` of a solution holds, in one line; "" where there is none."""
+def find_boxed(solution: str) -> str:
+    r"""Return the content of the last ``\boxed{}`` of a solution, on one line; "" where there is none."""
     found = extract(solution.replace("\\fbox{", "\\boxed{"), "boxed")
     if found is None:
         bare = _BARE_BOX.findall(solution)
@@ -252,7 +254,7 @@ def boxed(solution: str) -> str:
     return " ".join(found.split())
 
 
-def _brief(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -1,4 +1,4 @@
-"""`DatasetQuestion`: what environments over the records of a data set have in common.
+"""`DatasetQuestion`: the base of environments over the records of a data set.
 
 gym.make("palaestra/GSM8K-v0", source="train.jsonl", difficulty=0.5)
 gym.make("palaestra/MATH-v0", source="EleutherAI/hendrycks_math", config="algebra", part="test", split="all")
@@ -17,15 +17,15 @@ from ...errors import InputError
 from ..axes import Axis
 from ..param_space import ParamSpace
 from ..question import Question, Task
-from .collection import Collection, Source, collected
+from .collection import Collection, Source, load_collection
 from .layouts import Item, Layout
 from .sources import is_hub_name
 
 BUILT_IN = Path(__file__).parent / "data"
-# A score over fewer different questions, or training on them, says little about others.
+# Scores over fewer different questions, or training on them, may not generalise: a warning is logged.
 FEW = 30
 _log = logging.getLogger(__name__)
-# Family, source and split of the warnings that were logged.
+# Family, source and split for which the warning has been logged.
 _warned: set[tuple[str, Source, str]] = set()
 
 
@@ -40,9 +40,9 @@ class DatasetQuestion(Question):
         source: a .jsonl, .json, .csv or .parquet file (the first three also with .gz), a folder of such files, or
             "owner/name" for a data set of the Hugging Face hub; None for the questions that come with this package.
             Parquet files and the hub need the library ``datasets``, extra [datasets].
-        part: which part of a hub data set or folder is read: "train", "test", ... In a folder a file belongs to a part
-            by its own name or a folder's. It must be said where there are several, so that they are never mixed. Within
-            the part, ``split`` still takes a fifth of the questions apart by content; use ``split="all"`` to have every
+        part: the part of a hub data set or folder to read: "train", "test", ... In a folder, the names of a file and of
+            its folders decide its part. Required where there are several parts, so that they are never mixed. Within
+            the part, ``split`` still separates a fifth of the questions by content; use ``split="all"`` for every
             question of a published test set.
         config: the configuration of a hub data set, such as "main".
         **kwargs: as for every environment.
@@ -54,9 +54,9 @@ class DatasetQuestion(Question):
 
     layout: ClassVar[Layout]
     built_in: ClassVar[str]
-    # The axis that chooses among the rungs of the collection, where one does.
+    # The axis that selects the rung of the collection; empty where the layout has no rungs.
     rung_axis: ClassVar[str] = ""
-    # Of the verifier "math", where it judges the answers.
+    # Policy of the verifier "math", where it judges the answers.
     policy: str = "strict"
     max_observation = 16_384
 
@@ -66,9 +66,9 @@ class DatasetQuestion(Question):
                 raise InputError(f"{name} must be text such as 'train', not {value!r}.")
         if source is None and (part is not None or config is not None):
             raise InputError("part and config belong to a source; say which, such as source='openai/gsm8k'.")
-        self.source = None if source is None else _checked_source(source)
+        self.source = None if source is None else _check_source(source)
         self.part, self.config = part, config
-        collection = collected(self._source())
+        collection = load_collection(self._source())
         self._digest = collection.digest
         self.param_space = ParamSpace(self.axes_of(collection))
         super().__init__(**kwargs)
@@ -79,34 +79,34 @@ class DatasetQuestion(Question):
             )
 
     def axes_of(self, collection: Collection) -> list[Axis]:
-        """The axes that a collection can serve."""
+        """Return the axes, with the ranges that the collection covers."""
         raise NotImplementedError
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        """The task that asks ``item``."""
+        """Make the task that asks ``item``."""
         raise NotImplementedError
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        return self._drawn(rng, params, "all")
+        return self._draw_task(rng, params, "all")
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        # A small source may have no question of this split at some parameters: then the nearest one is taken.
-        return self._drawn(rng, params, self.split)
+        # Where this split has no question at these parameters, take the nearest one.
+        return self._draw_task(rng, params, self.split)
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Task:
         task = super().begin(seed, options)
         key = type(self).__name__, self._source(), self.split
         if key not in _warned:
-            spans = self._spans(options or {})
+            spans = self._parameter_ranges(options or {})
             low, high = spans.get(self.rung_axis, (0, 0))
-            count = collected(key[1]).count(self.split, range(low, high + 1), spans.get("length"))
+            count = load_collection(key[1]).count(self.split, range(low, high + 1), spans.get("length"))
             if count < FEW:
                 _warned.add(key)
-                _log.warning(_few(key[0], self.split, self.source, count, spans))
+                _log.warning(_small_source_warning(key[0], self.split, self.source, count, spans))
         return task
 
-    def _spans(self, options: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-        """From where to where a reset with these options draws each parameter."""
+    def _parameter_ranges(self, options: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+        """Return the range from which a reset with these options draws each parameter."""
         one = self.difficulty is not None or options.get("difficulty") is not None
         given = self._params if one else options.get("params") or {}
         axes: tuple[Any, ...] = self.param_space.axes
@@ -115,11 +115,11 @@ class DatasetQuestion(Question):
         }
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
-        """The right answer to another question of the source; None where there is no other."""
-        items = collected(self._source()).items
+        """Return the right answer to another question of the source; None where there is no other."""
+        items = load_collection(self._source()).items
         if len(items) < 2:
             return None
-        # No content is there twice.
+        # All items differ in content.
         item = items[int(rng.random() * len(items))]
         while item.content == episode.data.content:
             item = items[int(rng.random() * len(items))]
@@ -129,15 +129,15 @@ class DatasetQuestion(Question):
         return episode.data.content
 
     def solver_cost(self, episode: Task) -> float | None:
-        """The length of question and worked solution."""
+        """The number of characters of question and worked solution."""
         return float(episode.data.length)
 
     def solution_steps(self, task: Task) -> list[str]:
         """The worked solution of the record, then the answer."""
         return [*task.data.steps, self.oracle(task)]
 
-    def _drawn(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:
-        collection = collected(self._source())
+    def _draw_task(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:
+        collection = load_collection(self._source())
         if collection.digest != self._digest:
             raise InputError(f"{self.source} has changed since this environment was made; make it anew.")
         item = collection.draw(rng.random(), split, params.get(self.rung_axis, 0), params.get("length"))
@@ -148,8 +148,10 @@ class DatasetQuestion(Question):
         return Source(self.layout, name, self.part, self.config, self.policy)
 
 
-def _few(family: str, split: str, source: str | None, count: int, spans: dict[str, tuple[Any, Any]]) -> str:
-    """The warning that a family draws from few questions."""
+def _small_source_warning(
+    family: str, split: str, source: str | None, count: int, spans: dict[str, tuple[Any, Any]]
+) -> str:
+    """Write the warning that a family draws from few questions."""
     drawn = ", ".join(
         f"{name}={low}" if low == high else f"{name} {low} to {high}" for name, (low, high) in spans.items()
     )
@@ -160,9 +162,9 @@ def _few(family: str, split: str, source: str | None, count: int, spans: dict[st
     )
 
 
-def _checked_source(source: Any) -> str:
+def _check_source(source: Any) -> str:
     if not isinstance(source, (str, os.PathLike)) or not str(source).strip():
         raise InputError(f"source must name a file, a folder or a hub data set such as 'openai/gsm8k', not {source!r}.")
     name = os.fspath(source)
-    # The full path, so that a copy in a process with another working directory finds the same file.
+    # Use the full path, so that a copy in a process with another working directory finds the same file.
     return name if is_hub_name(name) else str(Path(name).expanduser().absolute())

@@ -20,13 +20,13 @@ from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 
-POOL = WorkerPool(f"{__package__}.reasoning_gym_worker:answer", workers=1, recycle=1_000_000, start_seconds=120.0)
+POOL = WorkerPool(f"{__package__}.reasoning_gym_worker:answer_job", workers=1, recycle=1_000_000, start_seconds=120.0)
 # Seconds for the import of the library, for making one task, and for scoring one answer.
 STARTING, MAKING, SCORING = 120.0, 60.0, 10.0
 
 _CORRECT = Verdict(1.0, True, feedback="Correct.")
 _WRONG = Verdict(0.0, False, feedback="The answer is not correct.")
-# What an answer may hold where the scorer hands it to `eval`: nothing that can be called or looked up.
+# Characters allowed in answers that the scorer passes to `eval`: nothing can be called or looked up with them.
 _LITERAL = re.compile(r"[0-9A-Za-z_\s,'\"\[\]-]*")
 _FORMULA = re.compile(r"[0-9A-Za-z_\s.,+*/^()-]*")
 _NAMES = {"sin", "cos", "tan", "exp", "log", "sqrt", "pi", "asin", "acos", "atan", "sinh", "cosh", "tanh"}
@@ -90,7 +90,7 @@ class ReasoningGym(Question):
         taken = {"seed", "size"} & set(config or {})
         if taken:
             raise InputError(f"{', '.join(sorted(taken))} of a Reasoning Gym data set cannot be set: seed the reset.")
-        top = _ask({"do": "levels", "name": dataset}, MAKING)
+        top = _run_job({"do": "levels", "name": dataset}, MAKING)
         self.param_space = ParamSpace([] if top is None else [IntAxis("level", 0, top)])
         self.dataset, self.config = dataset, dict(config or {})
         super().__init__(**kwargs)
@@ -103,7 +103,7 @@ class ReasoningGym(Question):
             "seed": int(rng.integers(2**31)),
         }
         try:
-            item = _ask({**made, "do": "task"}, MAKING)
+            item = _run_job({**made, "do": "task"}, MAKING)
         except WorkerFailure as failure:
             raise InputError(
                 f"Reasoning Gym's {self.dataset} makes no task with {self.config} and {params}: {failure}."
@@ -117,38 +117,39 @@ class ReasoningGym(Question):
         if answer == gold.strip():
             return _CORRECT
         if item["numbers"] is not None:
-            return _judged_expression(answer, item["numbers"], item["target"])
+            return _judge_expression(answer, item["numbers"], item["target"])
         value, right = parse_number(answer), parse_number(gold)
         if value is not None and right is not None:
             return _CORRECT if value == right else _WRONG
-        fault = _fault(self.dataset, answer)
+        fault = _find_fault(self.dataset, answer)
         if fault:
             return Verdict(0.0, False, feedback=fault, malformed=True)
         if item["by_text"]:
             return _WRONG
         try:
-            score = _ask({**item["made"], "do": "score", "answer": answer}, SCORING)
+            score = _run_job({**item["made"], "do": "score", "answer": answer}, SCORING)
         except WorkerFailure as failure:
-            return self._unjudged(failure)
+            return self._judge_failure(failure)
         return _CORRECT if score >= 1.0 else _WRONG
 
     def oracle(self, task: Task) -> str:
         return task.reference.strip()
 
-    def _unjudged(self, failure: WorkerFailure) -> Verdict:
+    def _judge_failure(self, failure: WorkerFailure) -> Verdict:
         if failure.reason == "failed" or (self.dataset in _FORMULAS and failure.reason in ("deadline", "memory")):
             return Verdict(0.0, False, feedback="The answer cannot be read, or is far too large.", malformed=True)
         return Verdict(0.0, False, valid=False, feedback="The answer could not be judged.")
 
 
-def _ask(job: dict[str, Any], seconds: float) -> Any:
-    # A fresh worker imports the library first, which must not be charged to the job.
+def _run_job(job: dict[str, Any], seconds: float) -> Any:
+    # A fresh worker first imports the library, which must not use up the time of the job.
     POOL.run({"do": "names"}, STARTING)
     return POOL.run(job, seconds)
 
 
-def _judged_expression(answer: str, numbers: list[int], target: int) -> Verdict:
-    """Whether ``answer`` is an expression over all ``numbers``, each used once, that equals ``target`` exactly."""
+def _judge_expression(answer: str, numbers: list[int], target: int) -> Verdict:
+    """Judge whether ``answer`` is an expression over all ``numbers``, each used once, that equals ``target``
+    exactly."""
     try:
         value = evaluate_expression(answer, numbers)
     except ExpressionError as error:
@@ -158,8 +159,8 @@ def _judged_expression(answer: str, numbers: list[int], target: int) -> Verdict:
     return _CORRECT if value == target else _WRONG
 
 
-def _fault(dataset: str, answer: str) -> str:
-    """What keeps ``answer`` from a scorer that evaluates it; "" where nothing does."""
+def _find_fault(dataset: str, answer: str) -> str:
+    """Return why ``answer`` must not reach a scorer that evaluates it; "" where it may."""
     if dataset in _LITERALS and not _LITERAL.fullmatch(answer):
         return "The answer may hold only letters, digits, quotation marks, commas and brackets."
     if dataset not in _FORMULAS:

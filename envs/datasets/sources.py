@@ -1,8 +1,7 @@
-"""Records from a file, a folder or a data set of the Hugging Face hub, one mapping after the other.
+"""Reading of records from a file, a folder or a data set of the Hugging Face hub.
 
-What goes in is a name that the user gave; what comes out are the records in their order, each with the place where it
-stands, for messages. Nothing is loaded from the network unless the name is that of a hub data set, and no code that a
-data set brings is ever run.
+The input is a name given by the user; the output are the records in order, each with its place, for messages. Nothing
+is loaded from the network unless the name is that of a hub data set, and code of a data set is never run.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from typing import Any
 from ...errors import InputError, MissingExtra
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
-# The names under which data sets keep their parts.
+# Names of parts of data sets.
 PARTS = ("train", "test", "validation", "valid", "val", "dev", "auxiliary_train")
 _KINDS = "a .jsonl, .json, .csv or .parquet file (.gz too, but for parquet)"
-# A folder with such a file is one record, each file a field, as APPS is published.
+# A folder with this file is one record, each file of which is a field (the layout of APPS).
 _RECORD = "question.txt"
 _FIELDS, _MORE_FIELDS = (".txt", ".json", ".py"), "metadata.json"
-# What the hub's own library leaves beside the data.
+# Files of the hub's own library that hold no records.
 _NOT_DATA = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
-# A first line of CSV that has one of these is a header.
+# The first line of a CSV file is a header if it has one of these.
 _QUESTION = {"question", "question_stem", "problem"}
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
@@ -36,28 +35,28 @@ Record = tuple[str, dict[str, Any]]
 
 
 def is_hub_name(source: str) -> bool:
-    """Whether ``source`` names a data set of the hub: "owner/name", and neither a file nor a folder here."""
+    """Return whether ``source`` names a data set of the hub: "owner/name", and neither a file nor a folder here."""
     return not Path(source).expanduser().exists() and bool(_HUB.fullmatch(source)) and not source.endswith(SUFFIXES)
 
 
 def read_source(
     source: str, part: str | None = None, config: str | None = None, columns: Sequence[str] = ()
 ) -> Iterator[Record]:
-    """Every record of ``source`` with its place, such as "train.jsonl, line 3".
+    """Yield every record of ``source`` with its place, such as "train.jsonl, line 3".
 
     Args:
-        source: a file, a folder (searched to its depths; one with a question.txt is a record, its other files more
-            fields of it), or "owner/name" on the hub.
+        source: a file, a folder (searched recursively; a folder with a question.txt is one record, its other files
+            being more fields), or "owner/name" on the hub.
         part: the part of a folder or hub data set: "train", "test", ...
         config: the configuration of a hub data set.
-        columns: names of the columns of a CSV file whose first line is data; such a file has exactly so many.
+        columns: column names for a CSV file without header, which must have exactly these columns.
 
     Raises:
         InputError: nothing there, an unknown part, or a file that cannot be read.
         MissingExtra: a parquet file or hub data set without the library ``datasets``.
     """
     if is_hub_name(source):
-        yield from from_hub(source, part, config)
+        yield from read_hub(source, part, config)
         return
     path = Path(source).expanduser()
     if config is not None:
@@ -65,24 +64,24 @@ def read_source(
     if not path.exists():
         raise InputError(f"there is no file or folder {source}; give {_KINDS}, a folder, or a hub id 'owner/name'.")
     if path.is_dir():
-        for file in _files(path, part):
-            yield from _from_file(file, file.relative_to(path).as_posix(), columns)
+        for file in _list_files(path, part):
+            yield from _read_file(file, file.relative_to(path).as_posix(), columns)
         return
     if part is not None:
         raise InputError(f"part={part!r} is for folders and data sets of the hub; the file {source} is read whole.")
-    yield from _from_file(path, path.name, columns)
+    yield from _read_file(path, path.name, columns)
 
 
-def from_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
-    """The records of a hub data set, or of a local folder that ``datasets.load_dataset`` takes, one part of it."""
-    datasets = _library(f"{name!r}, which is no file or folder here and so a data set of the hub,")
+def read_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
+    """Yield the records of one part of a hub data set, or of a local folder that ``datasets.load_dataset`` accepts."""
+    datasets = _import_datasets(f"{name!r}, which is no file or folder here and so a data set of the hub,")
     try:
         if part is None:
-            part = _only_part(name, list(datasets.get_dataset_split_names(name, config)))
+            part = _choose_only_part(name, list(datasets.get_dataset_split_names(name, config)))
         rows = datasets.load_dataset(name, config, split=part)
     except InputError:
         raise
-    # The library raises its own, the network's, and plain errors of Python.
+    # The library raises errors of its own, of the network and of Python.
     except Exception as error:
         why = " ".join(str(error).split())[:300]
         raise InputError(
@@ -93,7 +92,7 @@ def from_hub(name: str, part: str | None, config: str | None) -> Iterator[Record
         yield f"{name}, {part}, row {number}", row
 
 
-def _library(feature: str) -> Any:
+def _import_datasets(feature: str) -> Any:
     try:
         import datasets  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -101,24 +100,25 @@ def _library(feature: str) -> Any:
     return datasets
 
 
-def _only_part(source: str, parts: Iterable[str]) -> str | None:
-    """The part to read where none was asked for: the only one. Train and test are never mixed unasked."""
+def _choose_only_part(source: str, parts: Iterable[str]) -> str | None:
+    """Return the only part. Raise InputError where there are several: train and test are never mixed unless
+    requested."""
     names = sorted(set(parts))
     if len(names) > 1:
         raise InputError(f"{source} has the parts {', '.join(names)}; say which, such as part={names[-1]!r}.")
     return names[0] if names else None
 
 
-def _files(folder: Path, part: str | None) -> list[Path]:
+def _list_files(folder: Path, part: str | None) -> list[Path]:
     every = [file for file in sorted(folder.rglob("*")) if file.is_file()]
     found = [file for file in every if file.name == _RECORD]
     found = found or [file for file in every if file.name.endswith(SUFFIXES)]
-    found = [file for file in found if not _aside(file.relative_to(folder))]
+    found = [file for file in found if not _is_not_data(file.relative_to(folder))]
     if not found:
         raise InputError(f"the folder {folder} holds no {' or '.join(SUFFIXES)} file.")
     parts = {file: _part_of(file.relative_to(folder)) for file in found}
     if part is None:
-        part = _only_part(f"the folder {folder}", filter(None, parts.values()))
+        part = _choose_only_part(f"the folder {folder}", filter(None, parts.values()))
         return found if part is None else [file for file in found if parts[file] in (part, None)]
     chosen = [file for file in found if parts[file] == part]
     if not chosen:
@@ -127,12 +127,12 @@ def _files(folder: Path, part: str | None) -> list[Path]:
     return chosen
 
 
-def _aside(file: Path) -> bool:
+def _is_not_data(file: Path) -> bool:
     return file.name in _NOT_DATA or any(name.startswith(".") for name in file.parts)
 
 
 def _part_of(file: Path) -> str | None:
-    """The part that a file belongs to by its name or a folder's: train.jsonl, test/algebra/1.json,
+    """Return the part that a file belongs to by its name or a folder's: train.jsonl, test/algebra/1.json,
     main/train-00000-of-00001.parquet, anatomy_test.csv, ARC-Easy-Dev.jsonl."""
     for name in (*file.parts[:-1], file.name.split(".")[0]):
         name = name.lower()
@@ -142,40 +142,40 @@ def _part_of(file: Path) -> str | None:
     return None
 
 
-def _from_folder(folder: Path, shown: str) -> Record:
-    """The folder of one problem: its files by their names without the ending, and what is in metadata.json."""
+def _read_folder(folder: Path, shown: str) -> Record:
+    """Read the folder of one problem: its files by their names without the suffix, and the fields in metadata.json."""
     record: dict[str, Any] = {}
     for file in sorted(folder.iterdir()):
         if file.suffix not in _FIELDS:
             continue
-        text = _text(file)
+        text = _read_text(file)
         if file.name == _MORE_FIELDS:
-            record.update(_mapping(_parsed(text, f"{shown}/{file.name}"), f"{shown}/{file.name}"))
+            record.update(_check_record(_parse_json(text, f"{shown}/{file.name}"), f"{shown}/{file.name}"))
         else:
             record[file.stem] = text
     return shown, record
 
 
-def _from_file(path: Path, shown: str, columns: Sequence[str]) -> Iterator[Record]:
+def _read_file(path: Path, shown: str, columns: Sequence[str]) -> Iterator[Record]:
     if path.name == _RECORD:
-        yield _from_folder(path.parent, shown.removesuffix(f"/{_RECORD}"))
+        yield _read_folder(path.parent, shown.removesuffix(f"/{_RECORD}"))
         return
     suffix = next((suffix for suffix in SUFFIXES[::-1] if path.name.endswith(suffix)), None)
     if suffix is None:
         raise InputError(f"{path} is not {_KINDS}; rename or convert it.")
     if suffix == ".parquet":
-        yield from _parquet(path, shown)
+        yield from _read_parquet(path, shown)
         return
-    text = _text(path)
+    text = _read_text(path)
     if suffix.startswith(".csv"):
-        yield from _csv(text, shown, columns)
+        yield from _read_csv(text, shown, columns)
     elif suffix.startswith(".jsonl"):
-        yield from _lines(text, shown)
+        yield from _read_json_lines(text, shown)
     else:
-        yield from _json(text, shown)
+        yield from _read_json(text, shown)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         raw = path.read_bytes()
         return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8-sig")
@@ -183,8 +183,8 @@ def _text(path: Path) -> str:
         raise InputError(f"{path} cannot be read ({error}); it must be UTF-8 text, packed by gzip if .gz.") from None
 
 
-def _parquet(path: Path, shown: str) -> Iterator[Record]:
-    datasets = _library(f"the parquet file {shown}")
+def _read_parquet(path: Path, shown: str) -> Iterator[Record]:
+    datasets = _import_datasets(f"the parquet file {shown}")
     try:
         rows = datasets.Dataset.from_parquet(str(path))
     except Exception as error:
@@ -193,20 +193,20 @@ def _parquet(path: Path, shown: str) -> Iterator[Record]:
         yield f"{shown}, row {number}", row
 
 
-def _lines(text: str, shown: str) -> Iterator[Record]:
-    # Only the line feed ends a line: JSON may hold other separators within strings.
+def _read_json_lines(text: str, shown: str) -> Iterator[Record]:
+    # Split at line feeds only: JSON strings may contain other line separators.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             place = f"{shown}, line {number}"
-            yield place, _mapping(_parsed(line, place), place)
+            yield place, _check_record(_parse_json(line, place), place)
 
 
-def _json(text: str, shown: str) -> Iterator[Record]:
+def _read_json(text: str, shown: str) -> Iterator[Record]:
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
-        # Many data sets give lines of JSON this ending; a fault is then told by its line.
-        yield from _lines(text, shown)
+        # Many .json files hold one record a line; errors then name the line.
+        yield from _read_json_lines(text, shown)
         return
     if isinstance(whole, dict):
         yield f"{shown}, record 1", whole
@@ -215,10 +215,10 @@ def _json(text: str, shown: str) -> Iterator[Record]:
         raise InputError(f"{shown} holds {type(whole).__name__}; it must hold a list of records, or one a line.")
     for number, record in enumerate(whole, 1):
         place = f"{shown}, record {number}"
-        yield place, _mapping(record, place)
+        yield place, _check_record(record, place)
 
 
-def _parsed(line: str, place: str) -> Any:
+def _parse_json(line: str, place: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
@@ -227,13 +227,13 @@ def _parsed(line: str, place: str) -> Any:
         raise InputError(f"{place} is not JSON that can be read ({error}); mend or remove it.") from None
 
 
-def _mapping(value: Any, place: str) -> dict[str, Any]:
+def _check_record(value: Any, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f'{place} is {type(value).__name__}, not a record of fields such as {{"question": ...}}.')
     return value
 
 
-def _csv(text: str, shown: str, columns: Sequence[str]) -> Iterator[Record]:
+def _read_csv(text: str, shown: str, columns: Sequence[str]) -> Iterator[Record]:
     reader = csv.reader(io.StringIO(text, newline=""))
     header: list[str] | None = None
     try:

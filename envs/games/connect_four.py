@@ -1,4 +1,4 @@
-"""palaestra/ConnectFour-v0: win at Connect Four from a position that is won, in a limited number of moves."""
+"""palaestra/ConnectFour-v0: win at Connect Four within a limited number of moves, from a won position."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..registration import register
 
 COLUMNS, ROWS = 7, 6
-# Bit 7 * column + row from the bottom; the seventh bit of each column stays empty, so that lines do not wrap around.
+# Cells are bits 7 * column + row, rows from the bottom; the seventh bit of each column is always empty, so that
+# lines do not wrap around.
 _COLUMN = [((1 << ROWS) - 1) << 7 * column for column in range(COLUMNS)]
 _FLOOR = sum(1 << 7 * column for column in range(COLUMNS))
 _BOARD = sum(_COLUMN)
 _FILLS = {"X": "#edae49", "O": "#d1495b"}
-# The order in which columns are tried: the middle makes most lines.
+# The order in which columns are tried: most lines pass through the middle.
 _ORDER = (3, 2, 4, 1, 5, 0, 6)
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Discs of the agent, who is to move, and of the opponent, as bit sets; the moves that the agent has; who the
-    opponent is and how often it errs; two chances for each of its moves; and the moves made."""
+    """Discs of the agent, who is to move, and of the opponent, as bit sets; the number of moves that the agent has; the
+    opponent's kind and error rate; two random numbers for each of its moves; and the number of moves made."""
 
     mine: int
     theirs: int
@@ -37,7 +38,7 @@ class Position:
     made: int = 0
 
 
-Known = tuple[int, int, int, bool]
+PositionKey = tuple[int, int, int, bool]
 
 
 class ConnectFour(Game):
@@ -97,22 +98,22 @@ class ConnectFour(Game):
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Position:
         moves, luck = params["moves"], params["luck"]
         while True:
-            past = played_out(rng.random(COLUMNS * ROWS).tolist())
-            # The winner's positions, from the last one back for as long as threats alone win.
+            past = play_random_game(rng.random(COLUMNS * ROWS).tolist())
+            # Go back through the winner's positions as long as threats alone win.
             for back, (mine, theirs) in enumerate(past[::-2], 1):
-                if not winning(mine, theirs, min(back, moves), quiet=False):
+                if not find_winning_move(mine, theirs, min(back, moves), quiet=False):
                     break
-                if back < moves or (luck < 1.0 and luck_of(mine, theirs, moves, luck) > luck):
+                if back < moves or (luck < 1.0 and chance_of_winning(mine, theirs, moves, luck) > luck):
                     continue
-                if winning(mine, theirs, moves - 1):
+                if find_winning_move(mine, theirs, moves - 1):
                     continue
                 chance = tuple(rng.random(2 * moves).tolist())
                 start = Position(mine, theirs, moves, params["opponent"], params["mistakes"], chance)
-                if not any(self._stacking_wins(start, column) for column in "1234567"):
+                if not any(self._single_column_wins(start, column) for column in "1234567"):
                     return start
 
-    def _stacking_wins(self, start: Position, column: str) -> bool:
-        """Whether one column all the time wins against an opponent that looks no further than the next disc."""
+    def _single_column_wins(self, start: Position, column: str) -> bool:
+        """Return whether one column all the time wins against an opponent that looks no further than the next disc."""
         state = replace(start, opponent="blocks")
         for _ in range(start.moves):
             result = self.act(state, column)
@@ -122,21 +123,21 @@ class ConnectFour(Game):
         return False
 
     def content_of(self, episode: Position) -> str:
-        """The board or its mirror image, whichever comes first."""
+        """Return the board or its mirror image, whichever comes first."""
         board = (episode.mine, episode.theirs)
-        return "{:x} {:x}".format(*min(board, tuple(map(mirrored, board))))
+        return "{:x} {:x}".format(*min(board, tuple(map(mirror_board, board))))
 
     def turn_limit(self, state: Position) -> int:
         return state.moves
 
     def solver_cost(self, episode: Position) -> float:
-        """Positions that a search for threats looks at in vain, and one."""
-        known: set[Known] = set()
-        winning(episode.mine, episode.theirs, episode.moves, False, known)
+        """One plus the number of positions without a win that a search for threats visits."""
+        known: set[PositionKey] = set()
+        find_winning_move(episode.mine, episode.theirs, episode.moves, False, known)
         return 1.0 + len(known)
 
     def observe(self, state: Position) -> str:
-        signs = _signs(state)
+        signs = _board_rows(state)
         table = "\n".join([" ".join(row) for row in signs] + [" ".join(map(str, range(1, COLUMNS + 1)))])
         if state.made:
             return table
@@ -150,39 +151,41 @@ class ConnectFour(Game):
         action = action.lower().removeprefix("column ")
         if len(action) != 1 or action not in "1234567":
             return Transition(state, action_error=f"Answer with the number of a column, 1 to {COLUMNS}.")
-        cell = playable(state.mine | state.theirs) & _COLUMN[int(action) - 1]
+        cell = playable_cells(state.mine | state.theirs) & _COLUMN[int(action) - 1]
         if not cell:
             return Transition(state, action_error=f"Column {action} is full; choose another.")
         mine, theirs = state.mine | cell, state.theirs
-        won = connected(mine)
-        if not won and (reply := _reply(mine, theirs, state)):
+        won = has_four_in_line(mine)
+        if not won and (reply := _choose_reply(mine, theirs, state)):
             theirs |= reply
         after = Position(mine, theirs, state.moves, state.opponent, state.mistakes, state.chance, state.made + 1)
-        return Transition(after, done=won or connected(theirs), success=won, progress=float(won))
+        return Transition(after, done=won or has_four_in_line(theirs), success=won, progress=float(won))
 
     def oracle(self, state: Position) -> str:
-        """The first move of a win by threats; where there is none, one that stops the opponent, or any."""
-        free = playable(state.mine | state.theirs)
-        cell = winning(state.mine, state.theirs, max(state.moves - state.made, 1), quiet=False)
-        cell = cell or _cells(fours(state.theirs) & free or free)[0]
-        return _name(cell)
+        """Return the first move of a win by threats; where there is none, a move that stops the opponent, or any."""
+        free = playable_cells(state.mine | state.theirs)
+        cell = find_winning_move(state.mine, state.theirs, max(state.moves - state.made, 1), quiet=False)
+        cell = cell or _split_cells(completing_cells(state.theirs) & free or free)[0]
+        return _column_name(cell)
 
     def random_action(self, episode: Position, rng: np.random.Generator) -> str:
-        cells = _cells(playable(episode.mine | episode.theirs))
-        return _name(cells[int(rng.integers(len(cells)))])
+        cells = _split_cells(playable_cells(episode.mine | episode.theirs))
+        return _column_name(cells[int(rng.integers(len(cells)))])
 
     def heuristic_action(self, episode: Position) -> str:
-        """Connects four, else stops the opponent, else makes a threat after which the opponent cannot win, the middle
+        """Connect four, else stop the opponent, else make a threat after which the opponent cannot win, the middle
         columns first."""
         mine, theirs = episode.mine, episode.theirs
-        return _name(sensible(mine, theirs, fours(mine), fours(theirs))[0][0])
+        return _column_name(candidate_moves(mine, theirs, completing_cells(mine), completing_cells(theirs))[0][0])
 
     def draw(self, episode: Position) -> np.ndarray:
-        return board([[Cell(sign.strip("."), _FILLS.get(sign, "#fffdf8")) for sign in row] for row in _signs(episode)])
+        return draw_board(
+            [[Cell(sign.strip("."), _FILLS.get(sign, "#fffdf8")) for sign in row] for row in _board_rows(episode)]
+        )
 
 
-def connected(discs: int) -> bool:
-    """Whether four of the discs are in a line."""
+def has_four_in_line(discs: int) -> bool:
+    """Return whether four of the discs are in a line."""
     for step in (1, 7, 6, 8):
         pairs = discs & discs >> step
         if pairs & pairs >> 2 * step:
@@ -190,16 +193,16 @@ def connected(discs: int) -> bool:
     return False
 
 
-def playable(filled: int) -> int:
-    """The cell of each column that the next disc falls to."""
+def playable_cells(filled: int) -> int:
+    """Return the cell of each column that the next disc falls to."""
     return (filled + _FLOOR) & _BOARD
 
 
-def fours(discs: int) -> int:
-    """The empty cells that together with three of ``discs`` make four in a line, and some that are filled."""
+def completing_cells(discs: int) -> int:
+    """Return the empty cells that complete four in a line with three of ``discs``, and possibly some filled cells."""
     found = (discs & discs >> 1 & discs >> 2) << 3
     for step in (7, 6, 8):
-        # Each such three has two neighbours in it, the lower of which is kept here.
+        # Any three of four in a line contain two neighbours; a pair is marked by its lower cell.
         if pairs := discs & discs >> step:
             threes = pairs & discs >> 2 * step
             found |= threes << 3 * step | threes >> step
@@ -207,144 +210,163 @@ def fours(discs: int) -> int:
     return found & _BOARD
 
 
-def winning(mine: int, theirs: int, moves: int, quiet: bool = True, known: set[Known] | None = None) -> int:
-    """The cell of a disc with which the side to move wins at once, or begins to connect four in at most ``moves`` moves
-    of its own, whatever the other does; 0 where there is none.
+def find_winning_move(
+    mine: int, theirs: int, moves: int, quiet: bool = True, known: set[PositionKey] | None = None
+) -> int:
+    """Return a cell with which the side to move wins for certain within ``moves`` moves of its own; 0 if there is none.
 
     Args:
-        quiet: whether moves count that do not threaten to connect four with the next disc.
-        known: positions found to hold no such win, with the moves and ``quiet``; grows.
+        mine: discs of the side to move.
+        theirs: discs of the other side.
+        moves: number of moves that the side to move has.
+        quiet: whether to consider moves that do not threaten to connect four with the next disc.
+        known: positions known to hold no such win, with the moves and ``quiet``; extended by the search.
     """
     known = set() if known is None else known
-    free = playable(mine | theirs)
-    if now := fours(mine) & free:
+    free = playable_cells(mine | theirs)
+    if now := completing_cells(mine) & free:
         return now & -now
-    losing = fours(theirs)
+    losing = completing_cells(theirs)
     danger = losing & free
     if moves == 1 or danger & (danger - 1) or (mine, theirs, moves, quiet) in known:
         return 0
-    for cell in _cells(danger or free):
+    for cell in _split_cells(danger or free):
         after = mine | cell
-        room = playable(after | theirs)
-        threats = fours(after) & room
+        room = playable_cells(after | theirs)
+        threats = completing_cells(after) & room
         if losing & room or not (threats or (quiet and room)):
             continue
         if threats & (threats - 1):
             return cell
-        if all(winning(after, theirs | reply, moves - 1, quiet, known) for reply in _cells(threats or room)):
+        if all(
+            find_winning_move(after, theirs | reply, moves - 1, quiet, known) for reply in _split_cells(threats or room)
+        ):
             return cell
     known.add((mine, theirs, moves, quiet))
     return 0
 
 
-def sensible(mine: int, theirs: int, wins: int, danger: int) -> list[tuple[int, int]]:
-    """The cells among which a player chooses that looks one disc ahead, each with its `fours` after it: one that
-    connects four, else one that stops the opponent, else those that threaten to connect four and do not let the
-    opponent do so, else any of the latter, else any. There must be room.
+def candidate_moves(mine: int, theirs: int, wins: int, danger: int) -> list[tuple[int, int]]:
+    """Return the cells among which a player that looks one disc ahead chooses, each with its `completing_cells`
+    afterwards.
+
+    In order of preference: a cell that connects four; one that stops the opponent; those that threaten to connect four
+    and do not let the opponent do so; those that do not let the opponent do so; any. There must be a free cell.
 
     Args:
-        wins, danger: `fours` of either side.
+        mine: discs of the side to move.
+        theirs: discs of the other side.
+        wins: `completing_cells` of ``mine``.
+        danger: `completing_cells` of ``theirs``.
     """
-    free = playable(mine | theirs)
+    free = playable_cells(mine | theirs)
     if forced := wins & free or danger & free:
-        cells = _cells(forced)[:1]
+        cells = _split_cells(forced)[:1]
     else:
-        cells = [cell for cell in _cells(free) if not danger & playable(mine | cell | theirs)] or _cells(free)
-    options = [(cell, fours(mine | cell)) for cell in cells]
-    return [option for option in options if option[1] & playable(mine | option[0] | theirs)] or options
+        cells = [
+            cell for cell in _split_cells(free) if not danger & playable_cells(mine | cell | theirs)
+        ] or _split_cells(free)
+    options = [(cell, completing_cells(mine | cell)) for cell in cells]
+    return [option for option in options if option[1] & playable_cells(mine | option[0] | theirs)] or options
 
 
-def luck_of(mine: int, theirs: int, moves: int, most: float = 1.0, wins: int | None = None) -> float:
-    """How often the side to move connects four in ``moves`` moves of its own when it takes any of the `sensible` cells,
-    while the other side stops what it can; where it threatens nothing, the other side takes any column.
+def chance_of_winning(mine: int, theirs: int, moves: int, most: float = 1.0, wins: int | None = None) -> float:
+    """Return the probability of connecting four in ``moves`` moves with random `candidate_moves`.
+
+    The other side stops every threat that it can; where there is no threat, it takes any column.
 
     Args:
-        most: where it is more than that, any number above that will do.
-        wins: `fours` of ``mine``, where they are known.
+        mine: discs of the side to move.
+        theirs: discs of the other side.
+        moves: number of moves that the side to move has.
+        most: above this probability the result may be any number above it.
+        wins: `completing_cells` of ``mine``, where they are known.
     """
-    free = playable(mine | theirs)
-    wins = fours(mine) if wins is None else wins
+    free = playable_cells(mine | theirs)
+    wins = completing_cells(mine) if wins is None else wins
     if wins & free:
         return 1.0
     if moves == 1 or not free:
         return 0.0
-    total, danger = 0.0, fours(theirs)
-    options = sensible(mine, theirs, wins, danger)
+    total, danger = 0.0, completing_cells(theirs)
+    options = candidate_moves(mine, theirs, wins, danger)
     for cell, then in options:
         after = mine | cell
-        room = playable(after | theirs)
+        room = playable_cells(after | theirs)
         if not room or danger & room:
             continue
         threats = then & room
         if threats & (threats - 1):
             total += 1.0
         elif threats:
-            total += luck_of(after, theirs | threats, moves - 1, wins=then)
+            total += chance_of_winning(after, theirs | threats, moves - 1, wins=then)
         else:
-            replies = _cells(room)
-            total += sum([luck_of(after, theirs | reply, moves - 1, wins=then) for reply in replies]) / len(replies)
+            replies = _split_cells(room)
+            total += sum([chance_of_winning(after, theirs | reply, moves - 1, wins=then) for reply in replies]) / len(
+                replies
+            )
         if total > most * len(options):
             break
     return total / len(options)
 
 
-def played_out(chance: Sequence[float]) -> list[tuple[int, int]]:
-    """The positions of a game, up to the one whose side to move connects four; none where nobody does.
+def play_random_game(chance: Sequence[float]) -> list[tuple[int, int]]:
+    """Return the positions of a random game, up to the one whose side to move connects four; none where nobody does.
 
-    Both sides connect four where they can, and else stop the other; ``chance`` decides where there is a choice. A
+    Both sides connect four where they can, and else stop the other; ``chance`` decides between the other moves. A
     position is (discs of the side to move, discs of the other).
     """
     mine = theirs = wins = dangers = 0
     past = []
     for u in chance:
         past.append((mine, theirs))
-        free = playable(mine | theirs)
+        free = playable_cells(mine | theirs)
         if wins & free:
             return past
-        cells = _cells(dangers & free or free)
+        cells = _split_cells(dangers & free or free)
         mine, theirs = theirs, mine | cells[int(u * len(cells))]
-        wins, dangers = dangers, fours(theirs)
+        wins, dangers = dangers, completing_cells(theirs)
     return []
 
 
-def mirrored(discs: int) -> int:
-    """The discs with left and right exchanged."""
+def mirror_board(discs: int) -> int:
+    """Return the discs with left and right exchanged."""
     return sum((discs >> 7 * column & 127) << 7 * (COLUMNS - 1 - column) for column in range(COLUMNS))
 
 
-def _reply(mine: int, theirs: int, before: Position) -> int:
-    """The opponent's disc, 0 where the board is full; the agent has just moved from ``before``."""
-    cells = _cells(playable(mine | theirs))
+def _choose_reply(mine: int, theirs: int, before: Position) -> int:
+    """Return the opponent's disc after the agent's move from ``before``; 0 where the board is full."""
+    cells = _split_cells(playable_cells(mine | theirs))
     if not cells:
         return 0
     err, which = before.chance[2 * before.made : 2 * before.made + 2]
     if err >= before.mistakes:
-        free = playable(mine | theirs)
-        cells = _cells(fours(theirs) & free or fours(mine) & free) or cells
+        free = playable_cells(mine | theirs)
+        cells = _split_cells(completing_cells(theirs) & free or completing_cells(mine) & free) or cells
         left = before.moves - before.made - 1
         if before.opponent == "searches" and left and len(cells) > 1:
-            delays = [_delay(mine, theirs | cell, left) for cell in cells]
+            delays = [_count_moves_to_win(mine, theirs | cell, left) for cell in cells]
             cells = [cell for cell, delay in zip(cells, delays) if delay == max(delays)]
     return cells[int(which * len(cells))]
 
 
-def _delay(mine: int, theirs: int, moves: int) -> int:
-    """Moves that the side to move needs to win for certain, or one more than it has."""
-    return next((count for count in range(1, moves + 1) if winning(mine, theirs, count)), moves + 1)
+def _count_moves_to_win(mine: int, theirs: int, moves: int) -> int:
+    """Return the number of moves that the side to move needs to win for certain, or one more than it has."""
+    return next((count for count in range(1, moves + 1) if find_winning_move(mine, theirs, count)), moves + 1)
 
 
-def _signs(state: Position) -> list[list[str]]:
+def _board_rows(state: Position) -> list[list[str]]:
     cells = [[1 << 7 * x + y for x in range(COLUMNS)] for y in reversed(range(ROWS))]
     return [["X" if state.mine & cell else "O" if state.theirs & cell else "." for cell in row] for row in cells]
 
 
-def _name(cell: int) -> str:
-    """The column of a cell, as the agent names it."""
+def _column_name(cell: int) -> str:
+    """Return the name of a cell's column in actions."""
     return str((cell.bit_length() - 1) // 7 + 1)
 
 
-def _cells(cells: int) -> list[int]:
-    """The cells one by one, the middle columns first."""
+def _split_cells(cells: int) -> list[int]:
+    """Return the cells one by one, the middle columns first."""
     return [cell for column in _ORDER if (cell := cells & _COLUMN[column])]
 
 

@@ -11,22 +11,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
 from ..registration import register
 
 SIZE = 4
-# A tile is kept as its exponent (8 is 3), an empty cell as 0. There are a few thousand rows, and what is asked of one
-# is kept for good.
+# A tile is stored as its exponent (8 as 3), an empty cell as 0. Only a few thousand rows occur, so that results for
+# rows are cached without limit.
 Row = tuple[int, ...]
 Rows = tuple[Row, ...]
 _FOURS = 0.1
 _MOST_SPARE = 0.25
-# By goal the moves within which the oracle must reach it: it does in about one game of four, others hardly ever.
+# The number of moves within which the oracle must reach each goal; it does so in about a quarter of random games.
 BRISK = {16: 8, 32: 17, 64: 35, 128: 68, 256: 138}
 _FILLS = (PAPER, "#eee4da", "#ede0c8", "#f2b179", "#f59563", "#f67c5f", "#f65e3b", "#edcf72", "#edc850")
-# Round and round, from each of the four, either way.
+# The cycles of the four directions, clockwise and anticlockwise, from each direction on.
 CYCLES = tuple(
     tuple(way[(begin + turn) % 4] for turn in range(4))
     for way in (("left", "up", "right", "down"), ("left", "down", "right", "up"))
@@ -35,9 +35,9 @@ CYCLES = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Sliding:
-    """The board, the exponent of the goal, how many moves there are and how many the oracle makes, the chance of all
-    tiles to come (two numbers each), and the moves made."""
+class Game2048State:
+    """The board, the exponent of the goal, the number of moves allowed, the number of moves that the oracle makes, the
+    random numbers of all tiles to come (two each), and the number of moves made."""
 
     rows: Rows
     goal: int
@@ -96,29 +96,29 @@ class Game2048(Game):
     }
     chance = 0.27
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Sliding:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Game2048State:
         goal, brisk = params["goal"].bit_length() - 1, BRISK[params["goal"]]
         while True:
             limit = int(brisk * (1.0 + params["spare"]))
             chance = tuple(rng.random(2 * (2 + limit)).tolist())
             rows = ((0,) * SIZE,) * SIZE
-            rows = with_tile(with_tile(rows, chance, 0), chance, 1)
-            moves = moves_to_goal(rows, goal, chance, brisk)
-            if moves and not any(moves_to_goal(rows, goal, chance, moves, cycle) for cycle in CYCLES):
-                return Sliding(rows, goal, int(moves * (1.0 + params["spare"])), moves, chance)
+            rows = add_tile(add_tile(rows, chance, 0), chance, 1)
+            moves = count_moves_to_goal(rows, goal, chance, brisk)
+            if moves and not any(count_moves_to_goal(rows, goal, chance, moves, cycle) for cycle in CYCLES):
+                return Game2048State(rows, goal, int(moves * (1.0 + params["spare"])), moves, chance)
 
-    def content_of(self, episode: Sliding) -> str:
+    def content_of(self, episode: Game2048State) -> str:
         return f"{episode.goal} {episode.rows} {episode.chance[:8]}"
 
-    def turn_limit(self, state: Sliding) -> int:
+    def turn_limit(self, state: Game2048State) -> int:
         return state.limit
 
-    def solver_cost(self, episode: Sliding) -> float:
-        """The oracle's moves."""
+    def solver_cost(self, episode: Game2048State) -> float:
+        """The number of the oracle's moves."""
         return episode.planned
 
-    def observe(self, state: Sliding) -> str:
-        table = "\n".join(map(_text, state.rows))
+    def observe(self, state: Game2048State) -> str:
+        table = "\n".join(map(_format_row, state.rows))
         if state.made:
             return table
         return (
@@ -127,7 +127,7 @@ class Game2048(Game):
             f"You have at most {state.limit} moves. Answer with left, right, up or down.\n{table}"
         )
 
-    def act(self, state: Sliding, action: str) -> Transition:
+    def act(self, state: Game2048State, action: str) -> Transition:
         name = action.lower().removeprefix("move ")
         move = MOVES.get(name)
         if move is None:
@@ -139,26 +139,26 @@ class Game2048(Game):
             return Transition(state, progress=_progress(rows, state.goal), action_error=error)
         won = max(map(max, rows)) >= state.goal
         if not won:
-            rows = with_tile(rows, state.chance, 2 + state.made)
-        after = Sliding(rows, state.goal, state.limit, state.planned, state.chance, state.made + 1)
+            rows = add_tile(rows, state.chance, 2 + state.made)
+        after = Game2048State(rows, state.goal, state.limit, state.planned, state.chance, state.made + 1)
         stuck = not won and not any(0 in row for row in rows) and not best_move(rows)
         return Transition(after, done=won or stuck, success=won, progress=1.0 if won else _progress(rows, state.goal))
 
-    def oracle(self, state: Sliding) -> str:
+    def oracle(self, state: Game2048State) -> str:
         return best_move(state.rows) or "left"
 
-    def random_action(self, episode: Sliding, rng: np.random.Generator) -> str:
+    def random_action(self, episode: Game2048State, rng: np.random.Generator) -> str:
         names = [name for name, move in MOVES.items() if move(episode.rows) != episode.rows]
         return names[int(rng.integers(len(names)))]
 
-    def heuristic_action(self, episode: Sliding) -> str:
-        """The move that joins most tiles, the first of equals."""
+    def heuristic_action(self, episode: Game2048State) -> str:
+        """Return the move that joins most tiles, the first of equals."""
         after = {name: move(episode.rows) for name, move in MOVES.items()}
         legal = [name for name in after if after[name] != episode.rows]
         return max(legal, key=lambda name: sum(row.count(0) for row in after[name]))
 
-    def draw(self, episode: Sliding) -> np.ndarray:
-        return board(
+    def draw(self, episode: Game2048State) -> np.ndarray:
+        return draw_board(
             [
                 [Cell(str(1 << tile) if tile else "", _FILLS[min(tile, len(_FILLS) - 1)]) for tile in row]
                 for row in episode.rows
@@ -168,8 +168,8 @@ class Game2048(Game):
 
 
 @functools.cache
-def slid(row: Row) -> Row:
-    """The row after a move to the left."""
+def slide_left(row: Row) -> Row:
+    """Return the row after a move to the left."""
     tiles: list[int] = []
     joined = True
     for tile in row:
@@ -183,36 +183,36 @@ def slid(row: Row) -> Row:
 
 
 @functools.cache
-def _slid_back(row: Row) -> Row:
-    return slid(row[::-1])[::-1]
+def _slide_right(row: Row) -> Row:
+    return slide_left(row[::-1])[::-1]
 
 
 @functools.cache
-def _text(row: Row) -> str:
+def _format_row(row: Row) -> str:
     return " ".join([str(1 << tile) if tile else "." for tile in row])
 
 
 def _left(rows: Rows) -> Rows:
-    return tuple(map(slid, rows))
+    return tuple(map(slide_left, rows))
 
 
 def _right(rows: Rows) -> Rows:
-    return tuple(map(_slid_back, rows))
+    return tuple(map(_slide_right, rows))
 
 
 def _up(rows: Rows) -> Rows:
-    return tuple(zip(*map(slid, zip(*rows))))
+    return tuple(zip(*map(slide_left, zip(*rows))))
 
 
 def _down(rows: Rows) -> Rows:
-    return tuple(zip(*map(_slid_back, zip(*rows))))
+    return tuple(zip(*map(_slide_right, zip(*rows))))
 
 
 MOVES: dict[str, Callable[[Rows], Rows]] = {"left": _left, "right": _right, "up": _up, "down": _down}
 
 
-def with_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
-    """The board with tile number ``count`` on one of its empty cells."""
+def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
+    """Return the board with tile number ``count`` on one of its empty cells."""
     holes = [(y, x) for y, row in enumerate(rows) for x, tile in enumerate(row) if not tile]
     y, x = holes[int(chance[2 * count] * len(holes))]
     tile = 2 if chance[2 * count + 1] < _FOURS else 1
@@ -221,15 +221,15 @@ def with_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
 
 
 def best_move(rows: Rows) -> str:
-    """The move whose board has most room and order, the first of equals; "" where no move changes the board."""
+    """Return the move whose board has the highest value, the first of equals; "" where no move changes the board."""
     packed = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
-    place, _ = _best(packed)
+    place, _ = _best_packed_move(packed)
     return "" if place < 0 else _NAMES[place]
 
 
 @functools.cache
-def _value(line: Row) -> float:
-    """Good are empty cells, neighbours that may join, and tiles that only rise or only fall along the line."""
+def _row_value(line: Row) -> float:
+    """Rate a row: empty cells, neighbours that may join, and tiles in rising or falling order are good."""
     tiles = [tile for tile in line if tile]
     joins = sum([a == b for a, b in itertools.pairwise(tiles)])
     rises = sum([(b - a) * b for a, b in itertools.pairwise(line) if b > a])
@@ -237,15 +237,16 @@ def _value(line: Row) -> float:
     return 3.0 * (len(line) - len(tiles)) + 2.0 * joins - 0.5 * min(rises, falls)
 
 
-# Whole games are played to find starts, so that there a line is a number, a tile four of its bits, the first tile
-# highest; and what is asked of a line is kept for good.
+# Starts are found by playing whole games. For speed, lines are packed there: a line is a number with four bits for
+# each tile, the first tile highest, and everything computed for a line is cached.
 Packed = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line slid to its first end and to its last; the order of both and of itself; the bits of all three spread so
-    that four lines side by side make a board of their columns; the lowest bits of its holes; and the largest tile."""
+    """Results for one packed line: the line slid to its first end and to its last; the values of both and of the line
+    itself; the tiles of all three spread 16 bits apart, so that four lines can be transposed by shifts; the lowest bits
+    of its holes; and the largest tile."""
 
     first: int
     last: int
@@ -262,11 +263,18 @@ class _Line:
 class _Lines(dict[int, _Line]):
     def __missing__(self, code: int) -> _Line:
         row = tuple([code >> shift & 15 for shift in (12, 8, 4, 0)])
-        first, last = slid(row), _slid_back(row)
+        first, last = slide_left(row), _slide_right(row)
         holes = tuple([12 - 4 * place for place, tile in enumerate(row) if not tile])
-        values = _value(first), _value(last), _value(row)
+        values = _row_value(first), _row_value(last), _row_value(row)
         line = self[code] = _Line(
-            _pack(first), _pack(last), *values, _spread(first), _spread(last), _spread(row), holes, max(row)
+            _pack(first),
+            _pack(last),
+            *values,
+            _spread_bits(first),
+            _spread_bits(last),
+            _spread_bits(row),
+            holes,
+            max(row),
         )
         return line
 
@@ -275,7 +283,7 @@ def _pack(row: Row) -> int:
     return row[0] << 12 | row[1] << 8 | row[2] << 4 | row[3]
 
 
-def _spread(row: Row) -> int:
+def _spread_bits(row: Row) -> int:
     return row[0] << 48 | row[1] << 32 | row[2] << 16 | row[3]
 
 
@@ -283,63 +291,67 @@ _LINES = _Lines()
 _NAMES = tuple(MOVES)
 
 
-def _columns(a: int, b: int, c: int, d: int) -> Packed:
-    """The columns of a board whose rows are spread as given; and its rows, where these are columns."""
+def _transpose(a: int, b: int, c: int, d: int) -> Packed:
+    """Return the columns of a board whose rows are given in spread form, or the rows of one whose columns are."""
     bits = a << 12 | b << 8 | c << 4 | d
     return bits >> 48, bits >> 32 & 65535, bits >> 16 & 65535, bits & 65535
 
 
-def _order(a: int, b: int, c: int, d: int) -> float:
+def _rows_value(a: int, b: int, c: int, d: int) -> float:
     lines = _LINES
     return lines[a].value + lines[b].value + lines[c].value + lines[d].value
 
 
-def _best(rows: Packed) -> tuple[int, Packed]:
-    """Which move of `MOVES` has most room and order, and the board after it; -1 where none changes the board."""
+def _best_packed_move(rows: Packed) -> tuple[int, Packed]:
+    """Return the index of the move in `MOVES` with the highest value, and the board after it; -1 where none changes
+    it."""
     lines, best, place, board = _LINES, -math.inf, -1, rows
     for turned in (False, True):
         a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
         if not turned:
-            columns = _columns(a.spread, b.spread, c.spread, d.spread)
+            columns = _transpose(a.spread, b.spread, c.spread, d.spread)
         first = a.first, b.first, c.first, d.first
         if first != rows:
-            across = _columns(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
-            value = a.first_value + b.first_value + c.first_value + d.first_value + _order(*across)
+            across = _transpose(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
+            value = a.first_value + b.first_value + c.first_value + d.first_value + _rows_value(*across)
             if value > best:
                 best, place, board = value, 2 * turned, across if turned else first
         last = a.last, b.last, c.last, d.last
         if last != rows:
-            across = _columns(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
-            value = a.last_value + b.last_value + c.last_value + d.last_value + _order(*across)
+            across = _transpose(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
+            value = a.last_value + b.last_value + c.last_value + d.last_value + _rows_value(*across)
             if value > best:
                 best, place, board = value, 2 * turned + 1, across if turned else last
         rows = columns
     return place, board
 
 
-def _slid(rows: Packed, place: int) -> Packed:
-    """The board after move number ``place`` of `MOVES`."""
+def _slide_packed(rows: Packed, place: int) -> Packed:
+    """Return the board after move number ``place`` of `MOVES`."""
     lines = _LINES
     a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
     if place > 1:
-        columns = _columns(a.spread, b.spread, c.spread, d.spread)
+        columns = _transpose(a.spread, b.spread, c.spread, d.spread)
         a, b, c, d = lines[columns[0]], lines[columns[1]], lines[columns[2]], lines[columns[3]]
         if place == 2:
-            return _columns(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
-        return _columns(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
+            return _transpose(a.first_spread, b.first_spread, c.first_spread, d.first_spread)
+        return _transpose(a.last_spread, b.last_spread, c.last_spread, d.last_spread)
     return (a.first, b.first, c.first, d.first) if place == 0 else (a.last, b.last, c.last, d.last)
 
 
-def moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cycle: Sequence[str] = ()) -> int:
-    """Turns that the oracle, or who repeats ``cycle``, takes to the goal; 0 where that is more than ``most``, or where
-    no move is left. The oracle is given up when half the goal does not stand after two thirds of ``most``."""
+def count_moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cycle: Sequence[str] = ()) -> int:
+    """Return the turns that the oracle, or a player that repeats ``cycle``, takes to the goal.
+
+    Return 0 where it takes more than ``most`` turns or no move is left. The oracle's game is given up if half the goal
+    is not reached after two thirds of ``most``.
+    """
     board = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
     places, period = [_NAMES.index(name) for name in cycle], len(cycle)
     lines, late = _LINES, most if cycle else 2 * most // 3
     made = idle = largest = 0
     for turn in range(most):
         if period:
-            after = _slid(board, places[turn % period])
+            after = _slide_packed(board, places[turn % period])
             if after == board:
                 idle += 1
                 if idle == period:
@@ -347,7 +359,7 @@ def moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cyc
                 continue
             idle = 0
         else:
-            place, after = _best(board)
+            place, after = _best_packed_move(board)
             if place < 0:
                 return 0
         a, b, c, d = after
@@ -357,7 +369,7 @@ def moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cyc
             return turn + 1
         if turn >= late and largest < goal - 1:
             return 0
-        # The next tile, as `with_tile` sets it.
+        # Add the next tile, as `add_tile` does.
         tile = 2 if chance[2 * made + 5] < _FOURS else 1
         room = len(first.holes), len(second.holes), len(third.holes), len(fourth.holes)
         which = int(chance[2 * made + 4] * (room[0] + room[1] + room[2] + room[3]))

@@ -19,8 +19,8 @@ _GUESS = re.compile(r"[+-]?[0-9]{1,20}")
 
 
 @dataclass(frozen=True, slots=True)
-class Guessing:
-    """What is hidden, what the answers so far leave open (``low`` to ``high``), what was said last, and the
+class GuessNumberState:
+    """The hidden number, the range that the answers so far leave open (``low`` to ``high``), the last reply, and the
     salt of the task."""
 
     secret: int
@@ -28,7 +28,7 @@ class Guessing:
     guesses: int
     low: int
     high: int
-    said: str = ""
+    reply: str = ""
     salt: str = ""
 
 
@@ -82,50 +82,50 @@ class GuessNumber(Game):
             raise InputError(f"shaping must be a number of at least 0 and below 1, not {shaping!r}.")
         self.shaping = float(shaping)
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Guessing:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> GuessNumberState:
         size = 2 ** params["bits"]
         secret = int(rng.integers(1, size + 1))
         guesses = params["bits"] + 1 + params["slack"]
-        return Guessing(secret, size, guesses, low=1, high=size, salt=salt(rng))
+        return GuessNumberState(secret, size, guesses, low=1, high=size, salt=salt(rng))
 
-    def content_of(self, episode: Guessing) -> str:
+    def content_of(self, episode: GuessNumberState) -> str:
         return f"{episode.salt} {episode.secret} of {episode.size}"
 
-    def turn_limit(self, state: Guessing) -> int:
+    def turn_limit(self, state: GuessNumberState) -> int:
         return state.guesses
 
-    def observe(self, state: Guessing) -> str:
-        if state.said:
-            return state.said
+    def observe(self, state: GuessNumberState) -> str:
+        if state.reply:
+            return state.reply
         return f"Guess my number from 1 to {state.size}. You have {state.guesses} guesses. Answer with an integer."
 
-    def act(self, state: Guessing, action: str) -> Transition:
+    def act(self, state: GuessNumberState, action: str) -> Transition:
         if not _GUESS.fullmatch(action):
             return Transition(state, progress=_progress(state), action_error="A guess must be one integer.")
         guess = int(action)
         if guess == state.secret:
-            after = replace(state, low=guess, high=guess, said=f"{guess}: correct.")
-            return self._paid(state, after, success=True)
+            after = replace(state, low=guess, high=guess, reply=f"{guess}: correct.")
+            return self._make_transition(state, after, success=True)
         if guess < state.secret:
-            after = replace(state, low=max(state.low, guess + 1), said=f"{guess}: higher.")
+            after = replace(state, low=max(state.low, guess + 1), reply=f"{guess}: higher.")
         else:
-            after = replace(state, high=min(state.high, guess - 1), said=f"{guess}: lower.")
-        return self._paid(state, after, success=False)
+            after = replace(state, high=min(state.high, guess - 1), reply=f"{guess}: lower.")
+        return self._make_transition(state, after, success=False)
 
-    def oracle(self, state: Guessing) -> str:
+    def oracle(self, state: GuessNumberState) -> str:
         return str((state.low + state.high) // 2)
 
-    def random_action(self, episode: Guessing, rng: np.random.Generator) -> str:
+    def random_action(self, episode: GuessNumberState, rng: np.random.Generator) -> str:
         return str(rng.integers(1, episode.size + 1))
 
-    def _paid(self, before: Guessing, after: Guessing, success: bool) -> Transition:
+    def _make_transition(self, before: GuessNumberState, after: GuessNumberState, success: bool) -> Transition:
         terms = {"success": float(success)}
         if self.shaping:
             terms["progress"] = self.shaping * (_progress(after) - _progress(before))
         return Transition(after, done=success, success=success, progress=_progress(after), terms=terms)
 
 
-def _progress(state: Guessing) -> float:
+def _progress(state: GuessNumberState) -> float:
     # The size is a power of two.
     return 1.0 - math.log2(state.high - state.low + 1) / (state.size.bit_length() - 1)
 

@@ -14,17 +14,17 @@ from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
 from ..splits import salt
-from .words import WORDS, spelled
+from .word_list import WORDS, join_letters
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# From the commonest in English words on.
+# Letters by falling frequency in English words.
 _BY_FREQUENCY = "eaoirlnstudmckphgbfwyjvzxq"
 
 
 @dataclass(frozen=True, slots=True)
-class Hanging:
-    """The hidden word, the misses that lose, the letters tried and the words guessed in vain so far, and the salt of
-    the task."""
+class HangmanState:
+    """The hidden word, the number of misses that loses, the letters tried and the words guessed wrongly so far, and the
+    salt of the task."""
 
     secret: str
     lives: int
@@ -34,7 +34,7 @@ class Hanging:
 
     @property
     def pattern(self) -> str:
-        """The word with "_" for each letter that was not tried yet."""
+        """The word with "_" for each letter not tried yet."""
         return "".join([letter if letter in self.tried else "_" for letter in self.secret])
 
     @property
@@ -81,22 +81,22 @@ class Hangman(Game):
     chance = 0.17
     max_turns = 30
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Hanging:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> HangmanState:
         words = WORDS[params["length"]]
         while True:
             secret = words[int(rng.random() * len(words))]
-            if misses_of_oracle(secret) < params["lives"]:
-                return Hanging(secret, params["lives"], salt=salt(rng))
+            if count_oracle_misses(secret) < params["lives"]:
+                return HangmanState(secret, params["lives"], salt=salt(rng))
 
-    def content_of(self, episode: Hanging) -> str:
+    def content_of(self, episode: HangmanState) -> str:
         return f"{episode.salt} {episode.secret}"
 
-    def solver_cost(self, episode: Hanging) -> float:
-        """Games that letters in random order need for one that is won."""
+    def solver_cost(self, episode: HangmanState) -> float:
+        """The expected number of games that letters in random order need for one win."""
         letters = len(set(episode.secret))
         return math.comb(26, letters) / math.comb(letters + episode.lives - 1, letters)
 
-    def observe(self, state: Hanging) -> str:
+    def observe(self, state: HangmanState) -> str:
         if state.tried or state.wrong:
             tried = " ".join((*state.tried, *state.wrong))
             return f"{' '.join(state.pattern)}; misses: {state.misses} of {state.lives}; tried: {tried}"
@@ -107,8 +107,8 @@ class Hangman(Game):
             "or with the whole word."
         )
 
-    def act(self, state: Hanging, action: str) -> Transition:
-        said = spelled(action[:32])
+    def act(self, state: HangmanState, action: str) -> Transition:
+        said = join_letters(action[:32])
         if len(said) not in (1, len(state.secret)) or not all([letter in _LETTERS for letter in said]):
             error = f"Answer with one letter from a to z, or with a word of {len(state.secret)} letters."
         elif said in state.tried or said in state.wrong:
@@ -127,33 +127,33 @@ class Hangman(Game):
         won = progress == 1.0
         return Transition(after, done=won or after.misses >= state.lives, success=won, progress=progress)
 
-    def oracle(self, state: Hanging) -> str:
-        return _next_try(state.pattern, state.tried, state.wrong)
+    def oracle(self, state: HangmanState) -> str:
+        return _choose_try(state.pattern, state.tried, state.wrong)
 
-    def random_action(self, episode: Hanging, rng: np.random.Generator) -> str:
+    def random_action(self, episode: HangmanState, rng: np.random.Generator) -> str:
         untried = [letter for letter in _LETTERS if letter not in episode.tried]
         return untried[int(rng.integers(len(untried)))]
 
 
 @functools.cache
-def misses_of_oracle(secret: str) -> int:
-    """Misses that the oracle has on the way to ``secret``."""
-    state = Hanging(secret, 0)
+def count_oracle_misses(secret: str) -> int:
+    """Return the number of misses that the oracle has before it finds ``secret``."""
+    state = HangmanState(secret, 0)
     while True:
-        said = _next_try(state.pattern, state.tried, ())
+        said = _choose_try(state.pattern, state.tried, ())
         if said == secret or "_" not in state.pattern:
             return state.misses
-        state = Hanging(secret, 0, state.tried + said)
+        state = HangmanState(secret, 0, state.tried + said)
 
 
-def _progress(state: Hanging) -> float:
+def _progress(state: HangmanState) -> float:
     return sum([letter in state.tried for letter in state.secret]) / len(state.secret)
 
 
 @functools.lru_cache(maxsize=16384)
-def _next_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
-    """The only word of the list that fits, or the letter that most of those that fit have."""
-    left = _fitting(pattern, tried)
+def _choose_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
+    """Return the only word of the list that fits, or the letter that occurs in most of the words that fit."""
+    left = _fitting_words(pattern, tried)
     if wrong:
         left = tuple(word for word in left if word not in wrong)
     if len(left) < 2:
@@ -166,8 +166,8 @@ def _next_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
 
 
 @functools.lru_cache(maxsize=16384)
-def _fitting(pattern: str, tried: str) -> tuple[str, ...]:
-    """The words of the list that fit: letters tried stand where ``pattern`` shows them and nowhere else."""
+def _fitting_words(pattern: str, tried: str) -> tuple[str, ...]:
+    """Return the words of the list that fit: letters tried occur exactly where ``pattern`` shows them."""
     other = f"[^{tried}]" if tried else "."
     return tuple(filter(re.compile(pattern.replace("_", other)).fullmatch, WORDS[len(pattern)]))
 

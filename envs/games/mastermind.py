@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
@@ -17,16 +17,16 @@ from ..splits import salt
 LETTERS = "ABCDEFGH"
 COLOURS = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#00798c", "#8d6a9f", "#c08552", "#9aa5b1")
 
-# Guesses that the oracle needs at worst, by pegs and then colours from 5 on; found by playing it against every code.
+# Most guesses that the oracle needs, by pegs and then colours from 5 on; found by playing it against every code.
 WORST = {2: (5, 6, 7, 8), 3: (6, 7, 8, 9), 4: (6, 6, 7, 8), 5: (6, 7, 8, 8), 6: (7, 8, 8, 9)}
-# Of the codes that are left, at most so many are weighed, each against at most so many.
+# Among the remaining codes, the oracle compares at most this many guesses, each against at most this many codes.
 _WEIGHED, _AGAINST = 24, 256
 
 
 @dataclass(frozen=True, slots=True)
-class Codebreaking:
-    """The hidden code, its alphabet's size, the number of guesses, those so far with their marks (exact, near), and the
-    salt of the task."""
+class MastermindState:
+    """The hidden code, the size of its alphabet, the number of guesses, those so far with their marks (exact, near),
+    and the salt of the task."""
 
     secret: str
     colours: int
@@ -80,22 +80,22 @@ class Mastermind(Game):
         ]
     )
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Codebreaking:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> MastermindState:
         pegs, colours = params["pegs"], params["colours"]
         secret = "".join(LETTERS[int(u * colours)] for u in rng.random(pegs).tolist())
-        return Codebreaking(secret, colours, WORST[pegs][colours - 5] + params["slack"], salt=salt(rng))
+        return MastermindState(secret, colours, WORST[pegs][colours - 5] + params["slack"], salt=salt(rng))
 
-    def content_of(self, episode: Codebreaking) -> str:
+    def content_of(self, episode: MastermindState) -> str:
         return f"{episode.salt} {episode.secret} of {episode.colours}"
 
-    def turn_limit(self, state: Codebreaking) -> int:
+    def turn_limit(self, state: MastermindState) -> int:
         return state.guesses
 
-    def solver_cost(self, episode: Codebreaking) -> float:
-        """Codes to tell apart, as a share of what the guesses may tell apart."""
+    def solver_cost(self, episode: MastermindState) -> float:
+        """The number of possible codes, divided by the number of guesses."""
         return episode.colours ** len(episode.secret) / episode.guesses
 
-    def observe(self, state: Codebreaking) -> str:
+    def observe(self, state: MastermindState) -> str:
         pegs = len(state.secret)
         if not state.past:
             return (
@@ -107,29 +107,29 @@ class Mastermind(Game):
         guess, exact, near = state.past[-1]
         return f"{guess}: {exact} exact, {near} near."
 
-    def act(self, state: Codebreaking, action: str) -> Transition:
+    def act(self, state: MastermindState, action: str) -> Transition:
         guess = action.replace(" ", "").upper()
         pegs = len(state.secret)
         if len(guess) != pegs or not set(guess) <= set(LETTERS[: state.colours]):
             error = f"A guess is exactly {pegs} letters from A to {LETTERS[state.colours - 1]}."
             return Transition(state, progress=_progress(state), action_error=error)
-        exact, near = marks(state.secret, guess)
+        exact, near = mark_code(state.secret, guess)
         after = replace(state, past=(*state.past, (guess, exact, near)))
         won = exact == pegs
         return Transition(after, done=won, success=won, progress=_progress(after))
 
-    def oracle(self, state: Codebreaking) -> str:
-        return _next_guess(len(state.secret), state.colours, state.past)
+    def oracle(self, state: MastermindState) -> str:
+        return _choose_guess(len(state.secret), state.colours, state.past)
 
-    def random_action(self, episode: Codebreaking, rng: np.random.Generator) -> str:
+    def random_action(self, episode: MastermindState, rng: np.random.Generator) -> str:
         return "".join([LETTERS[letter] for letter in rng.integers(0, episode.colours, len(episode.secret)).tolist()])
 
-    def heuristic_action(self, episode: Codebreaking) -> str:
-        """The first code of all, from A on, that fits what is known."""
-        codes = _codes(len(episode.secret), episode.colours)
-        return codes.text(int(_left(codes.pegs, codes.colours, episode.past)[0]))
+    def heuristic_action(self, episode: MastermindState) -> str:
+        """Return the alphabetically first code that fits all marks."""
+        codes = _code_table(len(episode.secret), episode.colours)
+        return codes.text(int(_remaining_codes(codes.pegs, codes.colours, episode.past)[0]))
 
-    def draw(self, episode: Codebreaking) -> np.ndarray:
+    def draw(self, episode: MastermindState) -> np.ndarray:
         pegs = len(episode.secret)
         rows = [
             [
@@ -140,11 +140,12 @@ class Mastermind(Game):
             for guess, exact, near in episode.past
         ]
         empty = [*(Cell() for _ in range(pegs)), Cell(), Cell()]
-        return board([*rows, *(empty for _ in range(episode.guesses - len(rows)))][: episode.guesses])
+        return draw_board([*rows, *(empty for _ in range(episode.guesses - len(rows)))][: episode.guesses])
 
 
-def marks(secret: str, guess: str) -> tuple[int, int]:
-    """(exact, near): letters of ``guess`` at the right place, and further ones that occur elsewhere in ``secret``."""
+def mark_code(secret: str, guess: str) -> tuple[int, int]:
+    """Return (exact, near): letters of ``guess`` at the right place, and further ones that occur elsewhere in
+    ``secret``."""
     exact = sum([a == b for a, b in zip(secret, guess)])
     near = -exact
     for letter in set(guess):
@@ -152,17 +153,19 @@ def marks(secret: str, guess: str) -> tuple[int, int]:
     return exact, near
 
 
-def _progress(state: Codebreaking) -> float:
+def _progress(state: MastermindState) -> float:
     return max([exact for _, exact, _ in state.past], default=0) / len(state.secret)
 
 
-class _Codes:
-    """Every code of an alphabet as two bit sets, so that the marks of one against many are two population counts."""
+class _CodeTable:
+    """All codes of an alphabet as two bit sets each, so that the marks of one against many take two population
+    counts."""
 
     def __init__(self, pegs: int, colours: int):
         digits = np.indices((colours,) * pegs, dtype=np.uint64).reshape(pegs, -1)
         self.pegs, self.colours = pegs, colours
-        # Bit pegs * colour + place where the colour stands there; and the lowest k of the colour's bits for k of them.
+        # places: bit pegs * colour + place is set if the colour stands there. counts: a colour that occurs k times sets
+        # the lowest k of its bits.
         self.places = np.zeros(digits.shape[1], np.uint64)
         self.counts = np.zeros(digits.shape[1], np.uint64)
         for place in range(pegs):
@@ -172,7 +175,7 @@ class _Codes:
             self.counts |= ((np.uint64(1) << count) - np.uint64(1)) << np.uint64(pegs * colour)
         self.all = np.arange(digits.shape[1])
         self.first = self.index("AABBCC"[:pegs])
-        self.after_first = self.marked(self.first, self.all)
+        self.after_first = self.marks_against(self.first, self.all)
 
     def index(self, code: str) -> int:
         return functools.reduce(lambda total, letter: total * self.colours + LETTERS.index(letter), code, 0)
@@ -184,49 +187,49 @@ class _Codes:
             letters.append(LETTERS[letter])
         return "".join(reversed(letters))
 
-    def marked(self, guess: int, codes: np.ndarray) -> np.ndarray:
-        """One number for the marks of ``guess`` against each of ``codes``."""
+    def marks_against(self, guess: int, codes: np.ndarray) -> np.ndarray:
+        """Return one number for the marks of ``guess`` against each of ``codes``."""
         exact = np.bitwise_count(self.places[codes] & self.places[guess])
         common = np.bitwise_count(self.counts[codes] & self.counts[guess])
         return exact * np.uint8(8) + common
 
     def choose(self, left: np.ndarray) -> int:
-        """Of some of the codes ``left``, the one whose commonest marks leave the fewest of them."""
+        """Among some of the codes ``left``, return the guess whose most frequent marks leave the fewest of them."""
         if len(left) < 3:
             return int(left[0])
         against = left[:: -(-len(left) // _AGAINST)]
         best, guess = len(against) + 1, -1
         for code in left[:: -(-len(left) // _WEIGHED)].tolist():
-            worst = int(np.bincount(self.marked(code, against)).max())
+            worst = int(np.bincount(self.marks_against(code, against)).max())
             if worst < best:
                 best, guess = worst, code
         return guess
 
 
 @functools.cache
-def _codes(pegs: int, colours: int) -> _Codes:
-    return _Codes(pegs, colours)
+def _code_table(pegs: int, colours: int) -> _CodeTable:
+    return _CodeTable(pegs, colours)
 
 
 @functools.lru_cache(maxsize=128)
-def _left(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> np.ndarray:
-    """The codes that fit all guesses so far with their marks, in alphabetical order."""
-    codes = _codes(pegs, colours)
+def _remaining_codes(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> np.ndarray:
+    """Return the codes that fit all guesses so far with their marks, in alphabetical order."""
+    codes = _code_table(pegs, colours)
     if not past:
         return codes.all
-    before = _left(pegs, colours, past[:-1])
+    before = _remaining_codes(pegs, colours, past[:-1])
     guess, exact, near = past[-1]
     index = codes.index(guess)
-    known = codes.after_first if len(past) == 1 and index == codes.first else codes.marked(index, before)
+    known = codes.after_first if len(past) == 1 and index == codes.first else codes.marks_against(index, before)
     return before[known == exact * 8 + exact + near]
 
 
 @functools.lru_cache(maxsize=8192)
-def _next_guess(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> str:
-    codes = _codes(pegs, colours)
+def _choose_guess(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> str:
+    codes = _code_table(pegs, colours)
     if not past:
         return codes.text(codes.first)
-    return codes.text(codes.choose(_left(pegs, colours, past)))
+    return codes.text(codes.choose(_remaining_codes(pegs, colours, past)))
 
 
 register("palaestra/Mastermind-v0", f"{__name__}:Mastermind")

@@ -9,21 +9,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import INK, Cell, board
+from ..board_picture import INK, Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..registration import register
 from ..splits import salt
 
-# What may stand around two numbers, as in "(3, 5), (4, 1)" and "row 3 column 5".
+# Words and signs allowed around two numbers, as in "(3, 5), (4, 1)" and "row 3 column 5".
 _WORDS = re.compile(r"\b(?:row|column|col|and|open)\b|[(),;\[\]\s]+", re.IGNORECASE)
 _INKS = (INK, "#0000c8", "#007a00", "#c80000", "#000078", "#780000", "#007878", "#000000", "#606060")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """The board's side; mines and open cells as bit sets (bit row * size + column); the cells open at the start; how
-    much work solving is; the mine that was opened, or -1; and the salt of the task."""
+class MinesweeperState:
+    """The side length of the board; mines and open cells as bit sets (bit row * size + column); the cells open at the
+    start; the work of solving; the mine that was opened, or -1; and the salt of the task."""
 
     size: int
     mines: int
@@ -83,41 +83,41 @@ class Minesweeper(Game):
         ]
     )
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Field:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> MinesweeperState:
         size, pairs = params["size"], params["rules"] == "pairs"
         count = round(params["density"] * size**2)
         around = neighbours(size)
         while True:
-            # A random order of the cells: the first is opened, the next ones away from it have mines.
+            # In a random order of the cells, the first is opened, and the next ones not adjacent to it get the mines.
             first, *order = np.argsort(rng.random(size**2)).tolist()
             mines = sum([1 << cell for cell in [c for c in order if not around[first] >> c & 1][:count]])
-            opened = opening(size, mines, 0, first)
-            if clicks(size, mines, opened) < size:
+            opened = open_cell(size, mines, 0, first)
+            if count_clicks(size, mines, opened) < size:
                 continue
-            work = work_to_solve(size, mines, opened, pairs)
-            if work and not (pairs and work_to_solve(size, mines, opened, False)):
-                return Field(size, mines, opened, opened, work, salt=salt(rng))
+            work = measure_solving_work(size, mines, opened, pairs)
+            if work and not (pairs and measure_solving_work(size, mines, opened, False)):
+                return MinesweeperState(size, mines, opened, opened, work, salt=salt(rng))
 
-    def content_of(self, episode: Field) -> str:
+    def content_of(self, episode: MinesweeperState) -> str:
         return f"{episode.salt} {episode.mines:x} {self.split_key(episode)}"
 
-    def split_key(self, episode: Field) -> str:
-        """What the agent sees at the start."""
-        start = Field(episode.size, episode.mines, episode.given, episode.given)
-        signs = "".join([_sign(start, cell) for cell in range(episode.size**2)])
+    def split_key(self, episode: MinesweeperState) -> str:
+        """Return the part of the task that the agent sees at the start."""
+        start = MinesweeperState(episode.size, episode.mines, episode.given, episode.given)
+        signs = "".join([_cell_sign(start, cell) for cell in range(episode.size**2)])
         return f"{episode.size} {episode.mines.bit_count()} {signs}"
 
-    def turn_limit(self, state: Field) -> int:
-        return _closed(state, state.given)
+    def turn_limit(self, state: MinesweeperState) -> int:
+        return _count_closed(state, state.given)
 
-    def solver_cost(self, episode: Field) -> float:
-        """Numbers that the rules look at until all is open."""
+    def solver_cost(self, episode: MinesweeperState) -> float:
+        """The number of number cells that the rules examine until all is open."""
         return episode.work
 
-    def observe(self, state: Field) -> str:
+    def observe(self, state: MinesweeperState) -> str:
         size = state.size
         wide = len(str(size))
-        rows = [[str(y + 1), *(_sign(state, y * size + x) for x in range(size))] for y in range(size)]
+        rows = [[str(y + 1), *(_cell_sign(state, y * size + x) for x in range(size))] for y in range(size)]
         rows = [["", *map(str, range(1, size + 1))], *rows]
         table = "\n".join([" ".join([sign.rjust(wide) for sign in row]) for row in rows])
         if state.opened != state.given or state.exploded >= 0:
@@ -125,12 +125,13 @@ class Minesweeper(Game):
         return (
             f"Minesweeper, {size} rows and {size} columns, {state.mines.bit_count()} mines. # is a closed cell; a "
             "digit says how many of the up to 8 cells around have mines, and . that none has. Open all cells without "
-            f"mines; opening a mine loses. No guessing is needed. You have {_closed(state, state.given)} turns. Answer "
+            "mines; opening a mine loses. No guessing is needed. "
+            f"You have {_count_closed(state, state.given)} turns. Answer "
             f"with cells to open as row and column, one or several separated by commas: 3 5, 4 1.\n{table}"
         )
 
-    def act(self, state: Field, action: str) -> Transition:
-        cells = _cells(action, state.size)
+    def act(self, state: MinesweeperState, action: str) -> Transition:
+        cells = _read_cells(action, state.size)
         if cells is None:
             error = f"Answer with cells as row and column, each from 1 to {state.size}, such as 3 5, 4 1."
             return Transition(state, progress=_progress(state), action_error=error)
@@ -139,39 +140,39 @@ class Minesweeper(Game):
             if state.mines >> cell & 1:
                 after = replace(state, opened=opened, exploded=cell)
                 return Transition(after, done=True, progress=_progress(after))
-            opened = opening(state.size, state.mines, opened, cell)
+            opened = open_cell(state.size, state.mines, opened, cell)
         if opened == state.opened:
             error = "What you name is open already; name a closed cell."
             return Transition(state, progress=_progress(state), action_error=error)
         after = replace(state, opened=opened)
-        won = not _closed(after, opened)
+        won = not _count_closed(after, opened)
         return Transition(after, done=won, success=won, progress=_progress(after))
 
-    def oracle(self, state: Field) -> str:
-        """Opens all cells that follow from what is seen, or, where nothing does, one that is free as it happens."""
-        safe = free_cells(state.size, state.mines, state.opened, True)[0]
+    def oracle(self, state: MinesweeperState) -> str:
+        """Open all cells that follow from the open ones; where none does, open a cell without a mine."""
+        safe = find_free_cells(state.size, state.mines, state.opened, True)[0]
         if not safe:
             unknown = ((1 << state.size**2) - 1) & ~state.opened & ~state.mines
             safe = unknown & -unknown
-        return ", ".join(_cell_name(cell, state.size) for cell in _bits(safe))
+        return ", ".join(_cell_name(cell, state.size) for cell in _list_cells(safe))
 
-    def random_action(self, episode: Field, rng: np.random.Generator) -> str:
-        closed = _bits(((1 << episode.size**2) - 1) & ~episode.opened)
+    def random_action(self, episode: MinesweeperState, rng: np.random.Generator) -> str:
+        closed = _list_cells(((1 << episode.size**2) - 1) & ~episode.opened)
         return _cell_name(closed[int(rng.integers(len(closed)))], episode.size)
 
-    def heuristic_action(self, episode: Field) -> str:
-        """Opens what one number alone shows to be free, given the mines that one number alone shows; where there is
-        nothing, the closed cell whose numbers make a mine least likely."""
-        return _cell_name(likely_free(episode.size, episode.mines, episode.opened), episode.size)
+    def heuristic_action(self, episode: MinesweeperState) -> str:
+        """Open a cell that a single number shows to be free, given the mines shown by single numbers; where there is
+        none, open the closed cell that is least likely to be a mine by the numbers around it."""
+        return _cell_name(safest_cell(episode.size, episode.mines, episode.opened), episode.size)
 
-    def draw(self, episode: Field) -> np.ndarray:
+    def draw(self, episode: MinesweeperState) -> np.ndarray:
         size = episode.size
-        return board([[_drawn(episode, y * size + x) for x in range(size)] for y in range(size)], side=32)
+        return draw_board([[_draw_cell(episode, y * size + x) for x in range(size)] for y in range(size)], side=32)
 
 
 @functools.cache
 def neighbours(size: int) -> tuple[int, ...]:
-    """For each cell the up to eight around it, as a bit set."""
+    """Return, for each cell, the up to eight cells around it, as a bit set."""
     sets = []
     for place in range(size * size):
         y, x = divmod(place, size)
@@ -180,33 +181,35 @@ def neighbours(size: int) -> tuple[int, ...]:
     return tuple(sets)
 
 
-def opening(size: int, mines: int, opened: int, cell: int) -> int:
-    """The open cells after ``cell``, which has no mine, is opened too."""
+def open_cell(size: int, mines: int, opened: int, cell: int) -> int:
+    """Return the open cells after ``cell``, which has no mine, is opened too."""
     around, todo = neighbours(size), 1 << cell
     while todo := todo & ~opened:
         opened |= todo
         spread = 0
-        for place in _bits(todo):
+        for place in _list_cells(todo):
             if not around[place] & mines:
                 spread |= around[place]
         todo = spread
     return opened
 
 
-def clicks(size: int, mines: int, opened: int) -> int:
-    """The fewest cells to name until all without mines are open."""
+def count_clicks(size: int, mines: int, opened: int) -> int:
+    """Return the fewest cells to name until all cells without mines are open."""
     around, count = neighbours(size), 0
-    for cell in _bits(((1 << size**2) - 1) & ~mines):
+    for cell in _list_cells(((1 << size**2) - 1) & ~mines):
         if not around[cell] & mines and not opened >> cell & 1:
-            opened, count = opening(size, mines, opened, cell), count + 1
+            opened, count = open_cell(size, mines, opened, cell), count + 1
     return count + size**2 - (opened | mines).bit_count()
 
 
-def free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[int, int]:
-    """(free, work): closed cells that the rules show to be free, where there are any, and the numbers looked at. It
-    stops at the first ones found, and asks the rule of pairs only where the others show none."""
+def find_free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[int, int]:
+    """Return (free, work): closed cells that the rules prove free, if any, and the number of number cells examined.
+
+    The search stops at the first free cells, and uses the rule of pairs only where the other rules find none.
+    """
     around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
-    numbers = [(around[c], (around[c] & mines).bit_count()) for c in _bits(opened) if around[c] & closed]
+    numbers = [(around[c], (around[c] & mines).bit_count()) for c in _list_cells(opened) if around[c] & closed]
     numbers.append((closed, mines.bit_count()))
     found = free = work = 0
     while True:
@@ -242,41 +245,43 @@ def free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[int, in
             return 0, work
 
 
-def likely_free(size: int, mines: int, opened: int) -> int:
-    """The closed cell that looks safest to who asks each number by itself, once for mines and once for free cells."""
+def safest_cell(size: int, mines: int, opened: int) -> int:
+    """Return the closed cell that is safest according to single numbers, examined once for mines and once for free
+    cells."""
     around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
-    numbers = [(around[c] & closed, (around[c] & mines).bit_count()) for c in _bits(opened) if around[c] & closed]
+    numbers = [(around[c] & closed, (around[c] & mines).bit_count()) for c in _list_cells(opened) if around[c] & closed]
     known = 0
     for cells, count in numbers:
         if count == cells.bit_count():
             known |= cells
-    # The chance of a mine, by the worst of the numbers around; elsewhere by all mines among all closed cells.
-    risk = dict.fromkeys(_bits(closed & ~known), mines.bit_count() / closed.bit_count())
+    # The risk of a mine: the highest by the numbers around a cell; elsewhere the share of mines among closed cells.
+    risk = dict.fromkeys(_list_cells(closed & ~known), mines.bit_count() / closed.bit_count())
     for cells, count in numbers:
         unknown, missing = cells & ~known, count - (cells & known).bit_count()
         if not missing and unknown:
-            return _bits(unknown)[0]
+            return _list_cells(unknown)[0]
     for cells, count in numbers:
         unknown, missing = cells & ~known, count - (cells & known).bit_count()
-        for cell in _bits(unknown):
+        for cell in _list_cells(unknown):
             risk[cell] = max(risk[cell], missing / unknown.bit_count())
     return min(risk, key=risk.__getitem__)
 
 
-def work_to_solve(size: int, mines: int, opened: int, pairs: bool) -> int:
-    """The numbers that the rules look at until all is open; 0 where they get stuck."""
+def measure_solving_work(size: int, mines: int, opened: int, pairs: bool) -> int:
+    """Return how many number cells the rules examine until all is open; 0 where they get stuck."""
     everything, total = (1 << size**2) - 1, 0
     while opened | mines != everything:
-        free, work = free_cells(size, mines, opened, pairs)
+        free, work = find_free_cells(size, mines, opened, pairs)
         if not free:
             return 0
         total += work
-        for cell in _bits(free):
-            opened = opening(size, mines, opened, cell)
+        for cell in _list_cells(free):
+            opened = open_cell(size, mines, opened, cell)
     return total
 
 
-def _bits(cells: int) -> list[int]:
+def _list_cells(cells: int) -> list[int]:
+    """Return the cells of a bit set, in rising order."""
     places = []
     while cells:
         low = cells & -cells
@@ -289,23 +294,23 @@ def _cell_name(cell: int, size: int) -> str:
     return f"{cell // size + 1} {cell % size + 1}"
 
 
-def _cells(action: str, size: int) -> list[int] | None:
-    """The cells that an action names, or None where it is not a list of cells of the board."""
+def _read_cells(action: str, size: int) -> list[int] | None:
+    """Return the cells named in an action; None where it is not a list of cells of the board."""
     numbers = _WORDS.sub(" ", action).split()
     if not numbers or len(numbers) % 2 or not set(numbers) <= set(map(str, range(1, size + 1))):
         return None
     return [(int(y) - 1) * size + int(x) - 1 for y, x in zip(numbers[::2], numbers[1::2])]
 
 
-def _closed(state: Field, opened: int) -> int:
+def _count_closed(state: MinesweeperState, opened: int) -> int:
     return state.size**2 - (opened | state.mines).bit_count()
 
 
-def _progress(state: Field) -> float:
-    return 1.0 - _closed(state, state.opened) / _closed(state, state.given)
+def _progress(state: MinesweeperState) -> float:
+    return 1.0 - _count_closed(state, state.opened) / _count_closed(state, state.given)
 
 
-def _sign(state: Field, cell: int) -> str:
+def _cell_sign(state: MinesweeperState, cell: int) -> str:
     if state.exploded == cell:
         return "*"
     if not state.opened >> cell & 1:
@@ -313,8 +318,8 @@ def _sign(state: Field, cell: int) -> str:
     return str((neighbours(state.size)[cell] & state.mines).bit_count() or ".")
 
 
-def _drawn(state: Field, cell: int) -> Cell:
-    sign = _sign(state, cell)
+def _draw_cell(state: MinesweeperState, cell: int) -> Cell:
+    sign = _cell_sign(state, cell)
     if sign in "#*":
         return Cell(sign.strip("#"), "#d1495b" if sign == "*" else "#a9a18f")
     return Cell(sign.strip("."), ink=_INKS[int(sign.replace(".", "0"))])

@@ -20,9 +20,9 @@ bottle button candle card comb crown door fan flute frame globe harp hat jar jug
 purse puzzle rake ruler shelf sled stool sword tile torch trunk whistle wheel yoyo
 """
 NAMES = tuple(_NAMES.split())
-# As in "Is it red?" and "the lamp".
+# Words around a property or an item, as in "Is it red?" and "the lamp".
 _ASKED = re.compile(r"^(?:is (?:it|the item) )?(?:an? |the )?")
-# The first three alone tell 48 items apart.
+# The first three alone distinguish 48 items.
 PROPERTIES = (
     ("red", "blue", "green", "white"),
     ("wooden", "metal", "glass", "paper"),
@@ -33,9 +33,9 @@ PROPERTIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """Names and descriptions of the items, the hidden one's place, which items have each property (bit i for item i),
-    how many questions there are, which items the answers leave, what was said last, and the salt of the task."""
+class TwentyQuestionsState:
+    """Names and descriptions of the items, the index of the hidden one, the items that have each property (bit i for
+    item i), the number of questions, the items that the answers leave, the last reply, and the salt of the task."""
 
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -43,7 +43,7 @@ class Asking:
     having: dict[str, int]
     questions: int
     left: int
-    said: str = ""
+    reply: str = ""
     salt: str = ""
 
 
@@ -93,7 +93,7 @@ class TwentyQuestions(Game):
     }
     chance = 0.09
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Asking:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> TwentyQuestionsState:
         count, kinds = params["items"], PROPERTIES[: params["properties"]]
         names = [NAMES[i] for i in rng.permutation(len(NAMES))[:count].tolist()]
         having = {word: 0 for kind in kinds for word in kind}
@@ -106,23 +106,25 @@ class TwentyQuestions(Game):
                 having[kind[which]] |= 1 << place
             descriptions.append(" ".join(words))
         everything = (1 << count) - 1
-        questions = _depth(everything, list(having.values())) + params["slack"]
+        questions = _count_questions(everything, list(having.values())) + params["slack"]
         secret = int(rng.random() * count)
-        return Asking(tuple(names), tuple(descriptions), secret, having, questions, everything, salt=salt(rng))
+        return TwentyQuestionsState(
+            tuple(names), tuple(descriptions), secret, having, questions, everything, salt=salt(rng)
+        )
 
-    def content_of(self, episode: Asking) -> str:
+    def content_of(self, episode: TwentyQuestionsState) -> str:
         return f"{episode.salt} {episode.secret} of {self.split_key(episode)}"
 
-    def split_key(self, episode: Asking) -> str:
-        """The table, which the agent sees."""
+    def split_key(self, episode: TwentyQuestionsState) -> str:
+        """Return the table, which the agent sees."""
         return f"{' '.join(episode.names)}: {', '.join(episode.descriptions)}"
 
-    def turn_limit(self, state: Asking) -> int:
+    def turn_limit(self, state: TwentyQuestionsState) -> int:
         return state.questions + 1
 
-    def observe(self, state: Asking) -> str:
-        if state.said:
-            return state.said
+    def observe(self, state: TwentyQuestionsState) -> str:
+        if state.reply:
+            return state.reply
         table = "\n".join(f"{name}: {words}" for name, words in zip(state.names, state.descriptions))
         return (
             f"I think of one of the items below. Ask for a property by its word, and I say yes or no, at most "
@@ -131,36 +133,36 @@ class TwentyQuestions(Game):
             f"{state.questions + 1} turns."
         )
 
-    def act(self, state: Asking, action: str) -> Transition:
+    def act(self, state: TwentyQuestionsState, action: str) -> Transition:
         word = _ASKED.sub("", action.lower().strip(" .?!"))
         if word in state.having:
             has = state.having[word] >> state.secret & 1
             left = state.left & (state.having[word] if has else ~state.having[word])
-            after = replace(state, left=left, said=f"{word}: {'yes' if has else 'no'}.")
+            after = replace(state, left=left, reply=f"{word}: {'yes' if has else 'no'}.")
             return Transition(after, progress=_progress(after))
         if word in state.names:
             won = word == state.names[state.secret]
-            after = replace(state, said=f"{word}: {'correct' if won else 'wrong'}.")
+            after = replace(state, reply=f"{word}: {'correct' if won else 'wrong'}.")
             return Transition(after, done=True, success=won, progress=1.0 if won else _progress(state))
         return Transition(state, progress=_progress(state), action_error="Name one property or one item of the table.")
 
-    def oracle(self, state: Asking) -> str:
+    def oracle(self, state: TwentyQuestionsState) -> str:
         if state.left.bit_count() == 1:
             return state.names[state.left.bit_length() - 1]
         return min(state.having, key=lambda word: _unevenness(state.left, state.having[word]))
 
-    def random_action(self, episode: Asking, rng: np.random.Generator) -> str:
+    def random_action(self, episode: TwentyQuestionsState, rng: np.random.Generator) -> str:
         words = (*episode.having, *episode.names)
         return words[int(rng.integers(len(words)))]
 
-    def heuristic_action(self, episode: Asking) -> str:
-        """The first property that some of the items left have and some have not."""
+    def heuristic_action(self, episode: TwentyQuestionsState) -> str:
+        """Return the first property that some of the remaining items have and some have not."""
         if episode.left.bit_count() == 1:
             return episode.names[episode.left.bit_length() - 1]
         return next(word for word, having in episode.having.items() if 0 != episode.left & having != episode.left)
 
 
-def _progress(state: Asking) -> float:
+def _progress(state: TwentyQuestionsState) -> float:
     count = len(state.names)
     return math.log2(count / state.left.bit_count()) / (math.log2(count) + 1.0)
 
@@ -169,13 +171,13 @@ def _unevenness(left: int, having: int) -> int:
     return abs(2 * (left & having).bit_count() - left.bit_count())
 
 
-def _depth(left: int, properties: list[int]) -> int:
-    """Questions that halving needs at worst until one of ``left`` remains."""
+def _count_questions(left: int, properties: list[int]) -> int:
+    """Return the questions that halving needs in the worst case until one of ``left`` remains."""
     count = left.bit_count()
     if count == 1:
         return 0
     best = min(properties, key=lambda having: abs(2 * (left & having).bit_count() - count))
-    return 1 + max(_depth(left & best, properties), _depth(left & ~best, properties))
+    return 1 + max(_count_questions(left & best, properties), _count_questions(left & ~best, properties))
 
 
 register("palaestra/TwentyQuestions-v0", f"{__name__}:TwentyQuestions")

@@ -10,23 +10,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
 from ..splits import salt
-from .words import WORDS, spelled
+from .word_list import WORDS, join_letters
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _FILLS = {"g": "#6aaa64", "y": "#c9b458", ".": "#787c7e"}
-# Of the words that are left, at most so many are weighed as the next guess, each against at most so many; where none of
-# them splits the rest well enough, so many words of the whole list too.
+# Among the remaining words, the oracle compares at most this many guesses, each against at most this many words; where
+# none of them is good enough, also this many words of the whole list.
 _WEIGHED, _AGAINST, _PROBES = 16, 48, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Guessed:
-    """The hidden word, what of it was shown at the start ("_" for the rest), the number of guesses, the guesses so far
+class WordleState:
+    """The hidden word, the letters shown at the start ("_" for the others), the number of guesses, the guesses so far
     with their colours, and the salt of the task."""
 
     secret: str
@@ -81,7 +81,7 @@ class Wordle(Game):
         ]
     )
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Guessed:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WordleState:
         length, given = params["length"], params["given"]
         words = WORDS[length]
         while True:
@@ -89,21 +89,21 @@ class Wordle(Game):
             secret = words[int(which * len(words))]
             kept = sorted(range(length), key=order.__getitem__)[:given]
             shown = "".join(letter if place in kept else "_" for place, letter in enumerate(secret))
-            state = Guessed(secret, shown, params["guesses"])
-            if _in_time(state):
+            state = WordleState(secret, shown, params["guesses"])
+            if _oracle_finds_in_time(state):
                 return replace(state, salt=salt(rng))
 
-    def content_of(self, episode: Guessed) -> str:
+    def content_of(self, episode: WordleState) -> str:
         return f"{episode.salt} {episode.secret} {episode.shown}"
 
-    def turn_limit(self, state: Guessed) -> int:
+    def turn_limit(self, state: WordleState) -> int:
         return state.guesses
 
-    def solver_cost(self, episode: Guessed) -> float:
-        """Letters of all the words that fit what is shown."""
-        return len(episode.secret) * len(_left(episode))
+    def solver_cost(self, episode: WordleState) -> float:
+        """The total number of letters of the words that fit the letters shown."""
+        return len(episode.secret) * len(_remaining_words(episode))
 
-    def observe(self, state: Guessed) -> str:
+    def observe(self, state: WordleState) -> str:
         if state.past:
             guess, marks = state.past[-1]
             return f"{' '.join(guess)}\n{' '.join(marks)}"
@@ -115,37 +115,37 @@ class Wordle(Game):
             f"that often. A guess may be any {length} letters.{shown}\nAnswer with {length} letters, without spaces."
         )
 
-    def act(self, state: Guessed, action: str) -> Transition:
-        guess = spelled(action)
+    def act(self, state: WordleState, action: str) -> Transition:
+        guess = join_letters(action)
         if len(guess) != len(state.secret) or not _LETTERS.issuperset(guess):
             error = f"A guess is exactly {len(state.secret)} letters from a to z."
             return Transition(state, progress=_progress(state), action_error=error)
-        after = replace(state, past=(*state.past, (guess, colours(state.secret, guess))))
+        after = replace(state, past=(*state.past, (guess, mark_guess(state.secret, guess))))
         won = guess == state.secret
         return Transition(after, done=won, success=won, progress=_progress(after))
 
-    def oracle(self, state: Guessed) -> str:
-        return _choose(_left(state), state.guesses - len(state.past))
+    def oracle(self, state: WordleState) -> str:
+        return _choose_guess(_remaining_words(state), state.guesses - len(state.past))
 
-    def random_action(self, episode: Guessed, rng: np.random.Generator) -> str:
+    def random_action(self, episode: WordleState, rng: np.random.Generator) -> str:
         words = WORDS[len(episode.secret)]
         return words[int(rng.integers(len(words)))]
 
-    def heuristic_action(self, episode: Guessed) -> str:
-        """The first word of the list that fits what is known."""
-        return _left(episode)[0]
+    def heuristic_action(self, episode: WordleState) -> str:
+        """Return the first word of the list that fits all colours so far."""
+        return _remaining_words(episode)[0]
 
-    def draw(self, episode: Guessed) -> np.ndarray:
+    def draw(self, episode: WordleState) -> np.ndarray:
         rows = [
             [Cell(letter.upper(), _FILLS[mark], "white") for letter, mark in zip(guess, marks)]
             for guess, marks in episode.past
         ]
         shown = [Cell(letter.strip("_").upper()) for letter in episode.shown]
-        return board([shown, *rows, *([Cell()] * len(shown) for _ in range(episode.guesses - len(rows)))])
+        return draw_board([shown, *rows, *([Cell()] * len(shown) for _ in range(episode.guesses - len(rows)))])
 
 
-def colours(secret: str, guess: str) -> str:
-    """A character for each letter of ``guess``: "g", "y" or "."; both words are of one length."""
+def mark_guess(secret: str, guess: str) -> str:
+    """Return a mark for each letter of ``guess``: "g", "y" or "."; both words have the same length."""
     marks, rest = [], []
     for hidden, letter in zip(secret, guess):
         if hidden == letter:
@@ -160,69 +160,70 @@ def colours(secret: str, guess: str) -> str:
     return "".join(marks)
 
 
-def _progress(state: Guessed) -> float:
+def _progress(state: WordleState) -> float:
     return max([marks.count("g") for _, marks in state.past], default=0) / len(state.secret)
 
 
-def _left(state: Guessed) -> tuple[str, ...]:
-    """The words of the list that fit what is known."""
-    left = _fitting(state.shown)
+def _remaining_words(state: WordleState) -> tuple[str, ...]:
+    """Return the words of the list that fit all colours so far."""
+    left = _fitting_words(state.shown)
     for guess, marks in state.past:
-        left = _sifted(left, guess).get(marks, ())
+        left = _group_by_marks(left, guess).get(marks, ())
     return left
 
 
 @functools.lru_cache(maxsize=8192)
-def _fitting(shown: str) -> tuple[str, ...]:
+def _fitting_words(shown: str) -> tuple[str, ...]:
     return tuple(filter(re.compile(shown.replace("_", ".")).fullmatch, WORDS[len(shown)]))
 
 
 @functools.lru_cache(maxsize=8192)
-def _sifted(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, ...]]:
-    """The words by the colours that ``guess`` would get."""
+def _group_by_marks(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, ...]]:
+    """Group the words by the colours that ``guess`` would get."""
     groups: dict[str, list[str]] = {}
     for word in words:
-        groups.setdefault(colours(word, guess), []).append(word)
+        groups.setdefault(mark_guess(word, guess), []).append(word)
     return {marks: tuple(group) for marks, group in groups.items()}
 
 
 @functools.lru_cache(maxsize=8192)
-def _choose(left: tuple[str, ...], turns: int) -> str:
-    """The next guess: of some of the words ``left``, the one whose commonest colours leave the fewest of them.
+def _choose_guess(left: tuple[str, ...], turns: int) -> str:
+    """Return the next guess: among some of the words ``left``, the one whose most frequent colours leave the fewest of
+    them.
 
-    Any word of the list may serve where the words left cannot all be tried in the ``turns``.
+    Other words of the list are considered where the words left cannot all be tried in the remaining ``turns``.
     """
     if len(left) < 3:
         return min(left)
-    against = _some(left, _AGAINST)
-    worst, guess = min((_commonest(word, against), word) for word in _some(left, _WEIGHED))
+    against = _evenly_spaced(left, _AGAINST)
+    worst, guess = min((_largest_group(word, against), word) for word in _evenly_spaced(left, _WEIGHED))
     if worst >= turns:
-        probes = _some(WORDS[len(guess)], _PROBES)
-        other, probe = min((_commonest(word, against), word) for word in probes)
+        probes = _evenly_spaced(WORDS[len(guess)], _PROBES)
+        other, probe = min((_largest_group(word, against), word) for word in probes)
         guess = probe if other < worst else guess
     return guess
 
 
-def _commonest(guess: str, words: Sequence[str]) -> int:
+def _largest_group(guess: str, words: Sequence[str]) -> int:
     counts: dict[str, int] = {}
     for word in words:
-        marks = colours(word, guess)
+        marks = mark_guess(word, guess)
         counts[marks] = counts.get(marks, 0) + 1
     return max(counts.values())
 
 
-def _some(words: Sequence[str], most: int) -> Sequence[str]:
-    """At most ``most`` of the words, evenly spaced."""
+def _evenly_spaced(words: Sequence[str], most: int) -> Sequence[str]:
+    """Return at most ``most`` of the words, evenly spaced."""
     return words[:: -(-len(words) // most)]
 
 
-def _in_time(state: Guessed) -> bool:
-    left = _fitting(state.shown)
+def _oracle_finds_in_time(state: WordleState) -> bool:
+    left = _fitting_words(state.shown)
     for turn in range(state.guesses):
-        guess = _choose(left, state.guesses - turn)
+        guess = _choose_guess(left, state.guesses - turn)
         if guess == state.secret:
             return True
-        left = _sifted(left, guess)[colours(state.secret, guess)]
+        left = _group_by_marks(left, guess)[mark_guess(state.secret, guess)]
     return False
 
 

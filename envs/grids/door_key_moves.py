@@ -1,7 +1,7 @@
-"""`DoorKeyMoves`: DoorKey's tasks and steps without MiniGrid and without observations, for players that do not look.
+"""`DoorKeyMoves`: the tasks and steps of DoorKey without MiniGrid and without observations, for blind players.
 
-MiniGrid draws what the agent sees at each step; to measure how often random or repeated actions succeed, that takes a
-hundred times as long as the steps. A test holds this against MiniGrid.
+MiniGrid renders the agent's view at each step, which takes a hundred times as long as the step. Success rates of random
+and repeated actions are measured here instead. A test checks that both agree.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class DoorKeyMoves(TaskEnv):
         self._steps = 0
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> dk.World:
-        return dk.generate(rng, params["size"], params["obstacles"])
+        return dk.generate_world(rng, params["size"], params["obstacles"])
 
     def content_of(self, episode: dk.World) -> str:
-        return dk.draw(episode)
+        return dk.render_map(episode)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         self._world, self._steps = self.begin(seed, options), 0
@@ -40,10 +40,10 @@ class DoorKeyMoves(TaskEnv):
 
     def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
         self.require_running()
-        self._world = world = dk.act(self.here(), int(action))
+        self._world = world = dk.apply_action(self.here(), int(action))
         self._steps += 1
         solved = world.solved
-        truncated = not solved and self._steps >= dk.most_steps(world.size)
+        truncated = not solved and self._steps >= dk.step_limit(world.size)
         self._ended = solved or truncated
         return 0, float(solved), solved, truncated, {"is_success": solved}
 

@@ -1,4 +1,4 @@
-"""palaestra/DoorKeyText-v0: DoorKey in words."""
+"""palaestra/DoorKeyText-v0: DoorKey in text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACTIONS = {
     "toggle": dk.TOGGLE,
     "wait": dk.DONE,
 }
-# Other words for the same, after those that only lead on to them: "walk straight ahead", "open the door".
+# Synonyms of the actions; `_PATTERNS` allows a verb before and an object after: "walk straight ahead", "open the door".
 _SYNONYMS = {
     "turn left": "left",
     "turn right": "right",
@@ -30,7 +30,7 @@ _SYNONYMS = {
     "toggle": "toggle|open|unlock|close",
     "wait": "wait|stay|done|nothing",
 }
-_SPOKEN = {
+_PATTERNS = {
     ACTIONS[name]: re.compile(
         r"(?:(?:go|move|step|walk|turn|rotate|face|do)(?: one step)? (?:to the )?)?"
         rf"(?:{words})(?: (?:the|this) (?:key|door))?"
@@ -46,16 +46,16 @@ _LEGEND = (
 
 
 def read_step(text: str) -> int | None:
-    """The number of the action that ``text`` names, in these words or others for them; None where it names none."""
+    """Return the number of the action that ``text`` names, also in synonyms; None where it names none."""
     words = " ".join(text[:80].lower().split())
     if words in ACTIONS:
         return ACTIONS[words]
-    return next((number for number, pattern in _SPOKEN.items() if pattern.fullmatch(words)), None)
+    return next((number for number, pattern in _PATTERNS.items() if pattern.fullmatch(words)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The world, and whether the agent still has to be told the rules."""
+    """The world, and whether this is the first turn, which states the rules."""
 
     world: dk.World
     first: bool = True
@@ -99,10 +99,10 @@ class DoorKeyText(Game):
         self._planner = dk.Planner()
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Scene:
-        return Scene(dk.generate(rng, params["size"], params["obstacles"]))
+        return Scene(dk.generate_world(rng, params["size"], params["obstacles"]))
 
     def content_of(self, episode: Scene) -> str:
-        return dk.draw(episode.world)
+        return dk.render_map(episode.world)
 
     def turn_limit(self, state: Scene) -> int:
         return state.world.size**2
@@ -111,14 +111,14 @@ class DoorKeyText(Game):
         world = state.world
         carried = "the key" if world.key is None else "nothing"
         ahead = f"You face {dk.DIRECTIONS[world.facing]}. Ahead: {_name_ahead(world)}. You carry {carried}."
-        scene = f"{dk.draw(world)}\n{ahead}"
+        scene = f"{dk.render_map(world)}\n{ahead}"
         return f"{_LEGEND} You have {world.size**2} turns.\n{scene}" if state.first else scene
 
     def act(self, state: Scene, action: str) -> Transition:
         number = read_step(action)
         if number is None:
             return Transition(state, progress=state.world.progress, action_error=f"An action must be one of: {_LIST}.")
-        world = dk.act(state.world, number)
+        world = dk.apply_action(state.world, number)
         return Transition(Scene(world, first=False), world.solved, world.solved, world.progress)
 
     def oracle(self, state: Scene) -> str:
@@ -128,8 +128,8 @@ class DoorKeyText(Game):
         return _NAMES[int(rng.integers(len(_NAMES)))]
 
     def heuristic_action(self, episode: Scene) -> str:
-        """Heads for key, door and goal as the crow flies."""
-        return _NAMES[dk.approach(episode.world)]
+        """Return the greedy action: heads straight for the key, the door and then the goal."""
+        return _NAMES[dk.greedy_action(episode.world)]
 
 
 def _name_ahead(world: dk.World) -> str:

@@ -2,8 +2,8 @@
 
 The layout and the dynamics are those of MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831): a wall splits
 a square room, its one door is locked, the key lies on the agent's side and the goal in the far corner of the other.
-Extra walls are ours. A `World` is a frozen value; `act` returns the next one. A test holds it against MiniGrid step by
-step.
+Only the extra walls are added. A `World` is a frozen value; `apply_action` returns the next one. A test compares it
+with MiniGrid step by step.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ PARAM_SPACE = ParamSpace([IntAxis("size", 5, 16, limits=(5, 40)), IntAxis("obsta
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """One situation.
+    """One state of the world.
 
     Args:
         size: cells along each side, the outer wall included.
         walls: all wall cells, the outer ones too.
-        door, goal: where they are.
+        door: position of the door.
+        goal: position of the goal.
         lock: state of the door.
-        key: where the key lies, or None when the agent carries it.
-        agent: where the agent is.
+        key: position of the key, or None when the agent carries it.
+        agent: position of the agent.
         facing: index into `DIRECTIONS`.
     """
 
@@ -53,7 +54,7 @@ class World:
     facing: int
 
     def __deepcopy__(self, memo: object) -> World:
-        """Itself: nothing in it can change."""
+        """Return the world itself, which is immutable."""
         return self
 
     @property
@@ -76,13 +77,13 @@ class World:
         return 1 / 3 if self.key is None else 0.0
 
 
-def most_steps(size: int) -> int:
-    """MiniGrid's limit of steps."""
+def step_limit(size: int) -> int:
+    """Return MiniGrid's limit of steps."""
     return 10 * size**2
 
 
-def generate(rng: np.random.Generator, size: int, obstacles: int) -> World:
-    """A solvable start. As many of the ``obstacles`` extra walls are placed as leave each room in one piece."""
+def generate_world(rng: np.random.Generator, size: int, obstacles: int) -> World:
+    """Draw a solvable start. As many of the ``obstacles`` extra walls are placed as leave each room connected."""
     split = int(rng.integers(2, size - 2))
     door = (split, int(rng.integers(1, size - 2)))
     goal = (size - 2, size - 2)
@@ -90,31 +91,34 @@ def generate(rng: np.random.Generator, size: int, obstacles: int) -> World:
     walls = (border | {(split, y) for y in range(size)}) - {door}
     room = [(x, y) for x in range(1, split) for y in range(1, size - 1)]
     agent, key = (room[i] for i in rng.choice(len(room), 2, replace=False).tolist())
-    walls = _with_obstacles(rng, walls, size, {agent, key, goal, door}, obstacles)
+    walls = _add_obstacles(rng, walls, size, {agent, key, goal, door}, obstacles)
     return World(size, frozenset(walls), door, goal, "locked", key, agent, int(rng.integers(4)))
 
 
-def _with_obstacles(rng: np.random.Generator, walls: set[Cell], size: int, kept: set[Cell], count: int) -> set[Cell]:
+def _add_obstacles(rng: np.random.Generator, walls: set[Cell], size: int, kept: set[Cell], count: int) -> set[Cell]:
     free = [(x, y) for y in range(1, size - 1) for x in range(1, size - 1) if (x, y) not in walls]
     for i in rng.permutation(len(free)).tolist() if count else ():
         if count == 0:
             break
-        # With the door counted as passable, one connected piece means that every room is whole and touches the door.
-        if free[i] not in kept and (_spares_its_ring(walls, free[i]) or _in_one_piece(walls | {free[i]}, size)):
+        # If all free cells are connected, the door counted as free, then each room is connected and touches the door.
+        if free[i] not in kept and (
+            _keeps_neighbours_connected(walls, free[i]) or _is_connected(walls | {free[i]}, size)
+        ):
             walls = walls | {free[i]}
             count -= 1
     return walls
 
 
-def _spares_its_ring(walls: set[Cell], cell: Cell) -> bool:
-    """Whether the free cells around ``cell`` hang together without it, which spares a search of the whole room."""
+def _keeps_neighbours_connected(walls: set[Cell], cell: Cell) -> bool:
+    """Return whether the free cells around ``cell`` stay connected without it, a quick test before searching the
+    room."""
     x, y = cell
     ring = [(x + dx, y + dy) not in walls for dx, dy in _RING]
-    # Going round once, free cells that hang together begin at most once.
+    # Connected free cells form one run around the cell, so that a run begins at most once.
     return sum(here and not before for here, before in zip(ring, ring[-1:] + ring)) <= 1
 
 
-def _in_one_piece(walls: set[Cell], size: int) -> bool:
+def _is_connected(walls: set[Cell], size: int) -> bool:
     free = {(x, y) for x in range(1, size - 1) for y in range(1, size - 1)} - walls
     edge = [next(iter(free))]
     free.discard(edge[0])
@@ -128,8 +132,8 @@ def _in_one_piece(walls: set[Cell], size: int) -> bool:
     return not free
 
 
-def act(world: World, action: int) -> World:
-    """The situation after one of MiniGrid's seven actions; an action that does nothing returns ``world`` itself."""
+def apply_action(world: World, action: int) -> World:
+    """Return the world after one of MiniGrid's seven actions; an action without effect returns ``world`` itself."""
     ahead = world.ahead
     if action == LEFT:
         return replace(world, facing=(world.facing - 1) % 4)
@@ -150,19 +154,19 @@ def act(world: World, action: int) -> World:
 
 
 def can_enter(world: World, cell: Cell) -> bool:
-    """Whether the agent could step onto ``cell``."""
+    """Return whether the agent could step onto ``cell``."""
     return cell not in world.walls and cell != world.key and (cell != world.door or world.lock == "open")
 
 
-_Changing = tuple[Cell, int, Cell | None, _Lock]
+_SearchState = tuple[Cell, int, Cell | None, _Lock]
 
 
-def plan(world: World) -> list[int]:
-    """A shortest list of actions to the goal, by breadth-first search; empty where there is none to be found."""
+def find_shortest_plan(world: World) -> list[int]:
+    """Find a shortest list of actions to the goal by breadth-first search; empty where the goal cannot be reached."""
     walls, door, goal = world.walls, world.door, world.goal
-    # Agent, facing, key and lock are all that changes.
-    start: _Changing = (world.agent, world.facing, world.key, world.lock)
-    parents: dict[_Changing, tuple[_Changing, int]] = {}
+    # Only agent, facing, key and lock change.
+    start: _SearchState = (world.agent, world.facing, world.key, world.lock)
+    parents: dict[_SearchState, tuple[_SearchState, int]] = {}
     seen, queue = {start}, deque([start])
     while queue:
         here = queue.popleft()
@@ -175,8 +179,8 @@ def plan(world: World) -> list[int]:
             return actions[::-1]
         dx, dy = _STEPS[facing]
         ahead = (agent[0] + dx, agent[1] + dy)
-        after: list[tuple[int, _Changing]] = []
-        # Closing an open door never helps, and would double the search; dropping the key never does either.
+        after: list[tuple[int, _SearchState]] = []
+        # Neither closing an open door nor dropping the key ever helps; both would only enlarge the search.
         if ahead == key:
             after.append((PICK_UP, (agent, facing, None, lock)))
         elif ahead == door and lock != "open":
@@ -194,9 +198,9 @@ def plan(world: World) -> list[int]:
     return []
 
 
-def approach(world: World) -> int:
-    """The next action of a player that looks one step ahead: it heads for the key, the door and then the goal, in the
-    direction that brings it nearer, as the crow flies, and where none does, goes where it can."""
+def greedy_action(world: World) -> int:
+    """Return the next action of a player that looks one step ahead: it turns and moves to reduce the distance to the
+    key, then the door, then the goal; where nothing does, it moves where it can."""
     if world.lock == "locked" and world.key is not None:
         target, use = world.key, PICK_UP
     elif world.lock != "open":
@@ -210,7 +214,7 @@ def approach(world: World) -> int:
     def gain(facing: int) -> int:
         dx, dy = _STEPS[facing]
         there = (x + dx, y + dy)
-        # A way that leads nearer but is blocked is no better than none.
+        # A blocked direction is worse than any that can be entered.
         near = abs(target[0] - x) + abs(target[1] - y) - abs(target[0] - there[0]) - abs(target[1] - there[1])
         return near if there == target or can_enter(world, there) else -2
 
@@ -221,7 +225,7 @@ def approach(world: World) -> int:
 
 
 class Planner:
-    """Next actions on a shortest way; a plan once made is followed as long as the world goes along with it."""
+    """Next actions on a shortest way; a plan is kept as long as the world follows it."""
 
     def __init__(self) -> None:
         self._next: dict[World, int] = {}
@@ -230,16 +234,17 @@ class Planner:
         if world not in self._next:
             self._next = {}
             at = world
-            for action in plan(world):
+            for action in find_shortest_plan(world):
                 self._next[at] = action
-                at = act(at, action)
+                at = apply_action(at, action)
         return self._next.get(world, DONE)
 
 
-def draw(world: World) -> str:
-    """The map as lines of text: # wall, K key, L D O door (locked, closed, open), G goal, > v < ^ agent, . nothing."""
+def render_map(world: World) -> str:
+    """Render the map as lines of text: # wall, K key, L D O door (locked, closed, open), G goal, > v < ^ agent, .
+    nothing."""
     size = world.size
-    signs = list(_walls_of(size, world.walls))
+    signs = list(_render_walls(size, world.walls))
     marks = [(world.goal, "G"), (world.door, {"locked": "L", "closed": "D", "open": "O"}[world.lock])]
     if world.key is not None:
         marks.append((world.key, "K"))
@@ -249,6 +254,6 @@ def draw(world: World) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _walls_of(size: int, walls: frozenset[Cell]) -> str:
-    """The map with nothing but walls, which most worlds share with the one before."""
+def _render_walls(size: int, walls: frozenset[Cell]) -> str:
+    """Render the map with walls only, cached since consecutive worlds share it."""
     return "\n".join(["".join(["#" if (x, y) in walls else "." for x in range(size)]) for y in range(size)])

@@ -1,4 +1,4 @@
-"""palaestra/GridTransformations-v0: what a chain of operations, known from examples, makes of another grid."""
+"""palaestra/GridTransformations-v0: apply a chain of operations, known only from examples, to another grid."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from ...rewards import Verdict
 from ...rewards.verifiers.grid import GridError, parse_grid
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .chains import Rule, applications, derivation, drawn, offer, run
 from .grid_operations import KINDS, OPERATIONS, Grid, Operation
+from .operation_chains import ChainProblem, apply_chain, count_applications, draw_problem, word_choice, write_derivation
 
-# Rows and columns of any grid on the way, at most.
+# The most rows and columns of any intermediate grid.
 LARGEST = 10
-_SHOWN = ("012", "340", "500")
-# For an object: its kind, height, width, top, left, colour.
+_EXAMPLE = ("012", "340", "500")
+# Random numbers for one object: its kind, height, width, top, left, colour.
 _DRAWS = 6
 _COLOURS = (
     *("#000000", "#1e6fd9", "#e5383b", "#2f9e44", "#ffd43b"),
@@ -79,15 +79,16 @@ class GridTransformations(Question):
     chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        rule = drawn(lambda: _draw(rng, params), OPERATIONS)
-        answer = run(_functions(rule.chain), rule.query)[-1]
-        which, again, listed = offer(rule)
-        pairs = "\n".join(map(_text, rule.examples))
+        rule = draw_problem(lambda: _draw_candidate(rng, params), OPERATIONS)
+        answer = apply_chain(_find_operations(rule.chain), rule.query)[-1]
+        which, again, listed = word_choice(rule)
+        pairs = "\n".join(map(_format_pair, rule.examples))
         query = "\n".join(rule.query)
         return Task(
             f"{which} turns each input grid into its output grid.{again} Neighbours share a side; an object is a group "
             f"of non-zero cells joined through neighbours, whatever their digits.\n{listed}\n{pairs}\nInput:\n{query}\n"
-            f"What is the output? Answer with its rows on one line, separated by slashes, such as {'/'.join(_SHOWN)}.",
+            "What is the output? Answer with its rows on one line, separated by slashes, such as "
+            f"{'/'.join(_EXAMPLE)}.",
             "/".join(answer),
             content=f"{listed}\n{pairs}\n{query}",
             data=rule,
@@ -97,7 +98,8 @@ class GridTransformations(Question):
         rows = read_grid(answer)
         if rows is None:
             return rejected(
-                f"The answer must be rows of digits, all of the same length, separated by slashes: {'/'.join(_SHOWN)}."
+                "The answer must be rows of digits, all of the same length, separated by slashes: "
+                f"{'/'.join(_EXAMPLE)}."
             )
         gold = task.reference.split("/")
         height, width = len(gold), len(gold[0])
@@ -110,17 +112,20 @@ class GridTransformations(Question):
         return Verdict(0.0, False, feedback=f"{right} of {height * width} cells are right.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*derivation(task.data, OPERATIONS, "/".join), self.oracle(task)]
+        return [*write_derivation(task.data, OPERATIONS, "/".join), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The cells that a breadth-first search through the chains handles on the first example, about."""
-        rule: Rule = episode.data
+        """The approximate number of cells that a breadth-first search through the chains handles on the first
+        example."""
+        rule: ChainProblem = episode.data
         given = rule.examples[0][0]
-        return float(applications(_functions(rule.listed), given, len(rule.chain)) * len(given) * len(given[0]))
+        return float(
+            count_applications(_find_operations(rule.listed), given, len(rule.chain)) * len(given) * len(given[0])
+        )
 
     def draw(self, episode: Task) -> np.ndarray:
-        """Inputs on the left, outputs on the right, and the query below them."""
-        rule: Rule = episode.data
+        """Draw inputs on the left, outputs on the right, and the query below them."""
+        rule: ChainProblem = episode.data
         pairs = [*rule.examples, (rule.query, ("?",))]
         left, right = (max(len(pair[side][0]) for pair in pairs) for side in (0, 1))
         cells: list[list[Cell]] = []
@@ -128,12 +133,12 @@ class GridTransformations(Question):
             if cells:
                 cells.append([Cell()] * (left + 1 + right))
             for y in range(max(len(given), len(output))):
-                cells.append([*_band(given, y, left), Cell(">" if y == 0 else ""), *_band(output, y, right)])
-        return board(cells, 20)
+                cells.append([*_draw_row(given, y, left), Cell(">" if y == 0 else ""), *_draw_row(output, y, right)])
+        return draw_board(cells, 20)
 
 
 def read_grid(answer: str) -> list[str] | None:
-    """The rows of a grid of digits; None where the text is none, or where its rows differ in length.
+    """Return the rows of a grid of digits; None where the text is no grid, or where its rows differ in length.
 
     Rows are separated by slashes, line ends, semicolons or bars, else by blanks or commas, which otherwise may separate
     the digits of a row; or they are the lists of a list.
@@ -148,57 +153,58 @@ def read_grid(answer: str) -> list[str] | None:
         if text.startswith("[") and text.endswith("]"):
             text = text[1:-1].replace('"', "").replace("'", "")
         parts = [part.replace(",", " ").split() for part in re.split(r"[/\n;|]", text.strip("/ "))]
-        # Without any separator of rows, what is longer than one digit is a row.
+        # Without row separators, each part longer than one digit is a row.
         one_line = len(parts) == 1 and max(map(len, parts[0]), default=0) > 1
         rows = parts[0] if one_line else ["".join(part) for part in parts]
     readable = all(row.isascii() and row.isdigit() for row in rows) and len(set(map(len, rows))) == 1
     return rows if readable else None
 
 
-def _text(pair: tuple[Grid, Grid]) -> str:
+def _format_pair(pair: tuple[Grid, Grid]) -> str:
     return "Input:\n{}\nOutput:\n{}".format(*map("\n".join, pair))
 
 
-def _band(grid: Grid, y: int, width: int) -> list[Cell]:
+def _draw_row(grid: Grid, y: int, width: int) -> list[Cell]:
     row = grid[y] if y < len(grid) else ""
     cells = [Cell(fill=_COLOURS[int(digit)]) if digit != "?" else Cell("?") for digit in row]
     return cells + [Cell()] * (width - len(row))
 
 
-def _functions(words: tuple[str, ...]) -> list[Operation]:
+def _find_operations(words: tuple[str, ...]) -> list[Operation]:
     return [OPERATIONS[name] for name in words]
 
 
-def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
-    """A random rule on random grids; None where an output says too little or is too large."""
+def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
+    """Draw a random problem on random grids; return None where an output is too uniform or too large."""
     count, listed, size, pairs = (params[name] for name in ("operations", "listed", "size", "examples"))
     objects = 2 + size // 3
     draws = rng.random(9 + 6 * listed + (pairs + 1) * (2 + _DRAWS * objects)).tolist()
     palette = sorted("123456789", key=dict(zip("123456789", draws)).__getitem__)[: params["colours"]]
-    names = _names(draws[9 : 9 + 6 * listed], palette, listed)
+    names = _draw_operations(draws[9 : 9 + 6 * listed], palette, listed)
     if len(names) < listed:
         return None
     chain = names[:count]
-    functions = _functions(chain)
+    functions = _find_operations(chain)
     inputs = []
     for start in range(9 + 6 * listed, len(draws), 2 + _DRAWS * objects):
         rows, columns = (max(3, size - int(2 * u)) for u in draws[start : start + 2])
-        inputs.append(_scene(rows, columns, palette, draws[start + 2 : start + 2 + _DRAWS * objects]))
+        inputs.append(_draw_grid(rows, columns, palette, draws[start + 2 : start + 2 + _DRAWS * objects]))
     outputs = []
     for given in inputs:
-        way = run(functions, given)
+        way = apply_chain(functions, given)
         cells = "".join(way[-1])
         if max([max(len(step), len(step[0])) for step in way]) > LARGEST or len(cells) < 4 or len(set(cells)) == 1:
             return None
         outputs.append(way[-1])
     query, answer = inputs.pop(), outputs.pop()
-    if answer in outputs or answer in (query, _SHOWN):
+    if answer in outputs or answer in (query, _EXAMPLE):
         return None
-    return Rule(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
+    return ChainProblem(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
 
 
-def _names(draws: list[float], palette: list[str], count: int) -> tuple[str, ...]:
-    """Different operations with colours of the palette; fewer than ``count`` where the draws do not suffice."""
+def _draw_operations(draws: list[float], palette: list[str], count: int) -> tuple[str, ...]:
+    """Return the words of different operations with colours of the palette; fewer than ``count`` where the draws do not
+    suffice."""
     names: dict[str, None] = {}
     for u, v, w in zip(draws[::3], draws[1::3], draws[2::3]):
         words, colours = KINDS[int(u * len(KINDS))]
@@ -210,9 +216,9 @@ def _names(draws: list[float], palette: list[str], count: int) -> tuple[str, ...
     return tuple(names)
 
 
-def _scene(rows: int, columns: int, palette: list[str], draws: list[float]) -> Grid:
-    """Rectangles of at most 4 by 4 cells. Of ten, two are single cells, and three are hollow where there is room beside
-    them."""
+def _draw_grid(rows: int, columns: int, palette: list[str], draws: list[float]) -> Grid:
+    """Draw rectangles of at most 4 by 4 cells. Of ten, two are single cells, and three are hollow where there is
+    room."""
     cells = [["0"] * columns for _ in range(rows)]
     for start in range(0, len(draws), _DRAWS):
         kind, height, width, top, left, colour = draws[start : start + _DRAWS]

@@ -11,25 +11,25 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import rejected
-from ..drawing import board
+from ..board_picture import draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .images import lines, sheet, smooth
+from .images import lay_out_panels, picture_rows, smooth_picture
 
 _SEPARATORS = re.compile(r"tiles?|->|[\s,;/|()\[\]]+", re.IGNORECASE)
 
 
 class Edges(NamedTuple):
-    """Which tiles may stand right of which, and below which: bool[tile, other]."""
+    """Which tile fits right of which, and below which: bool[tile, other] each."""
 
     right: np.ndarray
     below: np.ndarray
 
 
-class Tiles(NamedTuple):
-    """The tiles as shown, each a list of rows; the number of the tile at each place, in reading order; and what fits
-    beside what."""
+class JigsawTiles(NamedTuple):
+    """The tiles as shown, each a list of rows; the number of the tile at each place, in reading order; and which tiles
+    fit next to each other."""
 
     shown: list[list[str]]
     order: tuple[int, ...]
@@ -77,17 +77,17 @@ class Jigsaw(Question):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         side, step, cells = params["side"], params["step"], params["cells"]
         while True:
-            picture = smooth(rng, side * cells, side * cells, step)
+            picture = smooth_picture(rng, side * cells, side * cells, step)
             tiles = picture.reshape(side, cells, side, cells).swapaxes(1, 2).reshape(side * side, cells, cells)
             places = rng.permutation(side * side)
-            fit = edges(tiles, step)
-            if two_can_change_places(fit, side):
+            fit = match_edges(tiles, step)
+            if has_swappable_tiles(fit, side):
                 continue
             tiles, fit = tiles[places], Edges(*(one[places][:, places] for one in fit))
-            orders = arrangements(fit, side)
+            orders = find_arrangements(fit, side)
             if len(orders) == 1:
                 break
-        shown = [lines(tile) for tile in tiles]
+        shown = [picture_rows(tile) for tile in tiles]
         listed = "\n".join("\n".join((f"Tile {number}:", *rows)) for number, rows in enumerate(shown, 1))
         (order,) = orders
         example = tuple(range(side * side, 0, -1))
@@ -102,12 +102,12 @@ class Jigsaw(Question):
             None,
             solution=" ".join(map(str, order)),
             content=listed,
-            data=Tiles(shown, order, fit),
+            data=JigsawTiles(shown, order, fit),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         order = task.data.order
-        given = _read(answer, len(order))
+        given = _read_order(answer, len(order))
         if given is None:
             return rejected(f"The answer must have each of the numbers 1 to {len(order)} once, separated by spaces.")
         right = sum(one == other for one, other in zip(given, order))
@@ -116,11 +116,11 @@ class Jigsaw(Question):
         return Verdict(score, right == len(order), terms={"tiles": score}, feedback=feedback)
 
     def solver_cost(self, episode: Task) -> float:
-        """How often depth-first search over the places in reading order lays a tile, or finds none that fits."""
-        return float(tried(episode.data.fit, int(len(episode.data.order) ** 0.5)))
+        """The number of tiles that a depth-first search over the places in reading order lays, plus its dead ends."""
+        return float(count_search_steps(episode.data.fit, int(len(episode.data.order) ** 0.5)))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Each tile in its place, and the edges that meet there."""
+        """Each tile in its place, with the edges that meet there."""
         shown, order, _ = task.data
         side = int(len(order) ** 0.5)
         steps = []
@@ -129,7 +129,9 @@ class Jigsaw(Question):
             meets = []
             if column:
                 left = order[place - 1]
-                meets.append(f"right of tile {left}: {_column(shown[left - 1], -1)} | {_column(shown[number - 1], 0)}")
+                meets.append(
+                    f"right of tile {left}: {_read_column(shown[left - 1], -1)} | {_read_column(shown[number - 1], 0)}"
+                )
             if row:
                 above = order[place - side]
                 meets.append(f"below tile {above}: {shown[above - 1][-1]} | {shown[number - 1][0]}")
@@ -139,43 +141,44 @@ class Jigsaw(Question):
     def draw(self, episode: Task) -> np.ndarray:
         shown = episode.data.shown
         panels = [(str(number), rows) for number, rows in enumerate(shown, 1)]
-        return board(sheet(panels, int(len(shown) ** 0.5)), side=20)
+        return draw_board(lay_out_panels(panels, int(len(shown) ** 0.5)), side=20)
 
 
-def edges(tiles: np.ndarray, step: int) -> Edges:
-    """What fits in int[count, cells, cells], where digits on both sides of a cut differ by at most ``step``."""
+def match_edges(tiles: np.ndarray, step: int) -> Edges:
+    """Return which of the tiles, int[count, cells, cells], fit: digits on both sides of a cut differ by at most
+    ``step``."""
     sides = ((tiles[:, :, -1], tiles[:, :, 0]), (tiles[:, -1], tiles[:, 0]))
     right, below = (np.asarray((abs(end[:, None] - start) <= step).all(axis=2)) for end, start in sides)
     return Edges(right, below)
 
 
-def two_can_change_places(fit: Edges, side: int) -> bool:
-    """Whether of the tiles in their order two that do not touch can change places; a quick way to see that there is
-    another order."""
+def has_swappable_tiles(fit: Edges, side: int) -> bool:
+    """Return whether two tiles of the given order that do not touch can be swapped: a quick test for a second
+    solution."""
     grid = np.arange(side * side).reshape(side, side)
     fits = np.ones((side * side, side * side), bool)
     apart = ~np.eye(side * side, dtype=bool)
     for one, first, second in ((fit.right, grid[:, :-1], grid[:, 1:]), (fit.below, grid[:-1], grid[1:])):
         first, second = first.ravel(), second.ravel()
-        # Which tile fits which place, as far as its neighbours there go.
+        # fits[tile, place]: whether the tile fits the neighbours of the place.
         fits[:, first] &= one[:, second]
         fits[:, second] &= one[first].T
         apart[first, second] = apart[second, first] = False
     return bool((fits & fits.T & apart).any())
 
 
-def arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, ...]]:
-    """The orders of ``side * side`` tiles in which all that touch fit, as numbers of tiles (from 1) in reading order;
-    at most so many of them.
+def find_arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, ...]]:
+    """Return up to ``most`` orders of ``side * side`` tiles in which all neighbours fit.
 
-    All upper and all lower halves of the picture are found, of which those are joined that share no tile.
+    An order has the numbers of the tiles, from 1, in reading order. All upper and all lower halves of the picture are
+    found, and those that share no tile are joined.
     """
     every = (1 << side * side) - 1
-    upper = _bands(fit, side, side // 2)
-    lower = upper if side % 2 == 0 else _bands(fit, side, side - side // 2)
+    upper = _lay_rows(fit, side, side // 2)
+    lower = upper if side % 2 == 0 else _lay_rows(fit, side, side - side // 2)
     tiles, others = (1 << upper).sum(axis=1), (1 << lower).sum(axis=1)
-    upper, tiles = _among(upper, tiles, every ^ others)
-    lower, others = _among(lower, others, every ^ tiles)
+    upper, tiles = _keep_bands(upper, tiles, every ^ others)
+    lower, others = _keep_bands(lower, others, every ^ tiles)
     by_tiles: defaultdict[int, list[np.ndarray]] = defaultdict(list)
     for band, held in zip(lower, others.tolist()):
         by_tiles[held].append(band)
@@ -189,15 +192,15 @@ def arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, ...]]:
     return found
 
 
-def _among(bands: np.ndarray, tiles: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The bands whose tiles, as bits, are among those wanted; and their tiles."""
+def _keep_bands(bands: np.ndarray, tiles: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bands whose tiles, as bit sets, are among those wanted; and their tiles."""
     kept = np.isin(tiles, wanted)
     return bands[kept], tiles[kept]
 
 
-def _bands(fit: Edges, side: int, rows: int) -> np.ndarray:
-    """Every way to lay so many whole rows: int[ways, rows * side], in reading order."""
-    # Column by column, as two neighbours rule out more than one.
+def _lay_rows(fit: Edges, side: int, rows: int) -> np.ndarray:
+    """Return every way to lay this many full rows: int[ways, rows * side], in reading order."""
+    # Go column by column, as a place with two known neighbours has fewer candidates.
     order = [row * side + column for column in range(side) for row in range(rows)]
     count = len(fit.right)
     laid, free = np.zeros((1, rows * side), np.int64), np.ones((1, count), bool)
@@ -214,9 +217,9 @@ def _bands(fit: Edges, side: int, rows: int) -> np.ndarray:
     return laid
 
 
-def tried(fit: Edges, side: int) -> int:
-    """How many tiles a depth-first search over the places in reading order lays until it has the second order or has
-    been through all, with the times that it finds none to lay."""
+def count_search_steps(fit: Edges, side: int) -> int:
+    """Return how many tiles a depth-first search over the places in reading order lays, plus its dead ends, until it
+    has found two orders or has searched everything."""
     count = side * side
     right, below = ((one @ (1 << np.arange(count))).tolist() for one in fit)
     laid: list[int] = []
@@ -245,12 +248,12 @@ def tried(fit: Edges, side: int) -> int:
     return tries
 
 
-def _column(rows: list[str], place: int) -> str:
+def _read_column(rows: list[str], place: int) -> str:
     return "".join(row[place] for row in rows)
 
 
-def _read(answer: str, count: int) -> tuple[int, ...] | None:
-    """The numbers in an answer, or None where they are not the numbers from 1 to ``count``."""
+def _read_order(answer: str, count: int) -> tuple[int, ...] | None:
+    """Return the numbers in an answer; None where they are not the numbers from 1 to ``count``."""
     words = _SEPARATORS.sub(" ", answer).split()
     if len(words) == 1:
         words = list(words[0])

@@ -1,4 +1,4 @@
-"""palaestra/ListFunctions-v0: what a chain of operations, known from examples, makes of another list."""
+"""palaestra/ListFunctions-v0: apply a chain of operations, known only from examples, to another list."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .chains import Rule, applications, derivation, drawn, offer, run
 from .list_operations import KINDS, OPERATIONS, Operation
+from .operation_chains import ChainProblem, apply_chain, count_applications, draw_problem, word_choice, write_derivation
 
-# No list on the way is longer, and no number is larger in absolute value.
+# The most numbers in an intermediate list, and the largest absolute value of a number in it.
 LONGEST, LARGEST = 16, 99
-_SHOWN = (8, 0, 8)
+_EXAMPLE = (8, 0, 8)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
@@ -68,13 +68,13 @@ class ListFunctions(Question):
     chance = 0.18
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        rule = drawn(lambda: _draw(rng, params), OPERATIONS)
-        answer = run(_functions(rule.chain), rule.query)[-1]
-        which, again, listed = offer(rule)
+        rule = draw_problem(lambda: _draw_candidate(rng, params), OPERATIONS)
+        answer = apply_chain(_find_operations(rule.chain), rule.query)[-1]
+        which, again, listed = word_choice(rule)
         pairs = "\n".join(f"{list(given)} -> {list(output)}" for given, output in rule.examples)
         return Task(
             f"{which} turns each list before an arrow into the list after it.{again}\n{listed}\nExamples:\n{pairs}\n"
-            f"What does it turn {list(rule.query)} into? Answer with a list such as {list(_SHOWN)}.",
+            f"What does it turn {list(rule.query)} into? Answer with a list such as {list(_EXAMPLE)}.",
             list(answer),
             content=f"{listed}\n{pairs}\n{list(rule.query)}",
             data=rule,
@@ -83,7 +83,7 @@ class ListFunctions(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         numbers = read_numbers(answer)
         if numbers is None:
-            return rejected(f"The answer must be a list of whole numbers such as {list(_SHOWN)}.")
+            return rejected(f"The answer must be a list of whole numbers such as {list(_EXAMPLE)}.")
         gold = task.reference
         if numbers == gold:
             return CORRECT
@@ -93,18 +93,19 @@ class ListFunctions(Question):
         return Verdict(0.0, False, feedback=f"{right} of {len(gold)} numbers are right.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*derivation(task.data, OPERATIONS, lambda numbers: str(list(numbers))), self.oracle(task)]
+        return [*write_derivation(task.data, OPERATIONS, lambda numbers: str(list(numbers))), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The numbers that a breadth-first search through the chains handles on the first example, about."""
-        rule: Rule = episode.data
+        """The approximate number of numbers that a breadth-first search through the chains handles on the first
+        example."""
+        rule: ChainProblem = episode.data
         given = rule.examples[0][0]
-        return float(applications(_functions(rule.listed), given, len(rule.chain)) * len(given))
+        return float(count_applications(_find_operations(rule.listed), given, len(rule.chain)) * len(given))
 
 
 def read_numbers(answer: str) -> list[int] | None:
-    """The numbers of a list separated by commas, semicolons or white space, with or without brackets; None where the
-    text is no such list."""
+    """Return the numbers of a list separated by commas, semicolons or white space, with or without brackets; None where
+    the text is no such list."""
     text = answer.strip().replace("\u2212", "-")
     enclosed = text[:1] + text[-1:] in ("[]", "()", "{}")
     body = text[1:-1].strip() if enclosed else text
@@ -114,12 +115,12 @@ def read_numbers(answer: str) -> list[int] | None:
     return [int(part) for part in parts] if all(map(_NUMBER.fullmatch, parts)) else None
 
 
-def _functions(words: tuple[str, ...]) -> list[Operation]:
+def _find_operations(words: tuple[str, ...]) -> list[Operation]:
     return [OPERATIONS[name] for name in words]
 
 
-def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
-    """A random rule on random lists; None where an output says too little or is too long."""
+def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
+    """Draw a random problem on random lists; return None where an output is too short or too long."""
     count, listed, length, pairs = (params[name] for name in ("operations", "listed", "length", "examples"))
     draws = rng.random(4 * listed + pairs).tolist()
     names: dict[str, None] = {}
@@ -131,22 +132,22 @@ def _draw(rng: np.random.Generator, params: dict[str, Any]) -> Rule | None:
     else:
         return None
     chain = tuple(names)[:count]
-    functions = _functions(chain)
+    functions = _find_operations(chain)
     lists = rng.integers(0, 10, (pairs + 1, length)).tolist()
-    # The longest list comes first, as it tells most.
+    # The longest list comes first, as it excludes most chains.
     sizes = [length, *(length - int(3 * u) for u in draws[1:pairs]), length]
     inputs = [tuple(numbers[:size]) for numbers, size in zip(lists, sizes)]
     outputs = []
     for given in inputs:
-        way = run(functions, given)
+        way = apply_chain(functions, given)
         for step in way:
             if not 0 < len(step) <= LONGEST or max(map(abs, step)) > LARGEST:
                 return None
         outputs.append(way[-1])
     query, answer = inputs.pop(), outputs.pop()
-    if answer in outputs or answer in (query, _SHOWN) or len(answer) == 1:
+    if answer in outputs or answer in (query, _EXAMPLE) or len(answer) == 1:
         return None
-    return Rule(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
+    return ChainProblem(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
 
 
 register("palaestra/ListFunctions-v0", f"{__name__}:ListFunctions")

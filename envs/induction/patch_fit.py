@@ -10,11 +10,19 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .images import PATTERNS, SYMMETRIES, lines, pattern, sheet, smooth, transformed
+from .images import (
+    PATTERNS,
+    SYMMETRIES,
+    lay_out_panels,
+    pattern_picture,
+    picture_rows,
+    smooth_picture,
+    transform_picture,
+)
 
 WIDTH = 12
 HOLES = "ABCDEF"
@@ -25,13 +33,13 @@ _RULES = {
 }
 _FILLERS = re.compile(r"patch(?:es)?|holes?|and|[\s,;:=()\[\]|/.-]+")
 _EXAMPLES = (("2 1 3", "1 2 4"), ("2 1 3 5 4 6", "1 2 4 3 6 5"))
-# A negative number, or one with a decimal point, names no patch.
+# Negative numbers and decimals name no patch.
 _NO_PATCH = re.compile(r"(?<![a-z0-9])-[0-9]|[0-9]\.[0-9]")
 _LABELLED = re.compile(r"([a-z]) ?([0-9]{1,2})")
 
 
-class Puzzle(NamedTuple):
-    """The picture without holes, int[height, width], under which rule it was made; the upper left cell of each hole;
+class PatchPuzzle(NamedTuple):
+    """The picture without holes, int[height, width]; the rule by which it was made; the upper left cell of each hole;
     the patches, int[n, side, side]; and the numbers of those that fit, hole by hole."""
 
     picture: np.ndarray
@@ -94,18 +102,18 @@ class PatchFit(Question):
         height = max(8, params["holes"] * (side + 2))
         while True:
             across, down = rng.integers(3, 6, 2).tolist()
-            picture = _picture(rng, rule, height, down, across)
-            holes = _holes(rng, rule, height, params["holes"], side)
+            picture = _draw_picture(rng, rule, height, down, across)
+            holes = _draw_holes(rng, rule, height, params["holes"], side)
             right = np.stack([picture[y : y + side, x : x + side] for y, x in holes])
-            alone = all(fits(picture, rule, hole, right).sum() == 1 for hole in holes)
-            wrong = _wrong(rng, picture, rule, holes, right, params["changed"], count) if alone else []
+            alone = all(find_fitting_patches(picture, rule, hole, right).sum() == 1 for hole in holes)
+            wrong = _make_wrong_patches(rng, picture, rule, holes, right, params["changed"], count) if alone else []
             if len(wrong) >= count - len(holes):
                 break
         order = rng.permutation(count)
         patches = np.stack([*right, *wrong[: count - len(holes)]])[order]
         fitting = tuple((order.argsort()[: len(holes)] + 1).tolist())
-        shown = _shown(picture, holes, side)
-        listed = "\n".join("\n".join((f"Patch {i}:", *lines(patch))) for i, patch in enumerate(patches, 1))
+        shown = _mark_holes(picture, holes, side)
+        listed = "\n".join("\n".join((f"Patch {i}:", *picture_rows(patch))) for i, patch in enumerate(patches, 1))
         stated = _RULES[rule].format(across=across, down=down)
         shown_as = _EXAMPLES[len(holes) > 3]
         example = next(text for text in shown_as if text[: 2 * len(holes)].split() != list(map(str, fitting)))
@@ -120,12 +128,12 @@ class PatchFit(Question):
             None,
             solution=" ".join(map(str, fitting)),
             content=content,
-            data=Puzzle(picture, rule, holes, patches, fitting),
+            data=PatchPuzzle(picture, rule, holes, patches, fitting),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         fitting, count = task.data.fitting, len(task.data.patches)
-        given = _read(answer, len(fitting), count)
+        given = _read_numbers(answer, len(fitting), count)
         if given is None:
             number = "one number" if len(fitting) == 1 else f"{len(fitting)} numbers"
             return rejected(f"The answer must be {number} from 1 to {count}, separated by spaces.")
@@ -135,24 +143,24 @@ class PatchFit(Question):
         return Verdict(0.0, False, feedback=f"Patch {given[HOLES.index(wrong[0])]} does not fit hole {wrong[0]}.")
 
     def solver_cost(self, episode: Task) -> float:
-        """Digits compared by a solver that tries each patch in each hole until two do not agree."""
+        """The number of digits compared by a solver that tries each patch in each hole until two digits disagree."""
         picture, rule, holes, patches, _ = episode.data
         side = len(patches[0])
         return float(
             sum(
-                _compared(picture.tolist(), rule, y, x, patch)
+                _count_comparisons(picture.tolist(), rule, y, x, patch)
                 for y, x in holes
                 for patch in patches.reshape(-1, side, side).tolist()
             )
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """What is to be seen in each hole, or around it, and the patch that this leaves."""
+        """The digits that the rule requires in each hole, or those around it, and the patch that fits."""
         picture, rule, holes, patches, fitting = task.data
         side = len(patches[0])
         steps = []
         for letter, (y, x), number in zip(HOLES, holes, fitting):
-            rows = " ".join(lines(patches[number - 1]))
+            rows = " ".join(picture_rows(patches[number - 1]))
             if rule == "smooth":
                 around = {
                     "above it": picture[max(y - 1, 0) : y, x : x + side],
@@ -160,7 +168,7 @@ class PatchFit(Question):
                     "left of it": picture[y : y + side, max(x - 1, 0) : x].T,
                     "right of it": picture[y : y + side, x + side : x + side + 1].T,
                 }
-                seen = ", ".join(f"{where} {lines(part)[0]}" for where, part in around.items() if part.size)
+                seen = ", ".join(f"{where} {picture_rows(part)[0]}" for where, part in around.items() if part.size)
                 steps.append(f"Hole {letter}: {seen}; this takes patch {number}, {rows}.")
             else:
                 steps.append(f"Hole {letter}: by the rule it is {rows}, patch {number}.")
@@ -169,16 +177,19 @@ class PatchFit(Question):
     def draw(self, episode: Task) -> np.ndarray:
         picture, _, holes, patches, _ = episode.data
         side = len(patches[0])
-        panels = [(str(number), lines(patch)) for number, patch in enumerate(patches, 1)]
-        cells = sheet([("", _shown(picture, holes, side))], 1) + sheet(panels, (WIDTH + 1) // (side + 1))
-        return board([[*row, *[Cell()] * (WIDTH + 1 - len(row))] for row in cells], side=20)
+        panels = [(str(number), picture_rows(patch)) for number, patch in enumerate(patches, 1)]
+        cells = lay_out_panels([("", _mark_holes(picture, holes, side))], 1) + lay_out_panels(
+            panels, (WIDTH + 1) // (side + 1)
+        )
+        return draw_board([[*row, *[Cell()] * (WIDTH + 1 - len(row))] for row in cells], side=20)
 
 
-def fits(picture: np.ndarray, rule: str, hole: tuple[int, int], patches: np.ndarray) -> np.ndarray:
-    """Which patches keep to the rule in a hole, given the picture without holes: bool[n] for int[n, side, side]."""
+def find_fitting_patches(picture: np.ndarray, rule: str, hole: tuple[int, int], patches: np.ndarray) -> np.ndarray:
+    """Return which patches follow the rule in a hole, given the picture without holes: bool[n] for int[n, side,
+    side]."""
     (y, x), side = hole, patches.shape[1]
     if rule != "smooth":
-        # Each digit of the hole equals one that is to be seen.
+        # Each digit of the hole equals a visible one.
         return (patches == picture[y : y + side, x : x + side]).all(axis=(1, 2))
     top, left = max(y - 1, 0), max(x - 1, 0)
     filled = np.repeat(picture[None, top : y + side + 1, left : x + side + 1], len(patches), axis=0)
@@ -187,19 +198,19 @@ def fits(picture: np.ndarray, rule: str, hole: tuple[int, int], patches: np.ndar
     return (down.max(axis=(1, 2)) <= 1) & (across.max(axis=(1, 2)) <= 1)
 
 
-def _picture(rng: np.random.Generator, rule: str, height: int, down: int, across: int) -> np.ndarray:
+def _draw_picture(rng: np.random.Generator, rule: str, height: int, down: int, across: int) -> np.ndarray:
     if rule == "smooth":
-        return smooth(rng, height, WIDTH, 1)
+        return smooth_picture(rng, height, WIDTH, 1)
     kind = PATTERNS[int(rng.random() * len(PATTERNS))]
     if rule == "mirror":
-        half = pattern(kind, rng, height, WIDTH // 2)
+        half = pattern_picture(kind, rng, height, WIDTH // 2)
         return np.hstack([half, half[:, ::-1]])
-    return np.tile(pattern(kind, rng, down, across), (height // down + 1, WIDTH // across + 1))[:height, :WIDTH]
+    return np.tile(pattern_picture(kind, rng, down, across), (height // down + 1, WIDTH // across + 1))[:height, :WIDTH]
 
 
-def _holes(rng: np.random.Generator, rule: str, height: int, count: int, side: int) -> tuple[tuple[int, int], ...]:
-    """Upper left cells, one in each of as many bands of rows, with a row free below it. Under the rule "mirror" each
-    lies in one half; under "repeat" its row is long enough to show each of its digits elsewhere."""
+def _draw_holes(rng: np.random.Generator, rule: str, height: int, count: int, side: int) -> tuple[tuple[int, int], ...]:
+    """Draw the upper left cells, one in each of as many bands of rows, with a free row below it. Under the rule
+    "mirror" each hole lies in one half; under "repeat" a row is long enough to show each of its digits elsewhere."""
     band, half = height // count, WIDTH // 2
     holes = []
     for start, (u, v, w) in zip(range(0, height, band), rng.random((count, 3)).tolist()):
@@ -209,7 +220,7 @@ def _holes(rng: np.random.Generator, rule: str, height: int, count: int, side: i
     return tuple(holes)
 
 
-def _wrong(
+def _make_wrong_patches(
     rng: np.random.Generator,
     picture: np.ndarray,
     rule: str,
@@ -218,7 +229,7 @@ def _wrong(
     changed: int,
     count: int,
 ) -> list[np.ndarray]:
-    """About twice as many patches as are shown, less those that fit a hole or come twice."""
+    """Make about twice as many patches as are shown, without those that fit a hole and without repetitions."""
     side = right.shape[1]
     made = []
     for i, (kind, choice, *cells) in enumerate(rng.random((2 * count, 2 + 2 * changed)).tolist()):
@@ -229,33 +240,33 @@ def _wrong(
             for place, digit in zip(cells[:changed], cells[changed:]):
                 row, column = divmod(left.pop(int(place * len(left))), side)
                 if rule == "smooth":
-                    # By 1 or 2, as a greater difference would be seen at a glance.
+                    # Change by 1 or 2 only, as a larger difference would be obvious.
                     value, change = patch[row, column], (-2, -1, 1, 2)[int(digit * 4)]
                     patch[row, column] = value + (change if 0 <= value + change <= 9 else -change)
                 else:
                     patch[row, column] = (patch[row, column] + 1 + int(digit * 9)) % 10
         elif kind < 0.8:
-            patch = transformed(patch, *SYMMETRIES[1 + int(choice * 7)])
+            patch = transform_picture(patch, *SYMMETRIES[1 + int(choice * 7)])
         else:
             dy, dx = ((0, 1), (1, 0), (0, -1), (-1, 0))[int(choice * 4)]
             patch = picture[max(y + dy, 0) : y + dy + side, max(x + dx, 0) : x + dx + side]
         if patch.shape == (side, side):
             made.append(patch)
-    fitting = np.any([fits(picture, rule, hole, np.stack(made)) for hole in holes], axis=0).tolist()
+    fitting = np.any([find_fitting_patches(picture, rule, hole, np.stack(made)) for hole in holes], axis=0).tolist()
     return list({patch.tobytes(): patch for patch, fit in zip(made, fitting) if not fit}.values())
 
 
-def _shown(picture: np.ndarray, holes: tuple[tuple[int, int], ...], side: int) -> list[str]:
-    """The rows of the picture with letters in the holes."""
-    rows = lines(picture)
+def _mark_holes(picture: np.ndarray, holes: tuple[tuple[int, int], ...], side: int) -> list[str]:
+    """Return the rows of the picture with letters in the holes."""
+    rows = picture_rows(picture)
     for letter, (y, x) in zip(HOLES, holes):
         for row in range(y, y + side):
             rows[row] = rows[row][:x] + letter * side + rows[row][x + side :]
     return rows
 
 
-def _compared(picture: list[list[int]], rule: str, y: int, x: int, patch: list[list[int]]) -> int:
-    """How many pairs of digits are compared, cell by cell, until two do not agree with the rule."""
+def _count_comparisons(picture: list[list[int]], rule: str, y: int, x: int, patch: list[list[int]]) -> int:
+    """Count the pairs of digits compared, cell by cell, until two disagree with the rule."""
     side, compared = len(patch), 0
     for row in range(side):
         for column in range(side):
@@ -268,7 +279,7 @@ def _compared(picture: list[list[int]], rule: str, y: int, x: int, patch: list[l
             for dy, dx in ((0, -1), (-1, 0), (0, 1), (1, 0)):
                 inside = 0 <= row + dy < side and 0 <= column + dx < side
                 if inside and dy + dx > 0:
-                    continue  # This pair is met again at the other cell.
+                    continue  # This pair is counted at the other cell.
                 down, across = y + row + dy, x + column + dx
                 if not inside and not (0 <= down < len(picture) and 0 <= across < WIDTH):
                     continue
@@ -278,8 +289,8 @@ def _compared(picture: list[list[int]], rule: str, y: int, x: int, patch: list[l
     return compared
 
 
-def _read(answer: str, holes: int, patches: int) -> list[int] | None:
-    """A number for each hole, or None where the answer does not give that."""
+def _read_numbers(answer: str, holes: int, patches: int) -> list[int] | None:
+    """Return a number for each hole; None where the answer does not give that."""
     if _NO_PATCH.search(answer.lower()):
         return None
     words = _FILLERS.sub(" ", answer.lower()).split()

@@ -12,11 +12,11 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import board
+from ..board_picture import draw_board
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .images import PATTERNS, SYMMETRIES, lines, pattern, sheet, transformed
+from .images import PATTERNS, SYMMETRIES, lay_out_panels, pattern_picture, picture_rows, transform_picture
 
 _NUMBERED = re.compile(r"\s*(?:picture\s*|copy\s*)?\d\s*[:.)=]")
 _WORD = re.compile(r"[a-z]+|[0-9]+|\S")
@@ -25,12 +25,12 @@ _FILLERS = frozenset(
     {"degrees", "degree", "deg", "\u00b0", "clockwise", "cw", "turned", "rotated", "by", "and", "then"}
 )
 _ANGLES = {"0": 0, "90": 90, "180": 180, "270": 270}
-# Whether a picture is mirrored, and by how many degrees it is then turned.
+# Whether a picture is mirrored, and its clockwise turn after that, in degrees.
 Symmetry = tuple[bool, int]
 
 
-class Pair(NamedTuple):
-    """A picture and its copy, as rows; how the copy was made, and how many of its digits were then changed."""
+class PicturePair(NamedTuple):
+    """A picture and its copy, as rows; the symmetry applied to the copy, and the number of its digits then changed."""
 
     picture: list[str]
     copy: list[str]
@@ -82,9 +82,9 @@ class Rotation(Question):
     chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        noise, possible = params["noise"], symmetries(params["mirrors"])
-        pairs = [_pair(rng, params["size"], noise, possible) for _ in range(params["pictures"])]
-        solution = ", ".join(name(pair.symmetry) for pair in pairs)
+        noise, possible = params["noise"], possible_symmetries(params["mirrors"])
+        pairs = [_draw_pair(rng, params["size"], noise, possible) for _ in range(params["pictures"])]
+        solution = ", ".join(format_symmetry(pair.symmetry) for pair in pairs)
         listed = "\n".join(
             "\n".join(
                 (
@@ -96,7 +96,7 @@ class Rotation(Question):
         )
         mirrored = "perhaps mirrored left to right and then " if len(possible) > 4 else ""
         changes = f" Then {noise} digit{'s' * (noise > 1)} of each copy {'were' if noise > 1 else 'was'} changed."
-        example = next(text for text in _examples(len(pairs), len(possible) > 4) if text != solution)
+        example = next(text for text in _example_answers(len(pairs), len(possible) > 4) if text != solution)
         many = "each angle" if len(pairs) == 1 else "the angles in turn, separated by commas"
         return Task(
             f"Each copy of a picture was {mirrored}turned clockwise by 0, 90, 180 or 270 degrees."
@@ -111,7 +111,7 @@ class Rotation(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         pairs, possible = task.data
-        given = _read(answer)
+        given = _read_symmetries(answer)
         if given is None or len(given) != len(pairs) or not set(given) <= set(possible):
             form = "0, 90, 180 or 270" + (', perhaps after the word "mirrored"' if len(possible) > 4 else "")
             count = "one angle" if len(pairs) == 1 else f"{len(pairs)} angles separated by commas"
@@ -120,14 +120,14 @@ class Rotation(Question):
         return CORRECT if right == len(pairs) else Verdict(0.0, False, feedback=f"{right} of {len(pairs)} are right.")
 
     def solver_cost(self, episode: Task) -> float:
-        """Digits compared by a solver that tries each possibility until too many digits differ."""
+        """The number of digits compared by a solver that tries each symmetry until too many digits differ."""
         pairs, possible = episode.data
         compared = 0
         for pair in pairs:
             copy = "".join(pair.copy)
             for symmetry in possible:
                 left = pair.changed
-                for one, other in zip(_turned(pair.picture, symmetry), copy):
+                for one, other in zip(_apply_symmetry(pair.picture, symmetry), copy):
                     compared += 1
                     left -= one != other
                     if left < 0:
@@ -135,13 +135,13 @@ class Rotation(Question):
         return float(compared)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """For each picture the digits that differ from the copy under each possibility."""
+        """For each picture, the number of digits that differ from the copy under each symmetry."""
         pairs, possible = task.data
         steps = []
         for number, pair in enumerate(pairs, 1):
             copy = "".join(pair.copy)
             counts = [
-                f"{sum(map(str.__ne__, _turned(pair.picture, symmetry), copy))} at {name(symmetry)}"
+                f"{sum(map(str.__ne__, _apply_symmetry(pair.picture, symmetry), copy))} at {format_symmetry(symmetry)}"
                 for symmetry in possible
             ]
             steps.append(f"Digits in which copy {number} differs from the picture: {', '.join(counts)}.")
@@ -151,24 +151,25 @@ class Rotation(Question):
         panels = []
         for number, pair in enumerate(episode.data[0], 1):
             panels += [(str(number), pair.picture), ("", pair.copy)]
-        return board(sheet(panels, 2 if len(panels) < 7 else 4), side=20)
+        return draw_board(lay_out_panels(panels, 2 if len(panels) < 7 else 4), side=20)
 
 
-def symmetries(mirrors: str) -> tuple[Symmetry, ...]:
-    """What may be done to a picture: whether it is mirrored, and by how much it is turned."""
+def possible_symmetries(mirrors: str) -> tuple[Symmetry, ...]:
+    """Return the symmetries that may be applied to a picture."""
     return SYMMETRIES if mirrors == "perhaps" else SYMMETRIES[:4]
 
 
-def name(symmetry: Symmetry) -> str:
+def format_symmetry(symmetry: Symmetry) -> str:
+    """Write a symmetry as in an answer."""
     return f"mirrored {symmetry[1]}" if symmetry[0] else str(symmetry[1])
 
 
-def _pair(rng: np.random.Generator, size: int, noise: int, possible: tuple[Symmetry, ...]) -> Pair:
-    """A picture whose possible copies are far enough apart, and one of these copies."""
+def _draw_pair(rng: np.random.Generator, size: int, noise: int, possible: tuple[Symmetry, ...]) -> PicturePair:
+    """Draw a picture whose possible copies differ enough, and one of these copies."""
     while True:
         kind, choice, *cells = rng.random(2 + 2 * noise).tolist()
-        picture = pattern(PATTERNS[int(kind * len(PATTERNS))], rng, size, size)
-        copies = picture.ravel()[_places(size)[: len(possible)]]
+        picture = pattern_picture(PATTERNS[int(kind * len(PATTERNS))], rng, size, size)
+        copies = picture.ravel()[_source_cells(size)[: len(possible)]]
         # Two copies differ in as many digits as the picture and some copy, as the symmetries form a group.
         if (copies[1:] != copies[0]).sum(axis=1).min() > 2 * noise:
             break
@@ -180,18 +181,18 @@ def _pair(rng: np.random.Generator, size: int, noise: int, possible: tuple[Symme
         copy[changed] = (copy[changed] + 1 + int(digit * 9)) % 10
     digits = "".join(map(str, copy))
     rows = [digits[start : start + size] for start in range(0, size * size, size)]
-    return Pair(lines(picture), rows, possible[chosen], noise)
+    return PicturePair(picture_rows(picture), rows, possible[chosen], noise)
 
 
 @functools.cache
-def _places(size: int) -> np.ndarray:
-    """int[8, size * size]: which cell of a picture each cell of its copies shows, for all symmetries."""
+def _source_cells(size: int) -> np.ndarray:
+    """Return int[8, size * size]: for all symmetries, the cell of a picture that each cell of its copy shows."""
     cells = np.arange(size * size).reshape(size, size)
-    return np.stack([transformed(cells, *symmetry).ravel() for symmetry in SYMMETRIES])
+    return np.stack([transform_picture(cells, *symmetry).ravel() for symmetry in SYMMETRIES])
 
 
-def _turned(rows: list[str], symmetry: Symmetry) -> str:
-    """The digits of a transformed picture, in reading order."""
+def _apply_symmetry(rows: list[str], symmetry: Symmetry) -> str:
+    """Return the digits of a transformed picture, in reading order."""
     mirrored, degrees = symmetry
     rows = [row[::-1] for row in rows] if mirrored else rows
     for _ in range(degrees // 90):
@@ -199,8 +200,8 @@ def _turned(rows: list[str], symmetry: Symmetry) -> str:
     return "".join(rows)
 
 
-def _examples(count: int, mirrored: bool) -> list[str]:
-    """Two answers of the right form."""
+def _example_answers(count: int, mirrored: bool) -> list[str]:
+    """Return two answers of the right form."""
     first, second = ("mirrored 90", "180") if mirrored else ("90", "180")
     return [
         ", ".join(itertools.islice(itertools.cycle((one, other, "0", one, other, "270")), count))
@@ -208,17 +209,17 @@ def _examples(count: int, mirrored: bool) -> list[str]:
     ]
 
 
-def _read(answer: str) -> list[Symmetry] | None:
-    """The angles in an answer, each with whether "mirrored" goes with it; None where it is no list of these."""
+def _read_symmetries(answer: str) -> list[Symmetry] | None:
+    """Return the symmetries in an answer; None where it is no list of angles, each perhaps with "mirrored"."""
     text = answer.lower().replace("->", ",").replace(";", ",").strip(" .()[]")
     if "," in text:
-        parts = [_one(part) for part in text.split(",")]
+        parts = [_read_symmetry(part) for part in text.split(",")]
         return [part for part in parts if part is not None] if None not in parts else None
-    if (alone := _one(text)) is not None:
+    if (alone := _read_symmetry(text)) is not None:
         return [alone]
     # Without commas, "mirrored" belongs to the angle after it.
     found, mirrored = [], False
-    for word in _words(text):
+    for word in _significant_words(text):
         if word in _ANGLES:
             found.append((mirrored, _ANGLES[word]))
             mirrored = False
@@ -229,9 +230,9 @@ def _read(answer: str) -> list[Symmetry] | None:
     return None if mirrored else found
 
 
-def _one(part: str) -> Symmetry | None:
-    """One angle and perhaps the word "mirrored", in any order, perhaps numbered."""
-    words = _words(_NUMBERED.sub("", part, count=1))
+def _read_symmetry(part: str) -> Symmetry | None:
+    """Read one angle and perhaps the word "mirrored", in any order, perhaps numbered."""
+    words = _significant_words(_NUMBERED.sub("", part, count=1))
     angles = [_ANGLES[word] for word in words if word in _ANGLES]
     mirrors = sum(word in _MIRRORED for word in words)
     if len(angles) != 1 or mirrors > 1 or len(words) != 1 + mirrors:
@@ -239,7 +240,7 @@ def _one(part: str) -> Symmetry | None:
     return mirrors == 1, angles[0]
 
 
-def _words(text: str) -> list[str]:
+def _significant_words(text: str) -> list[str]:
     return [word for word in _WORD.findall(text) if word not in _FILLERS]
 
 

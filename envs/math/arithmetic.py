@@ -9,8 +9,8 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .precedence import commuted, joined, long_product, operations_of
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
+from .precedence import evaluate_in_order, format_expression, format_long_product, order_free_key
 
 
 class Arithmetic(NumberQuestion):
@@ -56,39 +56,38 @@ class Arithmetic(NumberQuestion):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         terms, digits, operations = params["terms"], params["digits"], params["operations"]
         draws = rng.random(3 * terms + 1).tolist()
-        # Up to `digits` digits each, all lengths equally likely, so that long and short numbers meet; one is full
-        # length.
+        # All lengths up to `digits` are equally likely, so that long and short numbers are mixed; one has full length.
         longest = int(draws[-1] * terms)
         numbers = [
-            _number(digits if i == longest else 1 + int(draws[i] * digits), draws[terms + i]) for i in range(terms)
+            _draw_number(digits if i == longest else 1 + int(draws[i] * digits), draws[terms + i]) for i in range(terms)
         ]
         operators = [operations[int(u * len(operations))] for u in draws[2 * terms : 3 * terms - 1]]
         operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
-        expression = joined(list(map(str, numbers)), operators)
+        expression = format_expression(list(map(str, numbers)), operators)
         data = (numbers, operators)
         return Task(
             f"{expression} = ? (integer)",
-            _value(numbers, operators),
+            _evaluate(numbers, operators),
             content=expression,
-            split_key=commuted(numbers, operators),
+            split_key=order_free_key(numbers, operators),
             data=data,
         )
 
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line, products digit by digit."""
         numbers, operators = task.data
-        done = operations_of(numbers, operators, lambda a, operator, b: _value([a, b], [operator]))
-        lines = [long_product(a, b) if o == "*" else f"{a} {o} {b} = {value}" for a, o, b, value in done]
+        done = evaluate_in_order(numbers, operators, lambda a, operator, b: _evaluate([a, b], [operator]))
+        lines = [format_long_product(a, b) if o == "*" else f"{a} {o} {b} = {value}" for a, o, b, value in done]
         return [*lines, self.oracle(task)]
 
 
-def _number(length: int, u: float) -> int:
-    """A number of exactly ``length`` digits, so never zero."""
+def _draw_number(length: int, u: float) -> int:
+    """Return a number of exactly ``length`` digits, never zero, from ``u`` in [0, 1)."""
     low = 10 ** (length - 1)
     return low + int(u * (10**length - low))
 
 
-def _value(numbers: list[int], operators: list[str]) -> int:
+def _evaluate(numbers: list[int], operators: list[str]) -> int:
     total, product = 0, numbers[0]
     for operator, number in zip(operators, numbers[1:]):
         if operator == "*":

@@ -11,12 +11,12 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .spelling import plain, stated
+from .answer_spelling import replace_notation, strip_statement
 
 _DIGITS = "0123456789ABCDEF"
-# The digits, and perhaps the base.
-# What stands before a number of these bases in programs.
+# The prefixes of numbers of these bases in programs.
 _PREFIX = {16: "0X", 8: "0O", 2: "0B"}
+# The digits, perhaps followed by the base.
 _NUMBER = re.compile(
     r"\(?([0-9A-Fa-f]{1,200}|0[xobXOB][0-9A-Fa-f]{1,200})\)?(?:_\{?([0-9]{1,2})\}?| \(?(?:in )?base ([0-9]{1,2})\)?)?"
 )
@@ -66,20 +66,20 @@ class BaseConversion(Question):
         other = bases[int(v * len(bases))]
         source, target = {"to ten": (one, 10), "from ten": (10, one), "between": (one, other)}[direction]
         value = largest // 10 + int(w * (largest - largest // 10 + 1))
-        given = _in_base(value, source)
+        given = _to_base(value, source)
         letters = " Digits beyond 9 are the letters A to F." if max(source, target) > 10 else ""
         return Task(
             f"Write the base {source} number {given} in base {target}.{letters} Answer with its digits only.",
-            _in_base(value, target),
+            _to_base(value, target),
             content=f"{given} base {source} to {target}",
             data=(value, source, target),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        """Whether ``answer`` has the digits of the reference, leading zeros and small letters allowed."""
+        """Judge whether ``answer`` has the digits of the reference; leading zeros and small letters are allowed."""
         base = task.data[2]
         # Most answers are plain digits.
-        written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(stated(plain(answer)))
+        written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(strip_statement(replace_notation(answer)))
         digits, named = (written[1].upper(), written[2] or written[3]) if written else ("", None)
         digits = digits.removeprefix(_PREFIX.get(base, " "))
         if (
@@ -94,15 +94,15 @@ class BaseConversion(Question):
         return Verdict(float(right), right, feedback="Correct." if right else "The answer is not correct.")
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the solution written out."""
+        """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The value by Horner's rule, then the digits, last one first, by division."""
+        """The value by Horner's rule, then the digits by division, the last one first."""
         value, source, target = task.data
         lines = []
         if source != 10:
-            sofar, *others = map(_DIGITS.index, _in_base(value, source))
+            sofar, *others = map(_DIGITS.index, _to_base(value, source))
             for digit in others:
                 lines.append(f"{sofar} * {source} + {digit} = {sofar * source + digit}")
                 sofar = sofar * source + digit
@@ -116,8 +116,8 @@ class BaseConversion(Question):
         return [*lines, self.oracle(task)]
 
 
-def _in_base(value: int, base: int) -> str:
-    """The digits of a positive number."""
+def _to_base(value: int, base: int) -> str:
+    """Return the digits of a positive number in a base."""
     if base == 10:
         return str(value)
     digits = []

@@ -1,4 +1,4 @@
-"""palaestra/Chained-v0: questions of other families in a row, each of which needs the answer to the one before."""
+"""palaestra/Chained-v0: a chain of questions of other families, each of which needs the answer to the one before."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from ..splits import TEST_FRACTION, split_of
-from .expressions import written
+from .symbolic_answers import format_sum
 
 # Families whose answer changes with the first number of the question.
 FAMILIES = ("palaestra/Arithmetic-v0", "palaestra/LinearEquation-v0", "palaestra/ModularArithmetic-v0")
 MAX_TRIES = 1_000
-# A whole number that stands alone, so that a name can take its place.
+# A whole number that a name can replace.
 _LITERAL = re.compile(r"(?<![\w.^/])\d+(?![\w^/]|\.\d)")
 
 
 class Link(NamedTuple):
-    """One question of a chain: its family by place, its task and answer, and how the answer before enters it, as
-    ``number = factor * answer + offset`` for the first number of its prompt."""
+    """One question of a chain: the index of its family, its task and answer, and the map that makes the first number of
+    its prompt from the answer before: ``number = factor * answer + offset``."""
 
     family: int
     task: Task
@@ -77,7 +77,7 @@ class Chained(Question):
         super().__init__(**kwargs)
         if isinstance(families, str) or not families:
             raise InputError(f"families must be a list of ids such as {list(FAMILIES[:2])}, not {families!r}.")
-        self.families = tuple(_numeric(name) for name in families)
+        self.families = tuple(_make_family(name) for name in families)
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         # The questions of a training chain are training tasks of their families.
@@ -89,13 +89,15 @@ class Chained(Question):
         for place in range(1, params["horizon"] + 1):
             chosen, u = rng.random(2).tolist()
             k = int(chosen * len(self.families))
-            task, answer, number = _drawn(self.families[k], rng, space[k], side)
+            task, answer, number = _draw_task(self.families[k], rng, space[k], side)
             factor, offset, text = 1, 0, task.prompt
             if links:
                 before = links[-1].answer
                 factor = before.denominator * (1 + int(u * 3))
                 offset = int(number - factor * before)
-                text = f"Let n = {_map(factor, offset, f'A{place - 1}')}. {_LITERAL.sub('n', task.prompt, count=1)}"
+                text = (
+                    f"Let n = {_format_map(factor, offset, f'A{place - 1}')}. {_LITERAL.sub('n', task.prompt, count=1)}"
+                )
             lines.append(f"{place}. {text}")
             links.append(Link(k, task, answer, factor, offset))
         last = len(links)
@@ -117,27 +119,29 @@ class Chained(Question):
         return self.families[link.family].oracle(link.task)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The answers in between, and what they make of the next question."""
+        """The intermediate answers, and the numbers that they give for the next questions."""
         lines = [f"A1 = {task.data[0].answer}"]
         for place, link in enumerate(task.data[1:], start=2):
             before = task.data[place - 2].answer
             number = link.factor * before + link.offset
             known = str(before) if before >= 0 and before.denominator == 1 else f"({before})"
-            lines.append(f"n = {_map(link.factor, link.offset, known)} = {number}, A{place} = {link.answer}")
+            lines.append(f"n = {_format_map(link.factor, link.offset, known)} = {number}, A{place} = {link.answer}")
         return [*lines, self.oracle(task)]
 
 
-def _map(factor: int, offset: int, answer: str) -> str:
-    return written([(factor, answer), (offset, "")])
+def _format_map(factor: int, offset: int, answer: str) -> str:
+    return format_sum([(factor, answer), (offset, "")])
 
 
-def _drawn(family: Question, rng: np.random.Generator, params: dict[str, Any], side: str) -> tuple[Task, Fraction, int]:
-    """A task of one side of the split, its answer, and the first number of its prompt."""
+def _draw_task(
+    family: Question, rng: np.random.Generator, params: dict[str, Any], side: str
+) -> tuple[Task, Fraction, int]:
+    """Draw a task of one side of the split; return it with its answer and the first number of its prompt."""
     for _ in range(MAX_TRIES):
         task = family.generate(rng, params)
         answer = parse_number(family.oracle(task))
         first, *others = map(int, _LITERAL.findall(task.prompt) or [0, 0])
-        # A modulus is given away by what residues may be.
+        # Repeating the number, or the range of residues modulo the number, would give it away.
         if answer is None or first in others or first - 1 in others:
             continue
         if split_of(family.split_key(task) or family.content_of(task)) == side:
@@ -148,8 +152,8 @@ def _drawn(family: Question, rng: np.random.Generator, params: dict[str, Any], s
     )
 
 
-def _numeric(name: str) -> Question:
-    """The family of an id. Raises InputError where its answers are not numbers."""
+def _make_family(name: str) -> Question:
+    """Make the family of an id. Raise InputError where its answers are not numbers."""
     try:
         family: Any = gym.make(name, disable_env_checker=True).unwrapped
     except gym.error.Error as error:
@@ -158,7 +162,7 @@ def _numeric(name: str) -> Question:
         raise InputError(
             f"families has {name!r}, whose answers are not single numbers; choose such as {FAMILIES[0]!r}."
         )
-    _drawn(family, np.random.default_rng(0), family.param_space.at(0.0), "train")
+    _draw_task(family, np.random.default_rng(0), family.param_space.at(0.0), "train")
     return family
 
 

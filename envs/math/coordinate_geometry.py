@@ -14,12 +14,12 @@ from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .spelling import in_order, number_in
+from .answer_spelling import extract_number, extract_numbers_in_order
 
 Point = tuple[int, int]
-# The question, its answer as one number or two, and the steps to it.
+# The question, its answer as one number or two, and the worked solution.
 Posed = tuple[str, list[Fraction], list[str]]
-# How many of the first points a question is about, their order being of no account (in pairs, for two lines).
+# The number of points that a question is about, where their order does not matter (for two lines, within pairs).
 _UNORDERED = {"distance": 2, "midpoint": 2, "intersection": 4, "circle": 3}
 
 
@@ -66,7 +66,7 @@ class CoordinateGeometry(Question):
         posed = None
         while posed is None:
             draws = iter(rng.random(16).tolist())
-            points = [(_coordinate(draws, size), _coordinate(draws, size)) for _ in range(7)]
+            points = [(_draw_coordinate(draws, size), _draw_coordinate(draws, size)) for _ in range(7)]
             posed = pose(points, draws) if len(set(points)) == 7 else None
         question, values, steps = posed
         numbers = list(map(str, values))
@@ -79,29 +79,30 @@ class CoordinateGeometry(Question):
             numbers,
             solution=solution,
             content=question,
-            split_key=_key(params["kind"], points),
+            split_key=_unordered_key(params["kind"], points),
             data=steps,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         if len(task.reference) == 1:
-            return verify("number", number_in(answer), task.reference[0])
-        point = in_order(answer, "xy")
+            return verify("number", extract_number(answer), task.reference[0])
+        point = extract_numbers_in_order(answer, "xy")
         if point is None:
             return rejected("The answer must be a point with two exact numbers, such as (1/2, -3).")
         return CORRECT if point == list(map(Fraction, task.reference)) else WRONG
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the question and of the solution written out."""
+        """The length of the question and of the worked solution."""
         return float(len(episode.prompt) + sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The usual formula, one line an intermediate value."""
+        """The usual formula, one intermediate value a line."""
         return [*task.data, self.oracle(task)]
 
 
-def _key(kind: str, points: list[Point]) -> str:
-    """What questions on the same points in another order have in common; empty where the order is always the same."""
+def _unordered_key(kind: str, points: list[Point]) -> str:
+    """Return text that is equal for questions on the same points in another order; empty where the order is always the
+    same."""
     if kind not in _UNORDERED:
         return ""
     about = points[: _UNORDERED[kind]]
@@ -110,7 +111,7 @@ def _key(kind: str, points: list[Point]) -> str:
     return f"{kind} {sorted(about)}"
 
 
-def _coordinate(draws: Iterator[float], size: int) -> int:
+def _draw_coordinate(draws: Iterator[float], size: int) -> int:
     return int(next(draws) * (2 * size + 1)) - size
 
 
@@ -131,33 +132,33 @@ def _midpoint(points: list[Point], draws: Iterator[float]) -> Posed | None:
     (a, b), (c, d) = points[:2]
     x, y = Fraction(a + c, 2), Fraction(b + d, 2)
     question = f"What is the midpoint of the segment from {points[0]} to {points[1]}?"
-    return question, [x, y], [f"x = ({_sum(a, c)}) / 2 = {x}, y = ({_sum(b, d)}) / 2 = {y}"]
+    return question, [x, y], [f"x = ({_format_sum(a, c)}) / 2 = {x}, y = ({_format_sum(b, d)}) / 2 = {y}"]
 
 
 def _intersection(points: list[Point], draws: Iterator[float]) -> Posed | None:
     p, q, r, s = points[:4]
-    lines = [_line(p, q), _line(r, s)]
-    found = _meeting(*lines)
+    lines = [_line_through(p, q), _line_through(r, s)]
+    found = _intersect(*lines)
     if found is None or found in [tuple(map(Fraction, point)) for point in points[:4]]:
         return None
     question = f"Where does the line through {p} and {q} meet the line through {r} and {s}?"
-    return question, list(found), [*map(_equation, lines), f"x = {found[0]}, y = {found[1]}"]
+    return question, list(found), [*map(_format_line, lines), f"x = {found[0]}, y = {found[1]}"]
 
 
 def _circle(points: list[Point], draws: Iterator[float]) -> Posed | None:
     p, q, r = points[:3]
     lines = [_bisector(p, q), _bisector(p, r)]
-    found = _meeting(*lines)
+    found = _intersect(*lines)
     if found is None:
         return None
     question = f"What is the centre of the circle through {p}, {q} and {r}?"
     far = [f"(x - ({a}))^2 + (y - ({b}))^2" for a, b in (p, q, r)]
-    equal = [f"{far[0]} = {other}, so {_equation(line)}" for other, line in zip(far[1:], lines)]
+    equal = [f"{far[0]} = {other}, so {_format_line(line)}" for other, line in zip(far[1:], lines)]
     return question, list(found), [*equal, f"x = {found[0]}, y = {found[1]}"]
 
 
 def _area(points: list[Point], draws: Iterator[float]) -> Posed | None:
-    corners = _around(points[: 4 + int(next(draws) * 4)])
+    corners = _order_corners(points[: 4 + int(next(draws) * 4)])
     if corners is None:
         return None
     pairs = list(zip(corners, [*corners[1:], corners[0]]))
@@ -165,12 +166,12 @@ def _area(points: list[Point], draws: Iterator[float]) -> Posed | None:
     question = f"What is the area of the polygon with the corners {', '.join(map(str, corners))}, in this order?"
     steps = [f"({a})*({d}) - ({b})*({c}) = {term}" for ((a, b), (c, d)), term in zip(pairs, terms)]
     area = Fraction(sum(terms), 2)
-    return question, [area], [*steps, f"{_sum(*terms)} = {sum(terms)}", f"{sum(terms)} / 2 = {area}"]
+    return question, [area], [*steps, f"{_format_sum(*terms)} = {sum(terms)}", f"{sum(terms)} / 2 = {area}"]
 
 
-def _around(points: list[Point]) -> list[Point] | None:
-    """The points as corners of a polygon without crossings, which goes once around their centre; None where two lie in
-    one direction from it, or on the two sides of it."""
+def _order_corners(points: list[Point]) -> list[Point] | None:
+    """Order the points as corners of a polygon without crossings, around their centre. Return None where two lie in the
+    same or in opposite directions from the centre."""
     n = len(points)
     x, y = sum(p[0] for p in points), sum(p[1] for p in points)
     arms = [(n * p[0] - x, n * p[1] - y) for p in points]
@@ -189,28 +190,28 @@ def _around(points: list[Point]) -> list[Point] | None:
 Line = tuple[int, int, int]
 
 
-def _line(p: Point, q: Point) -> Line:
+def _line_through(p: Point, q: Point) -> Line:
     a, b = q[1] - p[1], p[0] - q[0]
     return a, b, a * p[0] + b * p[1]
 
 
 def _bisector(p: Point, q: Point) -> Line:
-    """The points as far from ``p`` as from ``q``."""
+    """Return the line of points equally far from ``p`` and ``q``."""
     a, b = 2 * (q[0] - p[0]), 2 * (q[1] - p[1])
     return a, b, q[0] ** 2 + q[1] ** 2 - p[0] ** 2 - p[1] ** 2
 
 
-def _meeting(one: Line, other: Line) -> tuple[Fraction, Fraction] | None:
+def _intersect(one: Line, other: Line) -> tuple[Fraction, Fraction] | None:
     (a, b, c), (d, e, f) = one, other
     below = a * e - b * d
     return (Fraction(c * e - b * f, below), Fraction(a * f - c * d, below)) if below else None
 
 
-def _equation(line: Line) -> str:
+def _format_line(line: Line) -> str:
     return f"({line[0]})x + ({line[1]})y = {line[2]}"
 
 
-def _sum(*terms: int) -> str:
+def _format_sum(*terms: int) -> str:
     return str(terms[0]) + "".join(f" {'-' if term < 0 else '+'} {abs(term)}" for term in terms[1:])
 
 

@@ -1,4 +1,4 @@
-"""palaestra/Counting-v0: how many arrangements, committees or paths there are under some conditions."""
+"""palaestra/Counting-v0: the number of arrangements, committees or paths under some conditions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..param_space import IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
 
 _NAMES = (
     *("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gina", "Hugo", "Ida", "Jack", "Kim"),
@@ -22,7 +22,7 @@ _GROUPS = ("teachers", "parents", "pupils")
 
 LEAST = 100
 
-# What a kind of question gives: the question, the count, the steps to it, and the numbers that make it what it is.
+# The result of a kind of question: the question, the count, the worked solution, and the numbers that identify it.
 Counted = tuple[str, int, list[str], tuple[Any, ...]]
 
 
@@ -68,11 +68,15 @@ class Counting(NumberQuestion):
                 break
         question, count, steps, numbers = counted
         content = f"{chosen.__name__} {numbers}"
-        key = f"{chosen.__name__} {_twins[chosen.__name__](*numbers)}" if chosen.__name__ in _twins else ""
+        key = (
+            f"{chosen.__name__} {_SYMMETRY_KEYS[chosen.__name__](*numbers)}"
+            if chosen.__name__ in _SYMMETRY_KEYS
+            else ""
+        )
         return Task(f"{question} Answer with an integer.", count, content=content, split_key=key, data=steps)
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the solution written out."""
+        """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -80,28 +84,28 @@ class Counting(NumberQuestion):
         return [*task.data, self.oracle(task)]
 
 
-def _below(draws: Iterator[float], bound: int) -> int:
+def _draw_below(draws: Iterator[float], bound: int) -> int:
     return int(next(draws) * bound)
 
 
-def _listed(parts: list[str], last: str = "and") -> str:
+def _join_words(parts: list[str], last: str = "and") -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
 def _chairs(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
-    """People on chairs, with conditions on disjoint pairs of them."""
-    people = max(2 * conditions, size - 2 + _below(draws, 3))
-    chairs = people + _below(draws, 6)
-    start = _below(draws, len(_NAMES))
+    """Make a question on people on chairs, with conditions on disjoint pairs of them."""
+    people = max(2 * conditions, size - 2 + _draw_below(draws, 3))
+    chairs = people + _draw_below(draws, 6)
+    start = _draw_below(draws, len(_NAMES))
     names = [_NAMES[(start + i) % len(_NAMES)] for i in range(people)]
-    kinds = sorted(_below(draws, 3) for _ in range(conditions))
+    kinds = sorted(_draw_below(draws, 3) for _ in range(conditions))
     together, apart, ordered = (kinds.count(kind) for kind in range(3))
     texts = ("{} and {} sit on neighbouring chairs", "{} and {} do not sit on neighbouring chairs")
     texts = (*texts, "{} sits somewhere to the left of {}")
     wishes = [texts[kind].format(*names[2 * i : 2 * i + 2]) for i, kind in enumerate(kinds)]
     empty = chairs - people
-    # A pair side by side is one thing to place, in two orders; apart is all minus side by side; each order of a pair
-    # that has one is as frequent as the other.
+    # A pair side by side is one block in two orders. Pairs apart are counted by inclusion and exclusion. Where a pair
+    # has an order, both orders are equally frequent.
     terms = []
     for joined in range(apart + 1):
         blocks = together + joined
@@ -120,22 +124,22 @@ def _chairs(size: int, conditions: int, draws: Iterator[float]) -> Counted | Non
     if ordered:
         steps.append(f"{sum(parts)} / 2^{ordered} = {count}")
     question = (
-        f"In how many ways can {people} people, {_listed(names)}, sit on {chairs} chairs in a row, one person to a "
-        f"chair, so that {_listed(wishes)}?"
+        f"In how many ways can {people} people, {_join_words(names)}, sit on {chairs} chairs in a row, one person to a "
+        f"chair, so that {_join_words(wishes)}?"
     )
     return question, count, steps, (people, chairs, together, apart, ordered)
 
 
 def _letters(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
-    """Arrangements of letters: one letter first, all of one together, no two of one side by side."""
+    """Make a question on arrangements of letters: one letter first, all of one together, no two of one side by side."""
     meant = [[0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]]
     among = [kinds for kinds in meant if len(kinds) == conditions]
-    kinds = among[_below(draws, len(among))]
-    counts = [(1 if kind == 0 else 2) + _below(draws, 3) for kind in kinds]
-    length = size - 1 + _below(draws, 4)
+    kinds = among[_draw_below(draws, len(among))]
+    counts = [(1 if kind == 0 else 2) + _draw_below(draws, 3) for kind in kinds]
+    length = size - 1 + _draw_below(draws, 4)
     while sum(counts) < length:
-        counts.append(min(1 + _below(draws, 3), length - sum(counts)))
-    start = min(_below(draws, 20) // 2, 26 - len(counts))
+        counts.append(min(1 + _draw_below(draws, 3), length - sum(counts)))
+    start = min(_draw_below(draws, 20) // 2, 26 - len(counts))
     names = [chr(ord("A") + start + i) for i in range(len(counts))]
     place = dict(zip(kinds, range(len(kinds))))
     wishes, steps = [], []
@@ -164,30 +168,30 @@ def _letters(size: int, conditions: int, draws: Iterator[float]) -> Counted | No
         count *= gaps
     letters = " ".join(name for name, number in zip(names, counts) for _ in range(number))
     question = (
-        f"In how many different orders can the {sum(counts)} letters {letters} be written so that {_listed(wishes)}? "
-        "Equal letters cannot be told apart."
+        f"In how many different orders can the {sum(counts)} letters {letters} be written so that "
+        f"{_join_words(wishes)}? Equal letters cannot be told apart."
     )
     free = sorted(counts[len(kinds) :])
     return question, count, steps, (kinds, counts[: len(kinds)], free)
 
 
 def _committee(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
-    """Members from groups of different people, with a bound on one group each."""
+    """Make a question on committees from groups of different people, with bounds on the members from some groups."""
     groups = 2 if conditions == 1 else 3
-    sizes = [size // 2 + 1 + _below(draws, size - size // 2) for _ in range(groups)]
-    members = groups + 1 + _below(draws, max(1, size // 2))
+    sizes = [size // 2 + 1 + _draw_below(draws, size - size // 2) for _ in range(groups)]
+    members = groups + 1 + _draw_below(draws, max(1, size // 2))
     # For each group with a condition: how many of its members may serve.
-    kinds = [_below(draws, 2 if i else 3) for i in range(conditions)]
-    bounds = [1 + _below(draws, max(1, members - groups + 1)) for _ in range(conditions)]
+    kinds = [_draw_below(draws, 2 if i else 3) for i in range(conditions)]
+    bounds = [1 + _draw_below(draws, max(1, members - groups + 1)) for _ in range(conditions)]
     texts = ("at least {} of them {}", "at most {} of them {}", "exactly {} of them {}")
     free = [range(min(number, members) + 1) for number in sizes]
     allowed = list(free)
     for i, (kind, bound) in enumerate(zip(kinds, bounds)):
         low, high = (bound if kind != 1 else 0), (bound if kind else members)
         allowed[i] = range(low, min(high, sizes[i], members) + 1)
-    cases = _cases(allowed, members)
+    cases = _list_cases(allowed, members)
     if not cases or any(
-        _cases([*allowed[:i], free[i], *allowed[i + 1 :]], members) == cases for i in range(conditions)
+        _list_cases([*allowed[:i], free[i], *allowed[i + 1 :]], members) == cases for i in range(conditions)
     ):
         return None
     counts = [math.prod(map(math.comb, sizes, case)) for case in cases]
@@ -201,56 +205,57 @@ def _committee(size: int, conditions: int, draws: Iterator[float]) -> Counted | 
     if len(counts) > 1:
         steps.append(f"{' + '.join(map(str, counts))} = {count}")
     wishes = [texts[kind].format(bound, _GROUPS[i]) for i, (kind, bound) in enumerate(zip(kinds, bounds))]
-    have = _listed([f"{number} {name}" for number, name in zip(sizes, _GROUPS)])
+    have = _join_words([f"{number} {name}" for number, name in zip(sizes, _GROUPS)])
     question = (
-        f"From {have}, all different people, {members} are chosen, {_listed(wishes)}. How many choices are there?"
+        f"From {have}, all different people, {members} are chosen, {_join_words(wishes)}. How many choices are there?"
     )
     return question, count, steps, (sizes, members, kinds, bounds)
 
 
-def _cases(allowed: list[range], members: int) -> list[tuple[int, ...]]:
-    """Every way to split ``members`` over the groups, each number being allowed."""
+def _list_cases(allowed: list[range], members: int) -> list[tuple[int, ...]]:
+    """List the ways to split ``members`` over the groups with allowed numbers only."""
     cases = ((*case, members - sum(case)) for case in itertools.product(*allowed[:-1]))
     return [case for case in cases if case[-1] in allowed[-1]]
 
 
 def _paths(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
-    """Shortest paths on a grid through some points and past others."""
-    width, height = (size // 2 + 1 + _below(draws, size - size // 2) for _ in range(2))
+    """Make a question on shortest paths on a grid, through some points and avoiding others."""
+    width, height = (size // 2 + 1 + _draw_below(draws, size - size // 2) for _ in range(2))
     inner = (width + 1) * (height + 1)
     points: dict[tuple[int, int], bool] = {}
     for _ in range(conditions):
-        y, x = divmod(_below(draws, inner), width + 1)
+        y, x = divmod(_draw_below(draws, inner), width + 1)
         points[x, y] = next(draws) < 0.4
     if len(points) < conditions or (0, 0) in points or (width, height) in points:
         return None
     through = sorted(point for point, passed in points.items() if passed)
     past = sorted(point for point, passed in points.items() if not passed)
-    ways = _ways(width, height, points)
+    ways = _count_ways(width, height, points)
     count = ways[-1][-1]
     fewer = ({other: points[other] for other in points if other != point} for point in points)
-    if any(_ways(width, height, kept)[-1][-1] == count for kept in fewer):
+    if any(_count_ways(width, height, kept)[-1][-1] == count for kept in fewer):
         return None
     wishes = []
     if through:
-        wishes.append(f"pass through {_listed([f'({x}, {y})' for x, y in through])}")
+        wishes.append(f"pass through {_join_words([f'({x}, {y})' for x, y in through])}")
     if past:
-        wishes.append(f"do not pass through {_listed([f'({x}, {y})' for x, y in past], 'or')}")
+        wishes.append(f"do not pass through {_join_words([f'({x}, {y})' for x, y in past], 'or')}")
     question = (
         f"A path goes from (0, 0) to ({width}, {height}) in steps of 1 to the right or 1 up. How many such paths "
-        f"{_listed(wishes)}?"
+        f"{_join_words(wishes)}?"
     )
     steps = [f"Ways to (0, {y}) ... ({width}, {y}): {' '.join(map(str, row))}" for y, row in enumerate(ways)]
     return question, count, steps, (width, height, through, past)
 
 
-def _ways(width: int, height: int, points: dict[tuple[int, int], bool]) -> list[list[int]]:
-    """The paths from (0, 0) to each point (x, y), in rows of equal y, through the points marked True and past those
-    marked False."""
+def _count_ways(width: int, height: int, points: dict[tuple[int, int], bool]) -> list[list[int]]:
+    """Count the paths from (0, 0) to each point (x, y), in rows of equal y, through the points marked True and avoiding
+    those marked False."""
     ways: list[list[int]] = []
     above = [1] + [0] * width
     for y in range(height + 1):
-        # A path meets a point if each of its points lies before it or behind it.
+        # A path that passes a point has its earlier points below and left of it and its later ones above and right of
+        # it.
         low = max([a for (a, b), passed in points.items() if passed and b < y], default=0)
         high = min([a for (a, b), passed in points.items() if passed and y < b], default=width)
         barred = [a for (a, b), passed in points.items() if not passed and b == y]
@@ -263,14 +268,14 @@ def _ways(width: int, height: int, points: dict[tuple[int, int], bool]) -> list[
     return ways
 
 
-def _committee_twin(sizes: list[int], members: int, kinds: list[int], bounds: list[int]) -> str:
-    """A committee, whatever its groups are called."""
+def _committee_key(sizes: list[int], members: int, kinds: list[int], bounds: list[int]) -> str:
+    """Return a key of a committee question that does not depend on the names of the groups."""
     bound = sorted(zip(sizes, kinds, bounds))
     return f"{bound} {sorted(sizes[len(kinds) :])} {members}"
 
 
-def _paths_twin(width: int, height: int, through: list[tuple[int, int]], past: list[tuple[int, int]]) -> str:
-    """A grid, whichever of its diagonals it is reflected on, or both."""
+def _paths_key(width: int, height: int, through: list[tuple[int, int]], past: list[tuple[int, int]]) -> str:
+    """Return a key of a path question that is equal for all reflections of its grid."""
     images = []
     for turned in (False, True):
         for back in (False, True):
@@ -282,8 +287,9 @@ def _paths_twin(width: int, height: int, through: list[tuple[int, int]], past: l
     return str(min(images))
 
 
-# What tasks have in common that differ in names or by a reflection; other kinds have no such twins.
-_twins = {"_committee": _committee_twin, "_paths": _paths_twin}
+# Split keys of tasks that are equal up to names or a reflection, by kind; the names of the functions are part of task
+# contents, so that renaming them would change all task ids.
+_SYMMETRY_KEYS = {"_committee": _committee_key, "_paths": _paths_key}
 _KINDS = (_chairs, _letters, _committee, _paths)
 
 register("palaestra/Counting-v0", f"{__name__}:Counting")

@@ -1,4 +1,4 @@
-"""palaestra/DecimalArithmetic-v0: decimals, exact where the result ends and rounded as stated where it may not."""
+"""palaestra/DecimalArithmetic-v0: decimals, with exact results, or rounded as stated after a division."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .precedence import commuted, joined, operations_of
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
+from .precedence import evaluate_in_order, format_expression, order_free_key
 
 
 class DecimalArithmetic(NumberQuestion):
@@ -60,48 +60,52 @@ class DecimalArithmetic(NumberQuestion):
             draws = rng.random(4 * terms + 1).tolist()
             longest = int(draws[-1] * terms)
             values = [
-                _number(params["digits"], places, draws[4 * i : 4 * i + 3], full=i == longest) for i in range(terms)
+                _draw_number(params["digits"], places, draws[4 * i : 4 * i + 3], full=i == longest)
+                for i in range(terms)
             ]
-            # One division at most: it takes a place of its own, not its turn among the others.
+            # At most one division: its place is drawn separately.
             common = operations.rstrip("/")
             operators = [common[int(draws[4 * i + 3] * len(common))] for i in range(terms - 1)]
             operators[int(draws[4 * terms - 1] * (terms - 1))] = operations[-1]
-            exact = operations_of(values, operators, _apply)[-1][3]
-            result = _rounded(exact, places) if "/" in operations else exact
+            exact = evaluate_in_order(values, operators, _apply)[-1][3]
+            result = _round(exact, places) if "/" in operations else exact
             if result.denominator > 1:
                 break
-        expression = joined([_decimal(value, places) for value in values], operators)
+        expression = format_expression([_format_decimal(value, places) for value in values], operators)
         request = "Answer with the exact decimal."
         if "/" in operations:
             request = (
-                f"Round only the final result, to {_decimals(places)} (halves away from zero). "
+                f"Round only the final result, to {_format_places(places)} (halves away from zero). "
                 "Answer with the rounded decimal."
             )
         return Task(
             f"{expression} = ? {request}",
             str(result),
-            solution=_text(result),
+            solution=_format_exact(result),
             content=expression,
-            split_key=f"{places} {commuted(values, operators)}",
+            split_key=f"{places} {order_free_key(values, operators)}",
             data=(values, operators, places),
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One operation a line; what does not end as a decimal stands as a fraction."""
+        """One operation a line; values that are not finite decimals are written as fractions."""
         values, operators, places = task.data
-        done = operations_of(values, operators, _apply)
-        lines = [f"{_text(a)} {operator} {_text(b)} = {_text(result)}" for a, operator, b, result in done]
+        done = evaluate_in_order(values, operators, _apply)
+        lines = [
+            f"{_format_exact(a)} {operator} {_format_exact(b)} = {_format_exact(result)}"
+            for a, operator, b, result in done
+        ]
         if "/" in operators:
-            lines.append(f"{_text(done[-1][3])} rounded to {_decimals(places)} = {self.oracle(task)}")
+            lines.append(f"{_format_exact(done[-1][3])} rounded to {_format_places(places)} = {self.oracle(task)}")
         return [*lines, self.oracle(task)]
 
 
-def _decimals(places: int) -> str:
+def _format_places(places: int) -> str:
     return "1 decimal" if places == 1 else f"{places} decimals"
 
 
-def _number(digits: int, places: int, draws: list[float], full: bool) -> Fraction:
-    """A decimal of exactly ``places`` decimals and of at most (``full``: exactly) ``digits`` digits before them."""
+def _draw_number(digits: int, places: int, draws: list[float], full: bool) -> Fraction:
+    """Draw a decimal with exactly ``places`` decimals and at most (``full``: exactly) ``digits`` digits before them."""
     length = digits if full else 1 + int(draws[0] * digits)
     low = 10 ** (length - 1) if full or length > 1 else 0
     whole = low + int(draws[1] * (10**length - low))
@@ -119,22 +123,22 @@ def _apply(a: Fraction, operator: str, b: Fraction) -> Fraction:
     return a * b if operator == "*" else a / b
 
 
-def _rounded(value: Fraction, places: int) -> Fraction:
-    """``value`` to ``places`` decimals, halves away from zero."""
+def _round(value: Fraction, places: int) -> Fraction:
+    """Round ``value`` to ``places`` decimals, halves away from zero."""
     scale = 10**places
     units = (2 * abs(value.numerator) * scale + value.denominator) // (2 * value.denominator)
     return Fraction(units if value > 0 else -units, scale)
 
 
-def _decimal(value: Fraction, places: int) -> str:
-    """``value``, a multiple of ``10**-places``, with exactly this many decimals."""
+def _format_decimal(value: Fraction, places: int) -> str:
+    """Write ``value``, a multiple of ``10**-places``, with exactly this many decimals."""
     units = abs(value.numerator) * (10**places // value.denominator)
     digits = str(units).rjust(places + 1, "0")
     return f"{'-' * (value < 0)}{digits[:-places]}.{digits[-places:]}"
 
 
-def _text(value: Fraction) -> str:
-    """The shortest exact form: a whole number or a decimal where it ends, else ``(p/q)``."""
+def _format_exact(value: Fraction) -> str:
+    """Write the shortest exact form: a whole number or a finite decimal, else ``(p/q)``."""
     twos, rest = 0, value.denominator
     while rest % 2 == 0:
         twos, rest = twos + 1, rest // 2
@@ -143,7 +147,7 @@ def _text(value: Fraction) -> str:
         fives, rest = fives + 1, rest // 5
     if rest > 1:
         return f"({value})"
-    return _decimal(value, max(twos, fives)) if value.denominator > 1 else str(value)
+    return _format_decimal(value, max(twos, fives)) if value.denominator > 1 else str(value)
 
 
 register("palaestra/DecimalArithmetic-v0", f"{__name__}:DecimalArithmetic")

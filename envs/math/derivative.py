@@ -11,12 +11,12 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .elementary import Functions, known
-from .expressions import Unreadable, read_expression, written
-from .polynomials import signed
-from .spelling import stated
+from .answer_spelling import strip_statement
+from .elementary_functions import Functions, read_reference
+from .polynomials import nonzero_integer
+from .symbolic_answers import UnreadableAnswer, format_sum, read_expression
 
-# A sum as coefficients and what they multiply.
+# A sum, as pairs of a coefficient and its factor.
 Terms = list[tuple[int, str]]
 
 RULES = ("powers", "functions", "products", "quotients", "chains")
@@ -70,93 +70,111 @@ class Derivative(Question):
                 pairs.append(_TERMS[rule](draws, size) if rule != "powers" else _powers(draws, size, 2 * count))
             if len({function[1] for function, _ in pairs}) == count:
                 break
-        question = written(function for function, _ in pairs)
-        answer = written(term for _, derivative in pairs for term in derivative)
+        question = format_sum(function for function, _ in pairs)
+        answer = format_sum(term for _, derivative in pairs for term in derivative)
         return Task(
             f"Differentiate f(x) = {question}. Answer with an expression in x, such as 6*x^2 - e^(2*x)*cos(3*x).",
             answer,
-            content=written(sorted(function for function, _ in pairs)),
+            content=format_sum(sorted(function for function, _ in pairs)),
             data=pairs,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         functions = Functions()
         try:
-            right = functions.equal(functions.read(read_expression(stated(answer))), known(task.reference))
-        except Unreadable as error:
+            right = functions.equal(
+                functions.read(read_expression(strip_statement(answer))), read_reference(task.reference)
+            )
+        except UnreadableAnswer as error:
             return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)
         return Verdict(float(right), right, feedback="Correct." if right else "This is not the derivative.")
 
     def solution_steps(self, task: Task) -> list[str]:
         """The derivative of each term."""
-        lines = [f"({written([function])})' = {written(derivative)}" for function, derivative in task.data]
+        lines = [f"({format_sum([function])})' = {format_sum(derivative)}" for function, derivative in task.data]
         return [*lines, self.oracle(task)]
 
 
-def inner(a: int, k: int = 1, b: int = 0) -> str:
-    """``a*x^k + b``."""
-    return written([(a, power(k)), (b, "")])
+def inner_function(a: int, k: int = 1, b: int = 0) -> str:
+    """Return the text of ``a*x^k + b``."""
+    return format_sum([(a, power_of_x(k)), (b, "")])
 
 
-def power(k: int) -> str:
-    """``x^k``, or "" for k = 0."""
+def power_of_x(k: int) -> str:
+    """Return the text of ``x^k``, or "" for k = 0."""
     return "" if not k else "x" if k == 1 else f"x^{k}"
 
 
-def applied(name: str, inside: str) -> str:
-    """A function of what is inside."""
+def function_text(name: str, inside: str) -> str:
+    """Return the text of a function applied to ``inside``."""
     return f"e^({inside})" if name == "e" else f"{name}({inside})"
 
 
-def times(*factors: str) -> str:
-    """A product of texts, of which "" is 1."""
+def join_factors(*factors: str) -> str:
+    """Return the text of a product; "" stands for the factor 1."""
     return "*".join(factor for factor in factors if factor)
 
 
 def _powers(draws: Iterator[float], size: int, most: int = 0) -> tuple[tuple[int, str], Terms]:
-    c, n = signed(next(draws), size), 2 + int(next(draws) * max(7, most))
-    return (c, power(n)), [(c * n, power(n - 1))]
+    c, n = nonzero_integer(next(draws), size), 2 + int(next(draws) * max(7, most))
+    return (c, power_of_x(n)), [(c * n, power_of_x(n - 1))]
 
 
 def _functions(draws: Iterator[float], size: int) -> tuple[tuple[int, str], Terms]:
-    c, a, name = signed(next(draws), size), 2 + int(next(draws) * 8), ("sin", "cos", "e", "ln")[int(next(draws) * 4)]
-    function = c, applied(name, inner(a))
+    c, a, name = (
+        nonzero_integer(next(draws), size),
+        2 + int(next(draws) * 8),
+        ("sin", "cos", "e", "ln")[int(next(draws) * 4)],
+    )
+    function = c, function_text(name, inner_function(a))
     if name == "ln":
         return function, [(c, "/x")]
     sign, other = _OUTER[name]
-    return function, [(sign * c * a, applied(other, inner(a)))]
+    return function, [(sign * c * a, function_text(other, inner_function(a)))]
 
 
 def _products(draws: Iterator[float], size: int) -> tuple[tuple[int, str], Terms]:
-    c, a, n = signed(next(draws), size), 2 + int(next(draws) * 8), 1 + int(next(draws) * 5)
+    c, a, n = nonzero_integer(next(draws), size), 2 + int(next(draws) * 8), 1 + int(next(draws) * 5)
     name = ("sin", "cos", "e", "ln")[int(next(draws) * 4)]
-    outer = applied(name, "x" if name == "ln" else inner(a))
-    function, first = (c, times(power(n), outer)), (c * n, times(power(n - 1), outer))
+    outer = function_text(name, "x" if name == "ln" else inner_function(a))
+    function, first = (c, join_factors(power_of_x(n), outer)), (c * n, join_factors(power_of_x(n - 1), outer))
     if name == "ln":
-        return function, [first, (c, power(n - 1))]
+        return function, [first, (c, power_of_x(n - 1))]
     sign, other = _OUTER[name]
-    return function, [first, (sign * c * a, times(power(n), applied(other, inner(a))))]
+    return function, [first, (sign * c * a, join_factors(power_of_x(n), function_text(other, inner_function(a))))]
 
 
 def _quotients(draws: Iterator[float], size: int) -> tuple[tuple[int, str], Terms]:
-    a, b, c, d = 1 + int(next(draws) * 9), signed(next(draws), 9), 1 + int(next(draws) * 9), signed(next(draws), 9)
-    # Never a constant.
+    a, b, c, d = (
+        1 + int(next(draws) * 9),
+        nonzero_integer(next(draws), 9),
+        1 + int(next(draws) * 9),
+        nonzero_integer(next(draws), 9),
+    )
+    # Ensure that the quotient is not constant.
     d += a * d == b * c
-    return (1, f"({inner(a, b=b)})/({inner(c, b=d)})"), [(a * d - b * c, f"/({inner(c, b=d)})^2")]
+    return (1, f"({inner_function(a, b=b)})/({inner_function(c, b=d)})"), [
+        (a * d - b * c, f"/({inner_function(c, b=d)})^2")
+    ]
 
 
 def _chains(draws: Iterator[float], size: int) -> tuple[tuple[int, str], Terms]:
-    c, a, b, k = signed(next(draws), size), 2 + int(next(draws) * 4), signed(next(draws), 9), 2 + int(next(draws) * 2)
-    name, inside = ("sin", "cos", "e", "ln", "^")[int(next(draws) * 5)], inner(a, k, b)
+    c, a, b, k = (
+        nonzero_integer(next(draws), size),
+        2 + int(next(draws) * 4),
+        nonzero_integer(next(draws), 9),
+        2 + int(next(draws) * 2),
+    )
+    name, inside = ("sin", "cos", "e", "ln", "^")[int(next(draws) * 5)], inner_function(a, k, b)
     slope = c * a * k
     if name == "^":
         n = 3 + int(next(draws) * 4)
-        return (c, f"({inside})^{n}"), [(n * slope, times(power(k - 1), f"({inside})^{n - 1}"))]
-    function = c, applied(name, inside)
+        return (c, f"({inside})^{n}"), [(n * slope, join_factors(power_of_x(k - 1), f"({inside})^{n - 1}"))]
+    function = c, function_text(name, inside)
     if name == "ln":
-        return function, [(slope, f"{power(k - 1)}/({inside})")]
+        return function, [(slope, f"{power_of_x(k - 1)}/({inside})")]
     sign, other = _OUTER[name]
-    return function, [(sign * slope, times(power(k - 1), applied(other, inside)))]
+    return function, [(sign * slope, join_factors(power_of_x(k - 1), function_text(other, inside)))]
 
 
 _TERMS = {

@@ -12,8 +12,8 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .precedence import commuted, joined, operations_of
-from .spelling import NumberQuestion, number_in
+from .answer_spelling import NumberQuestion, extract_number
+from .precedence import evaluate_in_order, format_expression, order_free_key
 
 
 class FractionArithmetic(NumberQuestion):
@@ -59,37 +59,37 @@ class FractionArithmetic(NumberQuestion):
         terms, size, operations = params["terms"], params["size"], params["operations"]
         while True:
             draws = rng.random(3 * terms).tolist()
-            values = [_fraction(draws[i], draws[terms + i], size) for i in range(terms)]
+            values = [_draw_fraction(draws[i], draws[terms + i], size) for i in range(terms)]
             operators = [operations[int(u * len(operations))] for u in draws[2 * terms : 3 * terms - 1]]
             operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
-            result = operations_of(values, operators, _apply)[-1][3]
+            result = evaluate_in_order(values, operators, _apply)[-1][3]
             if result.denominator > 1:
                 break
-        expression = joined([f"({value})" for value in values], operators)
+        expression = format_expression([f"({value})" for value in values], operators)
         lowest = params["form"] == "lowest"
         form = "a fraction p/q in lowest terms" if lowest else "a fraction p/q"
         data = (values, operators, lowest)
-        key = commuted([f"({value})" for value in values], operators)
+        key = order_free_key([f"({value})" for value in values], operators)
         prompt = f"{expression} = ? Answer with {form}."
         return Task(prompt, str(result), content=expression, split_key=key, data=data)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         verdict = super().verify(task, answer)
-        if verdict.success and task.data[2] and "".join(number_in(answer).split()).lstrip("+") != task.reference:
+        if verdict.success and task.data[2] and "".join(extract_number(answer).split()).lstrip("+") != task.reference:
             return Verdict(0.0, False, feedback="The value is right, but it is not a fraction p/q in lowest terms.")
         return verdict
 
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line, with a common denominator or an inverted divisor."""
         values, operators, _ = task.data
-        return [*(_line(*done) for done in operations_of(values, operators, _apply)), self.oracle(task)]
+        return [*(_format_step(*done) for done in evaluate_in_order(values, operators, _apply)), self.oracle(task)]
 
 
-def _fraction(u: float, v: float, size: int) -> Fraction:
-    """A fraction that is not whole, its numerator and denominator at most ``size``."""
+def _draw_fraction(u: float, v: float, size: int) -> Fraction:
+    """Draw a fraction that is not whole, its numerator and denominator at most ``size``."""
     denominator = 2 + int(u * (size - 1))
     numerator = 1 + int(v * size)
-    # The next numerator that shares no factor; the last resort, one less than the denominator, never does.
+    # Take the next coprime numerator; if there is none, use the denominator less 1, which is always coprime.
     while numerator <= size and math.gcd(numerator, denominator) > 1:
         numerator += 1
     return Fraction(numerator if numerator <= size else denominator - 1, denominator)
@@ -103,8 +103,8 @@ def _apply(a: Fraction, operator: str, b: Fraction) -> Fraction:
     return a * b if operator == "*" else a / b
 
 
-def _line(a: Fraction, operator: str, b: Fraction, result: Fraction) -> str:
-    """``(1/2) + (1/3) = 3/6 + 2/6 = 5/6``."""
+def _format_step(a: Fraction, operator: str, b: Fraction, result: Fraction) -> str:
+    """Write one operation with its intermediate form: ``(1/2) + (1/3) = 3/6 + 2/6 = 5/6``."""
     if operator in "+-":
         common = math.lcm(a.denominator, b.denominator)
         p, q = a.numerator * (common // a.denominator), b.numerator * (common // b.denominator)

@@ -15,17 +15,17 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .expressions import Unreadable, read_value
-from .polynomials import product_of, signed, text
-from .spelling import stated
+from .answer_spelling import strip_statement
+from .polynomials import format_polynomial, multiply_all, nonzero_integer
+from .symbolic_answers import UnreadableAnswer, parse_answer
 
 MAX_ENDS = 20
-# A point as the question writes it, which braces only group where the rest is LaTeX.
+# A point in braces, as the question writes it; in LaTeX, braces would only group.
 _POINT = re.compile(r"(^|[U\u222a] ?|cup ?)\{([-+0-9./, ]+)\}")
 _SIGNS = ("<", "<=", ">", ">=")
 
-# An inequality, reduced to a sign: its text, the roots with their multiplicities (negative where the root is not in the
-# domain), the sign beyond all roots, the comparison with 0, and steps that lead there.
+# An inequality, reduced to the sign of a product: its text, the roots with their multiplicities (negative where the
+# root is not in the domain), the sign above all roots, the comparison with 0, and the worked solution up to there.
 Posed = tuple[str, dict[Fraction, int], int, str, list[str]]
 
 
@@ -72,7 +72,7 @@ class Inequality(Question):
             posed = pose(iter(rng.random(8).tolist()), size)
             if posed is not None:
                 inequality, roots, sign, comparison, steps = posed
-                solution, signs = _solved(roots, sign, comparison)
+                solution, signs = _solve(roots, sign, comparison)
                 if solution not in ("", "(-oo, oo)"):
                     break
         return Task(
@@ -80,47 +80,49 @@ class Inequality(Question):
             "point as {2}.",
             solution,
             content=inequality,
-            split_key=min(inequality, _turned(inequality)),
+            split_key=min(inequality, _swap_sides(inequality)),
             data=[*steps, *signs],
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            given = read_value(_POINT.sub(r"\1\\{\2\\}", stated(answer, equated=False).replace("$", " ")))
-            gold = read_value(task.reference)
+            given = parse_answer(_POINT.sub(r"\1\\{\2\\}", strip_statement(answer, equated=False).replace("$", " ")))
+            gold = parse_answer(task.reference)
             ends: set[Fraction] = set()
-            _gather(given, ends)
-            _gather(gold, ends)
-        except Unreadable as error:
+            _collect_ends(given, ends)
+            _collect_ends(gold, ends)
+        except UnreadableAnswer as error:
             return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)
         if len(ends) > MAX_ENDS:
             return Verdict(0.0, False, feedback=f"There are more than {MAX_ENDS} ends of intervals.", malformed=True)
-        # Two sets that agree at all ends and once between each two of them are equal.
+        # Two such sets are equal if they agree at all ends and at one point between any two neighbouring ends.
         places = sorted(ends)
         between = [(a + b) / 2 for a, b in pairwise(places)]
-        right = all(_holds(given, x) == _holds(gold, x) for x in [*places, *between, places[0] - 1, places[-1] + 1])
+        right = all(
+            _contains(given, x) == _contains(gold, x) for x in [*places, *between, places[0] - 1, places[-1] + 1]
+        )
         return Verdict(float(right), right, feedback="Correct." if right else "These are not the solutions.")
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the question and of the solution written out."""
+        """The length of the question and of the worked solution."""
         return float(len(episode.content) + sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """A comparison with 0, and the sign of what is compared in each interval between its roots."""
+        """A comparison with 0, and the sign of the compared expression in each interval between its roots."""
         return [*task.data, self.oracle(task)]
 
 
-def _turned(inequality: str) -> str:
-    """The same inequality with its sides the other way round."""
+def _swap_sides(inequality: str) -> str:
+    """Return the same inequality with its sides exchanged."""
     left, comparison, right = re.split(" (<=?|>=?) ", inequality)
     return f"{right} {comparison.translate(str.maketrans('<>', '><'))} {left}"
 
 
-def _solved(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str, list[str]]:
-    """The set where the product of ``(x - root)^multiplicity`` times ``sign`` compares with 0, and the signs."""
+def _solve(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str, list[str]]:
+    """Return the set where ``sign`` times the product of ``(x - root)^multiplicity`` compares with 0, and the signs."""
     places = sorted(roots, reverse=True)
     wanted = 1 if ">" in comparison else -1
-    # From the right: is the open interval in the set, is the point at its lower end.
+    # From the right: whether each open interval is in the set, and whether the point at its lower end is.
     inside, points, signs, now = [], [], [], sign
     for i, root in enumerate([*places, None]):
         upper = "oo" if i == 0 else str(places[i - 1])
@@ -144,41 +146,53 @@ def _solved(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str
 
 
 def _linear(draws: Iterator[float], size: int) -> Posed | None:
-    a, b, c, d = (signed(next(draws), size) for _ in range(4))
+    a, b, c, d = (nonzero_integer(next(draws), size) for _ in range(4))
     comparison = _SIGNS[int(next(draws) * 4)]
     slope = a - c
     if abs(slope) < 2:
         return None
-    step = f"{text((b - d, slope))} {comparison} 0"
-    inequality = f"{text((b, a))} {comparison} {text((d, c))}"
+    step = f"{format_polynomial((b - d, slope))} {comparison} 0"
+    inequality = f"{format_polynomial((b, a))} {comparison} {format_polynomial((d, c))}"
     return inequality, {Fraction(d - b, slope): 1}, 1 if slope > 0 else -1, comparison, [step]
 
 
 def _absolute(draws: Iterator[float], size: int) -> Posed | None:
-    a, b, c = 2 + int(next(draws) * 4), signed(next(draws), size), 1 + int(next(draws) * size)
+    a, b, c = 2 + int(next(draws) * 4), nonzero_integer(next(draws), size), 1 + int(next(draws) * size)
     comparison = _SIGNS[int(next(draws) * 4)]
     low, high = Fraction(-c - b, a), Fraction(c - b, a)
-    steps = [f"|{text((b, a))}| = {c} at x = {low} and x = {high}; the sign is that of |{text((b, a))}| - {c}."]
-    return f"|{text((b, a))}| {comparison} {c}", {low: 1, high: 1}, 1, comparison, steps
+    left = f"|{format_polynomial((b, a))}|"
+    steps = [f"{left} = {c} at x = {low} and x = {high}; the sign is that of {left} - {c}."]
+    return f"{left} {comparison} {c}", {low: 1, high: 1}, 1, comparison, steps
 
 
 def _quadratic(draws: Iterator[float], size: int) -> Posed | None:
-    """Roots of which one may be a fraction, with some of the terms on the right."""
+    """Make a quadratic with one possibly fractional root, and with some of the terms on the right side."""
     below, sign = 1 + int(next(draws) * 3), 1 if next(draws) < 0.6 else -1
-    one, other = Fraction(signed(next(draws), size), below), Fraction(signed(next(draws), size))
+    one, other = Fraction(nonzero_integer(next(draws), size), below), Fraction(nonzero_integer(next(draws), size))
     if one == other:
         return None
     comparison = _SIGNS[int(next(draws) * 4)]
-    whole = product_of([(-one.numerator, one.denominator), (-other.numerator, 1), (sign,)])
-    slope, constant = signed(next(draws), size), signed(next(draws), size)
+    whole = multiply_all([(-one.numerator, one.denominator), (-other.numerator, 1), (sign,)])
+    slope, constant = nonzero_integer(next(draws), size), nonzero_integer(next(draws), size)
     left = (whole[0] + constant, whole[1] + slope, whole[2])
-    steps = [f"{text(whole)} {comparison} 0", f"The roots are {min(one, other)} and {max(one, other)}."]
-    return f"{text(left)} {comparison} {text((constant, slope))}", {one: 1, other: 1}, sign, comparison, steps
+    steps = [f"{format_polynomial(whole)} {comparison} 0", f"The roots are {min(one, other)} and {max(one, other)}."]
+    return (
+        f"{format_polynomial(left)} {comparison} {format_polynomial((constant, slope))}",
+        {one: 1, other: 1},
+        sign,
+        comparison,
+        steps,
+    )
 
 
 def _rational(draws: Iterator[float], size: int) -> Posed | None:
-    """A quotient of linear expressions beside a whole number."""
-    a, b, c, d = signed(next(draws), 5), signed(next(draws), size), signed(next(draws), 5), signed(next(draws), size)
+    """Make a quotient of linear expressions, compared with a whole number."""
+    a, b, c, d = (
+        nonzero_integer(next(draws), 5),
+        nonzero_integer(next(draws), size),
+        nonzero_integer(next(draws), 5),
+        nonzero_integer(next(draws), size),
+    )
     right = int(next(draws) * 9) - 4
     comparison = _SIGNS[int(next(draws) * 4)]
     # (a x + b) / (c x + d) - right
@@ -189,68 +203,74 @@ def _rational(draws: Iterator[float], size: int) -> Posed | None:
     if root == pole:
         return None
     sign = 1 if slope * c > 0 else -1
-    steps = [f"({text((constant, slope))})/({text((d, c))}) {comparison} 0"] if right else []
+    steps = [f"({format_polynomial((constant, slope))})/({format_polynomial((d, c))}) {comparison} 0"] if right else []
     steps.append(f"The numerator is 0 at {root}, the denominator at {pole}.")
-    return f"({text((b, a))})/({text((d, c))}) {comparison} {right}", {root: 1, pole: -1}, sign, comparison, steps
+    return (
+        f"({format_polynomial((b, a))})/({format_polynomial((d, c))}) {comparison} {right}",
+        {root: 1, pole: -1},
+        sign,
+        comparison,
+        steps,
+    )
 
 
 def _cubic(draws: Iterator[float], size: int) -> Posed | None:
-    """A product of three linear factors, multiplied out; two may be equal."""
+    """Make an expanded product of three linear factors, two of which may be equal."""
     below, sign = 1 + int(next(draws) * 2), 1 if next(draws) < 0.6 else -1
-    found = [Fraction(signed(next(draws), size), below), Fraction(signed(next(draws), size))]
-    found.append(found[1] if next(draws) < 0.4 else Fraction(signed(next(draws), size)))
+    found = [Fraction(nonzero_integer(next(draws), size), below), Fraction(nonzero_integer(next(draws), size))]
+    found.append(found[1] if next(draws) < 0.4 else Fraction(nonzero_integer(next(draws), size)))
     comparison = _SIGNS[int(next(draws) * 4)]
     roots: dict[Fraction, int] = {}
     for root in found:
         roots[root] = roots.get(root, 0) + 1
     if len(roots) == 1:
         return None
-    whole = product_of([*((-root.numerator, root.denominator) for root in found), (sign,)])
+    whole = multiply_all([*((-root.numerator, root.denominator) for root in found), (sign,)])
     named = [f"{root}{' (twice)' if times == 2 else ''}" for root, times in sorted(roots.items())]
-    return f"{text(whole)} {comparison} 0", roots, sign, comparison, [f"The roots are {', '.join(named)}."]
+    return f"{format_polynomial(whole)} {comparison} 0", roots, sign, comparison, [f"The roots are {', '.join(named)}."]
 
 
-# Answers: whether a number belongs to what the grammar has read, and the ends at which that may change.
+# Answers as parsed by the grammar: the ends of their intervals, and membership of numbers.
 
 
-def _gather(value: Any, ends: set[Fraction]) -> None:
+def _collect_ends(value: Any, ends: set[Fraction]) -> None:
     """Add all finite ends in a set or statement to ``ends``.
 
     Raises:
-        Unreadable: it is neither an interval or set of numbers nor a statement about x, nor made of such.
+        UnreadableAnswer: it is neither an interval or set of numbers nor a statement about x, nor made of such.
     """
     kind = getattr(value, "kind", None)
     sides = getattr(value, "sides", ())
     if (kind in _INTERVALS and len(value.items) == 2) or kind == "{}":
-        bounds = list(map(_bound, value.items))
+        bounds = list(map(_read_bound, value.items))
     elif kind in _JOINTS:
         bounds = []
         for item in value.items:
-            _gather(item, ends)
+            _collect_ends(item, ends)
     elif sides and value.operators == ("∈",) and _is_x(sides[0]):
         bounds = []
-        _gather(sides[1], ends)
+        _collect_ends(sides[1], ends)
     elif any(map(_is_x, sides)) and not set(value.operators) - set(_COMPARED):
-        bounds = [_bound(side) for side in sides if not _is_x(side)]
+        bounds = [_read_bound(side) for side in sides if not _is_x(side)]
     else:
-        raise Unreadable("The answer must consist of intervals, such as (-oo, -3/2) U [5, oo).")
+        raise UnreadableAnswer("The answer must consist of intervals, such as (-oo, -3/2) U [5, oo).")
     ends.update(bound for bound in bounds if isinstance(bound, Fraction))
 
 
-def _holds(value: Any, x: Fraction) -> bool:
-    """Whether ``x`` belongs to a set, or a statement is true of it; `_gather` has read the value before."""
+def _contains(value: Any, x: Fraction) -> bool:
+    """Return whether ``x`` belongs to a set, or satisfies a statement, that `_collect_ends` has accepted."""
     kind = getattr(value, "kind", None)
     if kind in _INTERVALS:
-        low, high = map(_bound, value.items)
+        low, high = map(_read_bound, value.items)
         above = low <= x if kind[0] == "[" else low < x
         return above and (x <= high if kind[1] == "]" else x < high)
     if kind == "{}":
-        return any(_bound(item) == x for item in value.items)
+        return any(_read_bound(item) == x for item in value.items)
     if kind in _JOINTS:
-        return _JOINTS[kind](_holds(item, x) for item in value.items)
+        return _JOINTS[kind](_contains(item, x) for item in value.items)
     if value.operators == ("∈",):
-        return _holds(value.sides[1], x)
-    numbers = [x if _is_x(side) else _bound(side) for side in value.sides]
+        return _contains(value.sides[1], x)
+    numbers = [x if _is_x(side) else _read_bound(side) for side in value.sides]
     return all(_COMPARED[o](a, b) for o, a, b in zip(value.operators, numbers, numbers[1:]))
 
 
@@ -258,15 +278,15 @@ def _is_x(value: Any) -> bool:
     return getattr(value, "name", None) == "x"
 
 
-def _bound(value: Any) -> Fraction | float:
-    """A rational number, or an infinite one. Raises Unreadable for all else."""
+def _read_bound(value: Any) -> Fraction | float:
+    """Return a rational number, or an infinite one. Raise UnreadableAnswer otherwise."""
     sign = 1
     if getattr(value, "op", None) == "*" and len(value.args) == 2 and getattr(value.args[0], "value", 0) == -1:
         sign, value = -1, value.args[1]
     if getattr(value, "op", None) == "oo":
         return sign * math.inf
     if type(value).__name__ != "Num":
-        raise Unreadable("The ends of intervals must be numbers, such as -3/2.")
+        raise UnreadableAnswer("The ends of intervals must be numbers, such as -3/2.")
     return Fraction(sign * value.value)
 
 

@@ -12,13 +12,13 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .derivative import applied, inner, power, times
-from .elementary import Functions, known
-from .expressions import Unreadable, read_expression, written
-from .polynomials import signed
-from .spelling import stated
+from .answer_spelling import strip_statement
+from .derivative import function_text, inner_function, join_factors, power_of_x
+from .elementary_functions import Functions, read_reference
+from .polynomials import nonzero_integer
+from .symbolic_answers import UnreadableAnswer, format_sum, read_expression
 
-# A coefficient and what it multiplies.
+# A coefficient and its factor.
 Term = tuple[int | Fraction, str]
 
 RULES = ("powers", "functions", "substitution", "parts")
@@ -75,72 +75,88 @@ class Integral(Question):
                 pairs.append(_TERMS[rule](draws, size) if rule != "powers" else _powers(draws, size, 2 * count))
             if len({function[1] for function, _ in pairs}) == count:
                 break
-        question = written(function for function, _ in pairs)
+        question = format_sum(function for function, _ in pairs)
         return Task(
             f"Find an antiderivative of f(x) = {question} for x > 0. Answer with an expression in x, such as "
             "2*x^3 - (1/2)*e^(2*x); a constant C may be added.",
             question,
-            solution=written(term for _, antiderivative in pairs for term in antiderivative),
-            content=written(sorted(function for function, _ in pairs)),
+            solution=format_sum(term for _, antiderivative in pairs for term in antiderivative),
+            content=format_sum(sorted(function for function, _ in pairs)),
             data=pairs,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         functions = Functions(CONSTANTS)
         try:
-            found = functions.derivative(functions.read(read_expression(stated(answer))))
-            right = functions.equal(found, known(task.reference))
-        except Unreadable as error:
+            found = functions.derivative(functions.read(read_expression(strip_statement(answer))))
+            right = functions.equal(found, read_reference(task.reference))
+        except UnreadableAnswer as error:
             return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)
         return Verdict(float(right), right, feedback="Correct." if right else "Its derivative is not the function.")
 
     def solution_steps(self, task: Task) -> list[str]:
         """An antiderivative of each term."""
-        lines = [f"({written(terms)})' = {written([function])}" for function, terms in task.data]
+        lines = [f"({format_sum(terms)})' = {format_sum([function])}" for function, terms in task.data]
         return [*lines, self.oracle(task)]
 
 
 def _powers(draws: Iterator[float], size: int, most: int = 0) -> tuple[Term, list[Term]]:
-    c, n = signed(next(draws), size), 1 + int(next(draws) * max(8, most))
-    return (c, power(n)), [(Fraction(c, n + 1), power(n + 1))]
+    c, n = nonzero_integer(next(draws), size), 1 + int(next(draws) * max(8, most))
+    return (c, power_of_x(n)), [(Fraction(c, n + 1), power_of_x(n + 1))]
 
 
 def _functions(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
-    c, a, name = signed(next(draws), size), 2 + int(next(draws) * 8), ("sin", "cos", "e", "ln")[int(next(draws) * 4)]
+    c, a, name = (
+        nonzero_integer(next(draws), size),
+        2 + int(next(draws) * 8),
+        ("sin", "cos", "e", "ln")[int(next(draws) * 4)],
+    )
     if name == "ln":
         return (c, "/x"), [(c, "ln(x)")]
     sign, other = _OUTER[name]
-    return (c, applied(name, inner(a))), [(Fraction(sign * c, a), applied(other, inner(a)))]
+    return (c, function_text(name, inner_function(a))), [
+        (Fraction(sign * c, a), function_text(other, inner_function(a)))
+    ]
 
 
 def _substitution(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
-    """x^(k-1) times a function of a x^k + b."""
-    c, a, b, k = signed(next(draws), size), 2 + int(next(draws) * 4), 1 + int(next(draws) * 9), 2 + int(next(draws) * 2)
-    name, inside = ("sin", "cos", "e", "ln", "^")[int(next(draws) * 5)], inner(a, k, b)
+    """Make x^(k-1) times a function of a x^k + b."""
+    c, a, b, k = (
+        nonzero_integer(next(draws), size),
+        2 + int(next(draws) * 4),
+        1 + int(next(draws) * 9),
+        2 + int(next(draws) * 2),
+    )
+    name, inside = ("sin", "cos", "e", "ln", "^")[int(next(draws) * 5)], inner_function(a, k, b)
     share = Fraction(c, a * k)
     if name == "^":
         n = 2 + int(next(draws) * 4)
-        return (c, times(power(k - 1), f"({inside})^{n}")), [(share / (n + 1), f"({inside})^{n + 1}")]
+        return (c, join_factors(power_of_x(k - 1), f"({inside})^{n}")), [(share / (n + 1), f"({inside})^{n + 1}")]
     if name == "ln":
-        return (c, f"{power(k - 1)}/({inside})"), [(share, f"ln({inside})")]
+        return (c, f"{power_of_x(k - 1)}/({inside})"), [(share, f"ln({inside})")]
     sign, other = _OUTER[name]
-    return (c, times(power(k - 1), applied(name, inside))), [(sign * share, applied(other, inside))]
+    return (c, join_factors(power_of_x(k - 1), function_text(name, inside))), [
+        (sign * share, function_text(other, inside))
+    ]
 
 
 def _parts(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
-    """x^n times a function."""
-    c, a, n = signed(next(draws), size), 2 + int(next(draws) * 4), 1 + int(next(draws) * 3)
+    """Make x^n times a function."""
+    c, a, n = nonzero_integer(next(draws), size), 2 + int(next(draws) * 4), 1 + int(next(draws) * 3)
     name = ("sin", "cos", "e", "ln")[int(next(draws) * 4)]
     if name == "ln":
         share = Fraction(c, n + 1)
-        return (c, times(power(n), "ln(x)")), [(share, times(power(n + 1), "ln(x)")), (-share / (n + 1), power(n + 1))]
-    function, terms = (c, times(power(n), applied(name, inner(a)))), list[Term]()
+        return (c, join_factors(power_of_x(n), "ln(x)")), [
+            (share, join_factors(power_of_x(n + 1), "ln(x)")),
+            (-share / (n + 1), power_of_x(n + 1)),
+        ]
+    function, terms = (c, join_factors(power_of_x(n), function_text(name, inner_function(a)))), list[Term]()
     factor = Fraction(c)
-    # The power is differentiated away, the other factor integrated, the sign turned at each step.
+    # Integrate by parts: differentiate the power, integrate the other factor, alternate the sign.
     while n >= 0:
         sign, name = _OUTER[name]
         factor *= Fraction(sign, a)
-        terms.append((factor, times(power(n), applied(name, inner(a)))))
+        terms.append((factor, join_factors(power_of_x(n), function_text(name, inner_function(a)))))
         factor *= -n
         n -= 1
     return function, terms

@@ -10,7 +10,8 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
+from .polynomials import nonzero_integer
 
 
 class LinearEquation(NumberQuestion):
@@ -56,10 +57,10 @@ class LinearEquation(NumberQuestion):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, both, fraction = params["size"], params["sides"] == "both", params["solution"] == "fraction"
         while True:
-            a, b, c, x, rest = (_signed(u, size) for u in rng.random(5).tolist())
+            a, b, c, x, rest = (nonzero_integer(u, size) for u in rng.random(5).tolist())
             c = c if both else 0
             slope = a - c
-            # A slope of 1 or -1 leaves nothing to divide by.
+            # Skip slopes of 1 and -1, which need no division.
             if abs(slope) < 2:
                 continue
             if not fraction:
@@ -68,7 +69,7 @@ class LinearEquation(NumberQuestion):
                 gap, solution = rest, Fraction(rest, slope)
             else:
                 continue
-            sides = _side(a, b), _side(c, b + gap)
+            sides = _format_side(a, b), _format_side(c, b + gap)
             equation = " = ".join(sides)
             form = "a fraction p/q" if fraction else "an integer"
             return Task(
@@ -83,19 +84,13 @@ class LinearEquation(NumberQuestion):
         """Equations with the same solution, each simpler than the one before."""
         a, b, c, d = task.data
         slope, gap = a - c, d - b
-        lines = [f"{_side(slope, b)} = {d}"] if c else []
-        lines += [f"{_side(slope, 0)} = {gap}", f"x = {gap} / {slope if slope > 0 else f'({slope})'}"]
+        lines = [f"{_format_side(slope, b)} = {d}"] if c else []
+        lines += [f"{_format_side(slope, 0)} = {gap}", f"x = {gap} / {slope if slope > 0 else f'({slope})'}"]
         return [*lines, self.oracle(task)]
 
 
-def _signed(u: float, size: int) -> int:
-    """A whole number from -size to size without zero, from ``u`` in [0, 1)."""
-    k = int(u * 2 * size)
-    return k - size if k < size else k - size + 1
-
-
-def _side(slope: int, constant: int) -> str:
-    """``3x + 4``, ``-x - 4``, ``3x`` or ``4``."""
+def _format_side(slope: int, constant: int) -> str:
+    """Write one side of an equation: ``3x + 4``, ``-x - 4``, ``3x`` or ``4``."""
     if not slope:
         return str(constant)
     x = {1: "x", -1: "-x"}.get(slope, f"{slope}x")

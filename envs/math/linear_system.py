@@ -1,4 +1,4 @@
-"""palaestra/LinearSystem-v0: as many linear equations as unknowns, with one solution."""
+"""palaestra/LinearSystem-v0: systems of linear equations with exactly one solution."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .expressions import written
-from .polynomials import signed
-from .spelling import in_order
+from .answer_spelling import extract_numbers_in_order
+from .polynomials import nonzero_integer
+from .symbolic_answers import format_sum
 
 NAMES = "xyzwvuts"
 
-# An equation: the coefficients and what they add up to.
+# An equation: the coefficients and the right side.
 Row = tuple[int, ...]
 
 
@@ -66,14 +66,14 @@ class LinearSystem(Question):
         while True:
             draws = rng.random(n * (n + 1) + 1).tolist()
             below = 1 if whole else 2 + int(draws[-1] * 4)
-            above = [signed(u, 2 * size) for u in draws[:n]]
+            above = [nonzero_integer(u, 2 * size) for u in draws[:n]]
             if not whole and all(a % below == 0 for a in above):
                 continue
-            found = (_row(draws[n * i : n * (i + 1)], above, below, size) for i in range(1, n + 1))
+            found = (_draw_equation(draws[n * i : n * (i + 1)], above, below, size) for i in range(1, n + 1))
             rows = [row for row in found if row is not None]
-            if len(rows) == n and _triangle(rows):
+            if len(rows) == n and _eliminate(rows):
                 break
-        equations = list(map(_equation, rows))
+        equations = list(map(_format_equation, rows))
         names = ", ".join(NAMES[:n])
         values = [str(Fraction(a, below)) for a in above]
         return Task(
@@ -87,32 +87,33 @@ class LinearSystem(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         names = NAMES[: len(task.reference)]
-        values = in_order(answer, names)
+        values = extract_numbers_in_order(answer, names)
         if values is None:
             example = ", ".join("12345678"[: len(names)])
             return rejected(f"The answer must be {len(names)} numbers, such as {example}.")
         return CORRECT if values == list(map(Fraction, task.reference)) else WRONG
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Equations with fewer and fewer unknowns, then the unknowns one by one, the last first."""
-        triangle = _triangle(task.data)
+        """Equations with fewer and fewer unknowns, then the unknowns one by one, the last one first."""
+        triangle = _eliminate(task.data)
         assert triangle
         values = list(map(Fraction, task.reference))
-        lines = [_equation(row) for row in triangle[1:-1]]
+        lines = [_format_equation(row) for row in triangle[1:-1]]
         for i in range(len(values) - 1, -1, -1):
             row = triangle[i]
             known = sum(a * x for a, x in zip(row[i + 1 : -1], values[i + 1 :]))
-            left = f"{written([(row[i], NAMES[i])], times='')} = {row[-1] - known}"
+            left = f"{format_sum([(row[i], NAMES[i])], times='')} = {row[-1] - known}"
             lines.append(left if row[i] == 1 else f"{left}, so {NAMES[i]} = {values[i]}")
         return [*lines, self.oracle(task)]
 
 
-def _row(draws: list[float], above: list[int], below: int, size: int) -> Row | None:
-    """An equation that the unknowns ``above / below`` solve, or None where chance finds no whole one."""
-    coefficients = [signed(u, size) for u in draws]
+def _draw_equation(draws: list[float], above: list[int], below: int, size: int) -> Row | None:
+    """Draw an equation that the unknowns ``above / below`` solve; return None where the draws give no integer right
+    side."""
+    coefficients = [nonzero_integer(u, size) for u in draws]
     total = sum(a * x for a, x in zip(coefficients, above))
     if total % below:
-        # The last coefficient that can, mends it.
+        # Adjust the last coefficient that can make the right side an integer.
         for i in range(len(above) - 1, -1, -1):
             if math.gcd(above[i], below) == 1:
                 step = -total * pow(above[i], -1, below) % below
@@ -127,8 +128,8 @@ def _row(draws: list[float], above: list[int], below: int, size: int) -> Row | N
     return (*coefficients, total // below)
 
 
-def _triangle(rows: list[Row]) -> list[Row] | None:
-    """Equivalent equations, each without the unknowns of those before it; None where there is no single solution."""
+def _eliminate(rows: list[Row]) -> list[Row] | None:
+    """Return equivalent equations in triangular form; None where there is no unique solution."""
     left = [list(row) for row in rows]
     for i in range(len(left)):
         place = next((k for k in range(i, len(left)) if left[k][i]), None)
@@ -146,8 +147,8 @@ def _triangle(rows: list[Row]) -> list[Row] | None:
     return [tuple(row) for row in left]
 
 
-def _equation(row: Row) -> str:
-    return f"{written(zip(row[:-1], NAMES), times='')} = {row[-1]}"
+def _format_equation(row: Row) -> str:
+    return f"{format_sum(zip(row[:-1], NAMES), times='')} = {row[-1]}"
 
 
 register("palaestra/LinearSystem-v0", f"{__name__}:LinearSystem")

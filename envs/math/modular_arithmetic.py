@@ -11,8 +11,9 @@ from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .precedence import commuted, joined, operations_of
-from .spelling import NumberQuestion, number_in
+from .answer_spelling import NumberQuestion, extract_number
+from .gcd_lcm import euclid_steps
+from .precedence import evaluate_in_order, format_expression, order_free_key
 
 # An operand: its text, its residue, and the base and exponent of a power (an exponent of -1 is the inverse).
 Operand = tuple[str, int, int, int]
@@ -65,31 +66,31 @@ class ModularArithmetic(NumberQuestion):
             most = params["modulus"]
             n = most // 2 + 1 + int(draws[-1] * (most - most // 2))
             chosen = int(draws[-2] * terms)
-            operands = [_operand(kind, i == chosen, n, *draws[3 * i : 3 * i + 3]) for i in range(terms)]
+            operands = [_draw_operand(kind, i == chosen, n, *draws[3 * i : 3 * i + 3]) for i in range(terms)]
             common = "+-" if kind == "sums" else "+-*"
             operators = [common[int(u * len(common))] for u in draws[3 * terms : 4 * terms - 1]]
             if kind == "products":
                 operators[int(draws[4 * terms - 1] * (terms - 1))] = "*"
-            value = operations_of([operand[1] for operand in operands], operators, _apply)[-1][3]
+            value = evaluate_in_order([operand[1] for operand in operands], operators, _apply)[-1][3]
             answer = value % n
             if answer > 1 and answer != value:
                 break
-        expression = f"({joined([operand[0] for operand in operands], operators)}) mod {n}"
+        expression = f"({format_expression([operand[0] for operand in operands], operators)}) mod {n}"
         prompt = f"{expression} = ? Answer with an integer from 0 to {n - 1}."
         if "inv" in expression:
             prompt += f" inv(a) is the number from 1 to {n - 1} with a * inv(a) = 1 modulo {n}."
-        key = f"{commuted([operand[0] for operand in operands], operators)} mod {n}"
+        key = f"{order_free_key([operand[0] for operand in operands], operators)} mod {n}"
         return Task(prompt, answer, content=expression, split_key=key, data=(operands, operators, n))
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        # The modulus may stand behind the residue.
-        text, n = number_in(answer), task.data[2]
+        # The modulus may follow the residue.
+        text, n = extract_number(answer), task.data[2]
         for modulus in (f"(mod {n})", f"mod {n}", f"\\pmod{{{n}}}"):
             text = text.removesuffix(modulus).rstrip()
         return super().verify(task, text or answer)
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the solution written out."""
+        """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -98,20 +99,23 @@ class ModularArithmetic(NumberQuestion):
         lines = []
         for text, value, base, exponent in operands:
             if exponent < 0:
-                lines += [*_euclid(base, n), f"{text} = {value}, as {base} * {value} = {base * value // n} * {n} + 1"]
+                lines += [
+                    *euclid_steps(base, n),
+                    f"{text} = {value}, as {base} * {value} = {base * value // n} * {n} + 1",
+                ]
             elif exponent > 1:
-                lines += _squarings(base, exponent, n)
+                lines += _squaring_steps(base, exponent, n)
         residues = [operand[1] for operand in operands]
-        for a, operator, b, _ in operations_of(residues, operators, lambda a, o, b: _apply(a, o, b) % n):
+        for a, operator, b, _ in evaluate_in_order(residues, operators, lambda a, o, b: _apply(a, o, b) % n):
             plain = _apply(a, operator, b)
             reduced = "" if 0 <= plain < n else f" = {plain % n} (mod {n})"
             lines.append(f"{a} {operator} {b} = {plain}{reduced}")
         return [*lines, self.oracle(task)]
 
 
-def _operand(kind: str, hardest: bool, n: int, which: float, u: float, v: float) -> Operand:
+def _draw_operand(kind: str, hardest: bool, n: int, which: float, u: float, v: float) -> Operand:
     base = 2 + int(u * (n - 2))
-    # Every kind that may occur is equally likely, except that the chosen operand is of the hardest.
+    # All allowed kinds are equally likely, except that the chosen operand is of the hardest kind.
     kinds = {"inverses": ("plain", "inverses"), "powers": ("plain", "inverses", "powers")}.get(kind, ("plain",))
     own = kinds[-1] if hardest else kinds[int(which * len(kinds))]
     if own == "powers":
@@ -131,8 +135,9 @@ def _apply(a: int, operator: str, b: int) -> int:
     return a + b if operator == "+" else a - b
 
 
-def _squarings(base: int, exponent: int, n: int) -> list[str]:
-    """``7^2 = 7^2 = 49``, ``7^5 = 49^2 * 7 = 16807 = 26 (mod 97)``: the exponent's binary digits from the left."""
+def _squaring_steps(base: int, exponent: int, n: int) -> list[str]:
+    """Write ``7^2 = 7^2 = 49``, ``7^5 = 49^2 * 7 = 16807 = 26 (mod 97)``: the binary digits of the exponent from the
+    left."""
     lines, power, value = [], 1, base
     for digit in f"{exponent:b}"[1:]:
         odd = digit == "1"
@@ -140,14 +145,6 @@ def _squarings(base: int, exponent: int, n: int) -> list[str]:
         power = 2 * power + odd
         lines.append(f"{base}^{power} = {value}^2{f' * {base}' * odd} = {plain} = {plain % n} (mod {n})")
         value = plain % n
-    return lines
-
-
-def _euclid(a: int, n: int) -> list[str]:
-    lines, big, small = [], n, a
-    while small:
-        lines.append(f"{big} = {big // small} * {small} + {big % small}")
-        big, small = small, big % small
     return lines
 
 

@@ -11,9 +11,9 @@ from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .expressions import Unreadable, written
-from .polynomials import Monomial, read_sum, signed
-from .spelling import stated
+from .answer_spelling import strip_statement
+from .polynomials import Monomial, nonzero_integer, read_sum
+from .symbolic_answers import UnreadableAnswer, format_sum
 
 # Coefficients of monomials; the exponents of x, y and z stand for the monomial.
 Sum = dict[tuple[int, ...], int]
@@ -65,24 +65,24 @@ class PolynomialExpand(Question):
         pool = _POOLS[variables] if variables > 1 else _POOLS[1][-terms:]
         while True:
             draws = iter(rng.random(2 * factors * terms).tolist())
-            given = [_factor(draws, pool, terms, size) for _ in range(factors)]
-            product = _product(given)
+            given = [_draw_factor(draws, pool, terms, size) for _ in range(factors)]
+            product = _expand_product(given)
             occurring = {place for key in product for place, power in enumerate(key) if power}
             if len(occurring) == variables and len(product) > 1:
                 break
-        question = "".join(f"({_text(factor)})" for factor in given)
+        question = "".join(f"({_format_polynomial(factor)})" for factor in given)
         return Task(
             f"Expand {question} and collect like terms. Answer with a polynomial, such as {_EXAMPLES[variables]}.",
-            {_monomial(key): coefficient for key, coefficient in product.items()},
-            solution=_text(product),
-            content="".join(sorted(f"({_text(factor)})" for factor in given)),
+            {_to_monomial(key): coefficient for key, coefficient in product.items()},
+            solution=_format_polynomial(product),
+            content="".join(sorted(f"({_format_polynomial(factor)})" for factor in given)),
             data=given,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            terms = read_sum(stated(answer))
-        except Unreadable as error:
+            terms = read_sum(strip_statement(answer))
+        except UnreadableAnswer as error:
             return Verdict(0.0, False, feedback=str(error), malformed=True)
         total: dict[Monomial, Any] = {}
         for monomial, coefficient in terms:
@@ -97,23 +97,23 @@ class PolynomialExpand(Question):
         """One multiplication a line."""
         left, lines = task.data[0], []
         for right in task.data[1:]:
-            product = _product([left, right])
-            lines.append(f"({_text(left)})({_text(right)}) = {_text(product)}")
+            product = _expand_product([left, right])
+            lines.append(f"({_format_polynomial(left)})({_format_polynomial(right)}) = {_format_polynomial(product)}")
             left = product
         return [*lines, self.oracle(task)]
 
 
-def _factor(draws: Any, pool: list[tuple[int, ...]], terms: int, size: int) -> Sum:
-    """A sum of different monomials of the pool, one of them not constant."""
+def _draw_factor(draws: Any, pool: list[tuple[int, ...]], terms: int, size: int) -> Sum:
+    """Draw a sum of different monomials of the pool, at least one of them not constant."""
     free, factor = list(pool), {}
     for _ in range(terms):
         key = free.pop(int(next(draws) * len(free)))
-        factor[key] = signed(next(draws), size)
+        factor[key] = nonzero_integer(next(draws), size)
     return {key: factor[key] for key in pool if key in factor}
 
 
-def _product(factors: list[Sum]) -> Sum:
-    """The product, by falling degree."""
+def _expand_product(factors: list[Sum]) -> Sum:
+    """Return the product, by falling degree."""
     left: Sum = {(0, 0, 0): 1}
     for right in factors:
         total: Sum = {}
@@ -129,16 +129,16 @@ def _reversed(key: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(-power for power in key)
 
 
-def _text(polynomial: Sum) -> str:
-    return written(((coefficient, _TEXTS[key]) for key, coefficient in polynomial.items()), times="")
+def _format_polynomial(polynomial: Sum) -> str:
+    return format_sum(((coefficient, _TEXTS[key]) for key, coefficient in polynomial.items()), times="")
 
 
-def _monomial(key: tuple[int, ...]) -> Monomial:
+def _to_monomial(key: tuple[int, ...]) -> Monomial:
     return tuple((name, power) for name, power in zip(NAMES, key) if power)
 
 
-def _body(key: tuple[int, ...]) -> str:
-    return "*".join(name if power == 1 else f"{name}^{power}" for name, power in _monomial(key))
+def _format_monomial(key: tuple[int, ...]) -> str:
+    return "*".join(name if power == 1 else f"{name}^{power}" for name, power in _to_monomial(key))
 
 
 _EXAMPLES = {1: "2x^2 - 3x + 5", 2: "2x^2*y - 3x + 5", 3: "2x^2*y*z - 3x + 5"}
@@ -147,6 +147,6 @@ _POOLS = {
     2: [(2, 0, 0), (1, 1, 0), (0, 2, 0), (1, 0, 0), (0, 1, 0), (0, 0, 0)],
     3: [(2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)],
 }
-_TEXTS = {key: _body(key) for key in itertools.product(range(13), repeat=3) if sum(key) <= 12}
+_TEXTS = {key: _format_monomial(key) for key in itertools.product(range(13), repeat=3) if sum(key) <= 12}
 
 register("palaestra/PolynomialExpand-v0", f"{__name__}:PolynomialExpand")

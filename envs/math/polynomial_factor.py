@@ -11,9 +11,17 @@ from ...rewards import Verdict
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .expressions import Unreadable
-from .polynomials import Polynomial, divided, irreducible, product_of, read_product, signed, text
-from .spelling import stated
+from .answer_spelling import strip_statement
+from .polynomials import (
+    Polynomial,
+    divide_exactly,
+    format_polynomial,
+    is_irreducible,
+    multiply_all,
+    nonzero_integer,
+    read_product,
+)
+from .symbolic_answers import UnreadableAnswer
 
 
 class PolynomialFactor(Question):
@@ -64,25 +72,25 @@ class PolynomialFactor(Question):
         count, degree, leading, size = (params[name] for name in self.param_space.names)
         draws = rng.random(count + 1).tolist()
         number = 1 + int(draws[-1] * leading)
-        # The first one has the full degree.
-        factors = [_irreducible(rng, degree, leading, size)]
-        factors += [_irreducible(rng, 1 + int(u * min(degree, 2)), leading, size) for u in draws[1:count]]
+        # The first factor has the full degree.
+        factors = [_draw_irreducible(rng, degree, leading, size)]
+        factors += [_draw_irreducible(rng, 1 + int(u * min(degree, 2)), leading, size) for u in draws[1:count]]
         factors.sort(key=lambda factor: (len(factor), factor))
-        polynomial = product_of([*factors, (number,)])
-        solution = "".join([str(number) if number > 1 else "", *map(_power, Counter(factors).items())])
+        polynomial = multiply_all([*factors, (number,)])
+        solution = "".join([str(number) if number > 1 else "", *map(_format_power, Counter(factors).items())])
         return Task(
-            f"Factor {text(polynomial)} completely over the integers. Answer with a product, such as "
+            f"Factor {format_polynomial(polynomial)} completely over the integers. Answer with a product, such as "
             "2(x + 1)^2(x^2 - 3).",
             (number, tuple(factors)),
             solution=solution,
-            content=text(polynomial),
+            content=format_polynomial(polynomial),
             data=polynomial,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         try:
-            number, factors = read_product(stated(answer))
-        except Unreadable as error:
+            number, factors = read_product(strip_statement(answer))
+        except UnreadableAnswer as error:
             return Verdict(0.0, False, feedback=str(error), malformed=True)
         degree = sum((len(factor) - 1) * power for factor, power in factors)
         if degree != len(task.data) - 1:
@@ -95,41 +103,41 @@ class PolynomialFactor(Question):
                 sign = -1 if factor[-1] < 0 else 1
                 number *= sign**power
                 found[tuple(sign * coefficient for coefficient in factor)] += power
-        # Factorisation over the whole numbers is unique, so nothing else can be right.
+        # Factorisation over the integers is unique, so that no other answer can be right.
         if (number, found) == (task.reference[0], Counter(task.reference[1])):
             return Verdict(1.0, True, feedback="Correct.")
-        whole = product_of(factor for factor, power in found.items() for _ in range(power))
+        whole = multiply_all(factor for factor, power in found.items() for _ in range(power))
         if tuple(number * coefficient for coefficient in whole) == task.data:
             return Verdict(0.0, False, feedback="The product is right, but it can be factored further.")
         return Verdict(0.0, False, feedback="The product is not the polynomial.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One factor taken out a line."""
+        """One factor divided out a line."""
         number, factors = task.reference
         rest: Polynomial = tuple(coefficient // number for coefficient in task.data)
-        whole = text(task.data)
-        lines = [f"{whole} = {number}({text(rest)})"] if number > 1 else []
+        whole = format_polynomial(task.data)
+        lines = [f"{whole} = {number}({format_polynomial(rest)})"] if number > 1 else []
         for factor in factors[:-1]:
-            quotient = divided(rest, factor)
-            lines.append(f"{text(rest)} = ({text(factor)})({text(quotient)})")
+            quotient = divide_exactly(rest, factor)
+            lines.append(f"{format_polynomial(rest)} = ({format_polynomial(factor)})({format_polynomial(quotient)})")
             rest = quotient
         return [*lines, self.oracle(task)]
 
 
-def _irreducible(rng: np.random.Generator, degree: int, leading: int, size: int) -> Polynomial:
-    """A polynomial that cannot be factored: constant to ``size``, other coefficients to 9 and ``leading``, the leading
-    one positive."""
+def _draw_irreducible(rng: np.random.Generator, degree: int, leading: int, size: int) -> Polynomial:
+    """Draw an irreducible polynomial: constant up to ``size``, other coefficients up to 9, and a leading one from 1 to
+    ``leading``."""
     while True:
         draws = rng.random(degree + 1).tolist()
         middle = [int(u * 19) - 9 for u in draws[1:-1]]
-        found = (signed(draws[0], size), *middle, 1 + int(draws[-1] * leading))
-        if irreducible(found):
+        found = (nonzero_integer(draws[0], size), *middle, 1 + int(draws[-1] * leading))
+        if is_irreducible(found):
             return found
 
 
-def _power(item: tuple[Polynomial, int]) -> str:
+def _format_power(item: tuple[Polynomial, int]) -> str:
     factor, power = item
-    return f"({text(factor)})" + (f"^{power}" if power > 1 else "")
+    return f"({format_polynomial(factor)})" + (f"^{power}" if power > 1 else "")
 
 
 register("palaestra/PolynomialFactor-v0", f"{__name__}:PolynomialFactor")

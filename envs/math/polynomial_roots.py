@@ -13,8 +13,8 @@ from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .polynomials import Polynomial, divided, irreducible, product_of, signed, text
-from .spelling import numbers_in
+from .answer_spelling import extract_numbers
+from .polynomials import Polynomial, divide_exactly, format_polynomial, is_irreducible, multiply_all, nonzero_integer
 
 _NAME = re.compile(r"(?:x(?:_?[0-9]|_\{[0-9]\})?)?")
 
@@ -69,25 +69,25 @@ class PolynomialRoots(Question):
             for i in range(count):
                 repeated = i > 0 and draws[i] < 0.25
                 below = 2 + int(draws[count + i] * 3) if kind != "integers" and (i == 0 or draws[i] < 0.6) else 1
-                roots.append(roots[-1] if repeated else Fraction(signed(draws[2 * count + i], size), below))
+                roots.append(roots[-1] if repeated else Fraction(nonzero_integer(draws[2 * count + i], size), below))
             if len(set(roots)) > 1 and (kind == "integers" or any(root.denominator > 1 for root in roots)):
-                other = (signed(draws[-3], 9), int(draws[-2] * 11) - 5, 1 + int(draws[-1] * 2))
-                if kind != "others" or irreducible(other):
+                other = (nonzero_integer(draws[-3], 9), int(draws[-2] * 11) - 5, 1 + int(draws[-1] * 2))
+                if kind != "others" or is_irreducible(other):
                     break
         roots.sort()
         factors = [(-root.numerator, root.denominator) for root in roots]
-        polynomial = product_of([*factors, other] if kind == "others" else factors)
+        polynomial = multiply_all([*factors, other] if kind == "others" else factors)
         return Task(
-            f"Find all rational roots of {text(polynomial)}. List each root as often as its multiplicity, such as "
-            "-2, 1/3, 1/3.",
+            f"Find all rational roots of {format_polynomial(polynomial)}. List each root as often as its multiplicity, "
+            "such as -2, 1/3, 1/3.",
             [str(root) for root in roots],
             solution=", ".join(map(str, roots)),
-            content=text(polynomial),
+            content=format_polynomial(polynomial),
             data=polynomial,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        found = numbers_in(answer)
+        found = extract_numbers(answer)
         if found is None or not all(_NAME.fullmatch(name) for name, _ in found):
             return rejected("The answer must be a list of numbers such as -2, 1/3, 1/3.")
         return CORRECT if sorted(value for _, value in found) == list(map(Fraction, task.reference)) else WRONG
@@ -98,14 +98,15 @@ class PolynomialRoots(Question):
         lines = []
         for root in map(Fraction, task.reference):
             factor = (-root.numerator, root.denominator)
-            quotient = divided(rest, factor)
+            quotient = divide_exactly(rest, factor)
             if len(quotient) > 1:
-                lines.append(f"{root} is a root: {text(rest)} = ({text(factor)})({text(quotient)})")
+                product = f"({format_polynomial(factor)})({format_polynomial(quotient)})"
+                lines.append(f"{root} is a root: {format_polynomial(rest)} = {product}")
             else:
-                lines.append(f"{root} is the root of {text(rest)}.")
+                lines.append(f"{root} is the root of {format_polynomial(rest)}.")
             rest = quotient
         if len(rest) > 1:
-            lines.append(f"{text(rest)} has no rational roots.")
+            lines.append(f"{format_polynomial(rest)} has no rational roots.")
         return [*lines, self.oracle(task)]
 
 

@@ -1,4 +1,4 @@
-"""Polynomials with whole coefficients: arithmetic, text, rational roots, irreducibility, and how answers are read.
+"""Polynomials with whole coefficients: arithmetic, text, rational roots, irreducibility, and readers of answers.
 
 A polynomial in x is the tuple of its coefficients, the constant first and the leading one, never 0, last.
 """
@@ -9,17 +9,17 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from .expressions import Expression, Unreadable, read_expression, written
+from .symbolic_answers import Expression, UnreadableAnswer, format_sum, read_expression
 
 Polynomial = tuple[int, ...]
-# What a term multiplies: the names of its variables with their exponents, in alphabetical order.
+# The variables of a term with their exponents, in alphabetical order.
 Monomial = tuple[tuple[str, int], ...]
 
 MAX_EXPONENT = 64
 
 
-def multiply(p: Polynomial, q: Polynomial) -> Polynomial:
-    """The product of two polynomials."""
+def multiply_polynomials(p: Polynomial, q: Polynomial) -> Polynomial:
+    """Return the product of two polynomials."""
     product = [0] * (len(p) + len(q) - 1)
     for i, a in enumerate(p):
         if a:
@@ -28,16 +28,16 @@ def multiply(p: Polynomial, q: Polynomial) -> Polynomial:
     return tuple(product)
 
 
-def product_of(factors: Iterable[Polynomial]) -> Polynomial:
-    """The product of any number of polynomials."""
+def multiply_all(factors: Iterable[Polynomial]) -> Polynomial:
+    """Return the product of any number of polynomials."""
     product: Polynomial = (1,)
     for factor in factors:
-        product = multiply(product, factor)
+        product = multiply_polynomials(product, factor)
     return product
 
 
-def divided(p: Polynomial, q: Polynomial) -> Polynomial:
-    """``p`` over its divisor ``q``; the remainder must be 0."""
+def divide_exactly(p: Polynomial, q: Polynomial) -> Polynomial:
+    """Divide ``p`` by its divisor ``q``; the remainder must be 0."""
     rest, quotient = list(p), [0] * (len(p) - len(q) + 1)
     for place in range(len(quotient) - 1, -1, -1):
         quotient[place] = factor = rest[place + len(q) - 1] // q[-1]
@@ -46,28 +46,28 @@ def divided(p: Polynomial, q: Polynomial) -> Polynomial:
     return tuple(quotient)
 
 
-def text(p: Polynomial) -> str:
-    """``(5, -1, 3)`` as ``3x^2 - x + 5``."""
+def format_polynomial(p: Polynomial) -> str:
+    """Write ``(5, -1, 3)`` as ``3x^2 - x + 5``."""
     powers = ["", "x", *(f"x^{k}" for k in range(2, len(p)))]
-    return written(zip(reversed(p), reversed(powers[: len(p)])), times="")
+    return format_sum(zip(reversed(p), reversed(powers[: len(p)])), times="")
 
 
 def value_at(p: Polynomial, x: int | Fraction) -> int | Fraction:
-    """The value at ``x``."""
+    """Return the value at ``x``."""
     total: int | Fraction = 0
     for coefficient in reversed(p):
         total = total * x + coefficient
     return total
 
 
-def signed(u: float, size: int) -> int:
-    """A whole number from -size to size without zero, from ``u`` in [0, 1)."""
+def nonzero_integer(u: float, size: int) -> int:
+    """Return a whole number from -size to size without zero, from ``u`` in [0, 1)."""
     k = int(u * 2 * size)
     return k - size if k < size else k - size + 1
 
 
-def rational_root(p: Polynomial) -> Fraction | None:
-    """A rational root of a polynomial whose constant is not 0, or None."""
+def find_rational_root(p: Polynomial) -> Fraction | None:
+    """Return a rational root of a polynomial whose constant is not 0, or None."""
     for b in _divisors(p[-1]):
         for a in _divisors(p[0]):
             if math.gcd(a, b) == 1:
@@ -77,8 +77,9 @@ def rational_root(p: Polynomial) -> Fraction | None:
     return None
 
 
-def irreducible(p: Polynomial) -> bool:
-    """Whether a polynomial of degree 1 to 4 is no product over the whole numbers but of 1 or -1 and itself."""
+def is_irreducible(p: Polynomial) -> bool:
+    """Return whether a polynomial of degree 1 to 4 has no factors over the integers except 1, -1, itself and its
+    negative."""
     if math.gcd(*p) > 1:
         return False
     degree = len(p) - 1
@@ -87,11 +88,12 @@ def irreducible(p: Polynomial) -> bool:
     if degree == 2:
         below = p[1] * p[1] - 4 * p[0] * p[2]
         return below < 0 or math.isqrt(below) ** 2 != below
-    return rational_root(p) is None and (degree == 3 or not _splits_into_quadratics(p))
+    return find_rational_root(p) is None and (degree == 3 or not _splits_into_quadratics(p))
 
 
 def _splits_into_quadratics(p: Polynomial) -> bool:
-    """Whether a polynomial of degree 4 without rational roots is the product of two of degree 2 (with Gauss' lemma)."""
+    """Return whether a polynomial of degree 4 without rational roots is the product of two of degree 2 (Gauss'
+    lemma)."""
     f, e, d, c, a = p
     # y = a x makes it monic with whole coefficients: y^4 + c y^3 + d y^2 + e y + f.
     d, e, f = d * a, e * a * a, f * a**3
@@ -120,57 +122,59 @@ def _divisors(n: int) -> list[int]:
 
 
 def read_sum(answer: str) -> list[tuple[Monomial, Fraction]]:
-    """The terms of an expanded polynomial, in any number of variables, as they are written.
+    """Return the terms of an expanded polynomial, in any number of variables, as they are written.
 
     Raises:
         Unreadable: it is not a sum of products of numbers and powers of variables.
     """
-    return _terms(read_expression(answer))
+    return _collect_terms(read_expression(answer))
 
 
 def read_product(answer: str) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
-    """The number before a product of polynomials in x, and the polynomials with their exponents, as they are written.
+    """Return the number before a product of polynomials in x, and the polynomials with their exponents, as written.
 
     Raises:
         Unreadable: it is not a product of numbers and powers of expanded polynomials in x with whole coefficients.
     """
     numbers: list[Fraction] = []
     factors: list[tuple[Polynomial, int]] = []
-    _gather(read_expression(answer), 1, numbers, factors)
+    _collect_factors(read_expression(answer), 1, numbers, factors)
     return math.prod(numbers, start=Fraction(1)), factors
 
 
-def _gather(node: Expression, power: int, numbers: list[Fraction], factors: list[tuple[Polynomial, int]]) -> None:
+def _collect_factors(
+    node: Expression, power: int, numbers: list[Fraction], factors: list[tuple[Polynomial, int]]
+) -> None:
     if isinstance(node, tuple) and node[0] == "*":
         for factor in node[1:]:
-            _gather(factor, power, numbers, factors)
+            _collect_factors(factor, power, numbers, factors)
     elif isinstance(node, tuple) and node[0] == "^":
-        total = power * _exponent(node[2])
+        total = power * _read_exponent(node[2])
         if total > MAX_EXPONENT:
-            raise Unreadable(f"Exponents beyond {MAX_EXPONENT} are not read.")
-        _gather(node[1], total, numbers, factors)
+            raise UnreadableAnswer(f"Exponents beyond {MAX_EXPONENT} are not read.")
+        _collect_factors(node[1], total, numbers, factors)
     elif isinstance(node, Fraction):
         if max(node.numerator.bit_length(), node.denominator.bit_length()) > 64:
-            raise Unreadable("The number before the product is too large.")
+            raise UnreadableAnswer("The number before the product is too large.")
         numbers.append(node**power)
     else:
-        factors.append((_in_x(_terms(node)), power))
+        factors.append((_to_polynomial(_collect_terms(node)), power))
 
 
-def _in_x(terms: list[tuple[Monomial, Fraction]]) -> Polynomial:
+def _to_polynomial(terms: list[tuple[Monomial, Fraction]]) -> Polynomial:
     coefficients: dict[int, int] = {}
     for monomial, coefficient in terms:
         if coefficient.denominator != 1 or any(name != "x" for name, _ in monomial):
-            raise Unreadable("The factors must be polynomials in x with whole coefficients.")
+            raise UnreadableAnswer("The factors must be polynomials in x with whole coefficients.")
         power = monomial[0][1] if monomial else 0
         coefficients[power] = coefficients.get(power, 0) + coefficient.numerator
     degree = max((power for power, coefficient in coefficients.items() if coefficient), default=0)
     return tuple(coefficients.get(power, 0) for power in range(degree + 1))
 
 
-def _terms(node: Expression) -> list[tuple[Monomial, Fraction]]:
+def _collect_terms(node: Expression) -> list[tuple[Monomial, Fraction]]:
     if isinstance(node, tuple) and node[0] == "+":
-        return [term for part in node[1:] for term in _terms(part)]
+        return [term for part in node[1:] for term in _collect_terms(part)]
     coefficient, powers = Fraction(1), dict[str, int]()
     waiting = [node]
     while waiting:
@@ -182,13 +186,13 @@ def _terms(node: Expression) -> list[tuple[Monomial, Fraction]]:
         elif factor[0] == "*":
             waiting += factor[1:]
         elif factor[0] == "^" and isinstance(factor[1], str):
-            powers[factor[1]] = powers.get(factor[1], 0) + _exponent(factor[2])
+            powers[factor[1]] = powers.get(factor[1], 0) + _read_exponent(factor[2])
         else:
-            raise Unreadable("The polynomial must be expanded: a sum of numbers times powers of variables.")
+            raise UnreadableAnswer("The polynomial must be expanded: a sum of numbers times powers of variables.")
     return [(tuple(sorted(powers.items())), coefficient)]
 
 
-def _exponent(node: Expression) -> int:
+def _read_exponent(node: Expression) -> int:
     if not isinstance(node, Fraction) or node.denominator != 1 or not 1 <= node <= MAX_EXPONENT:
-        raise Unreadable(f"Exponents must be whole numbers from 1 to {MAX_EXPONENT}.")
+        raise UnreadableAnswer(f"Exponents must be whole numbers from 1 to {MAX_EXPONENT}.")
     return node.numerator

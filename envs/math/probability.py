@@ -12,10 +12,10 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
 
-# What an experiment gives: what is done, what the quantity is called, in how many equally likely ways it has each value
-# from 0 on, how these are computed from the value v, v - 1 = w and the number of draws less v, r, and how all of them.
+# An experiment: its description, the name of its quantity, the number of equally likely ways to each value from 0 on,
+# a formula for these ways in the value v, w = v - 1 and r = number of draws - v, and a formula for all ways.
 Experiment = tuple[str, str, list[int], str, str]
 
 _SUITS = (("hearts", 13), ("black cards", 26), ("aces", 4), ("kings or queens", 8), ("face cards (J, Q, K)", 12))
@@ -69,9 +69,9 @@ class Probability(NumberQuestion):
             draws = iter(rng.random(12).tolist())
             done, quantity, ways, *formulas = chosen(params["draws"], params["size"], draws)
             possible = [value for value, count in enumerate(ways) if count]
-            value = possible[_below(draws, len(possible))]
-            known = possible[_below(draws, len(possible))] if params["event"] == "given" else 0
-            # What is known must rule something out, and not the event itself.
+            value = possible[_draw_below(draws, len(possible))]
+            known = possible[_draw_below(draws, len(possible))] if params["event"] == "given" else 0
+            # The condition must exclude some values, but not the event itself.
             if params["event"] == "given" and not possible[0] < known < value:
                 continue
             wanted = range(value, len(ways) if params["event"] == "at least" else value + 1)
@@ -89,9 +89,9 @@ class Probability(NumberQuestion):
         return Task(prompt, str(probability), content=f"{done} {event}", split_key=key, data=data)
 
     def solver_cost(self, episode: Task) -> float:
-        """The digits of all numbers of ways that are looked at."""
+        """The number of digits of all numbers of ways that the solution needs."""
         ways, _, _, wanted, among = episode.data
-        # Without a condition the ways in all are known at once.
+        # Without a condition, all ways are counted by one formula.
         counts = [ways[v] for v in wanted] + ([ways[v] for v in among] if among[0] else [sum(ways)])
         return float(sum(len(str(count)) for count in counts))
 
@@ -103,55 +103,59 @@ class Probability(NumberQuestion):
             computed = f"{formula.format(v=v, w=v - 1, r=draws - v)} = " if formula else ""
             lines.append(f"{v}: {computed}{ways[v]}")
         hits, total = sum(ways[v] for v in wanted), sum(ways[v] for v in among)
-        lines.append(f"Ways that count: {_sum(ways[v] for v in wanted)}")
-        lines.append(f"Ways in all: {_sum(ways[v] for v in among) if among[0] else f'{whole} = {total}'}")
+        lines.append(f"Ways that count: {_format_sum(ways[v] for v in wanted)}")
+        lines.append(f"Ways in all: {_format_sum(ways[v] for v in among) if among[0] else f'{whole} = {total}'}")
         if f"{hits}/{total}" != task.reference:
             lines.append(f"{hits}/{total} = {task.reference}")
         return [*lines, self.oracle(task)]
 
 
-def _sum(counts: Iterable[int]) -> str:
-    """``1 + 4 = 5``, or one number alone."""
+def _format_sum(counts: Iterable[int]) -> str:
+    """Write ``1 + 4 = 5``, or one number alone."""
     terms = list(counts)
     return " + ".join(map(str, terms)) + (f" = {sum(terms)}" if len(terms) > 1 else "")
 
 
-def _below(draws: Iterator[float], bound: int) -> int:
+def _draw_below(draws: Iterator[float], bound: int) -> int:
     return int(next(draws) * bound)
 
 
 def _dice(number: int, size: int, draws: Iterator[float]) -> Experiment:
-    faces = size // 2 + 1 + _below(draws, size - size // 2)
+    faces = size // 2 + 1 + _draw_below(draws, size - size // 2)
     done = f"{number} fair dice, each with the faces 1 to {faces}, are rolled."
-    kind = _below(draws, 3)
+    kind = _draw_below(draws, 3)
     if kind == 0:
         ways = [1]
         for _ in range(number):
-            ways = _rolled(ways, faces)
+            ways = _add_die(ways, faces)
         return done, "the sum", ways, "", f"{faces}^{number}"
     if kind == 1:
         largest = [top**number - (top - 1) ** number for top in range(1, faces + 1)]
         return done, "the largest number rolled", [0, *largest], f"{{v}}^{number} - {{w}}^{number}", f"{faces}^{number}"
-    least = 2 + _below(draws, faces - 1)
-    # No coins: half of the faces would make many tasks alike.
+    least = 2 + _draw_below(draws, faces - 1)
+    # Exclude events of probability 1/2, which would make many tasks alike.
     least += 2 * (faces + 1 - least) == faces
-    return done, f"the number of dice that show {least} or more", *_repeated(number, faces + 1 - least, least - 1)
+    return (
+        done,
+        f"the number of dice that show {least} or more",
+        *_independent_draws(number, faces + 1 - least, least - 1),
+    )
 
 
-def _repeated(number: int, good: int, bad: int) -> tuple[list[int], str, str]:
-    """Hits in independent draws, each with ``good`` ways to hit and ``bad`` ways to miss."""
+def _independent_draws(number: int, good: int, bad: int) -> tuple[list[int], str, str]:
+    """Count hits in independent draws, each with ``good`` ways to hit and ``bad`` ways to miss."""
     ways = [math.comb(number, hits) * good**hits * bad ** (number - hits) for hits in range(number + 1)]
     return ways, f"C({number}, {{v}}) * {good}^{{v}} * {bad}^{{r}}", f"{good + bad}^{number}"
 
 
-def _at_once(number: int, good: int, bad: int) -> tuple[list[int], str, str]:
-    """Hits among things drawn together, of which ``good`` are hits and ``bad`` are not."""
+def _joint_draws(number: int, good: int, bad: int) -> tuple[list[int], str, str]:
+    """Count hits among items drawn together, of which ``good`` are hits and ``bad`` are not."""
     ways = [math.comb(good, hits) * math.comb(bad, number - hits) for hits in range(number + 1)]
     return ways, f"C({good}, {{v}}) * C({bad}, {{r}})", f"C({good + bad}, {number})"
 
 
-def _rolled(ways: list[int], faces: int) -> list[int]:
-    """The ways to each sum with one more die, from those without it."""
+def _add_die(ways: list[int], faces: int) -> list[int]:
+    """Return the ways to each sum with one more die, given those without it."""
     longer, window = [0], 0
     for total in range(1, len(ways) + faces):
         window += ways[total - 1] if total <= len(ways) else 0
@@ -161,22 +165,22 @@ def _rolled(ways: list[int], faces: int) -> list[int]:
 
 
 def _urn(number: int, size: int, draws: Iterator[float]) -> Experiment:
-    red, blue, green = (size // 2 + 1 + _below(draws, size - size // 2) for _ in range(3))
+    red, blue, green = (size // 2 + 1 + _draw_below(draws, size - size // 2) for _ in range(3))
     green = green if next(draws) < 0.5 else 0
     blue += red == blue and not green
     held = f"{red} red, {blue} blue and {green} green balls" if green else f"{red} red and {blue} blue balls"
     back = next(draws) < 0.5
     how = "one after the other, each being put back before the next" if back else "at once"
-    ways = (_repeated if back else _at_once)(number, red, blue + green)
+    ways = (_independent_draws if back else _joint_draws)(number, red, blue + green)
     return f"An urn holds {held}. {number} balls are drawn {how}.", "the number of red balls drawn", *ways
 
 
 def _cards(number: int, size: int, draws: Iterator[float]) -> Experiment:
-    name, good = _SUITS[_below(draws, len(_SUITS))]
-    gone = _below(draws, min(size, 20))
+    name, good = _SUITS[_draw_below(draws, len(_SUITS))]
+    gone = _draw_below(draws, min(size, 20))
     missing = f", from which {gone} cards other than {name} are missing," if gone else ""
     done = f"From a pack of 52 cards{missing} {number} cards are drawn at once."
-    return done, f"the number of {name} drawn", *_at_once(number, good, 52 - gone - good)
+    return done, f"the number of {name} drawn", *_joint_draws(number, good, 52 - gone - good)
 
 
 _EXPERIMENTS = (_dice, _urn, _cards)

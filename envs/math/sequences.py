@@ -1,4 +1,4 @@
-"""palaestra/Sequences-v0: go on with a number sequence that follows one of some stated rules."""
+"""palaestra/Sequences-v0: continue a number sequence that follows one of some stated rules."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
+from .polynomials import nonzero_integer
 
 # Every rule is a linear recurrence of order four at most: with E for the shift, (E - 1)^2 is "add", (E - 1)^2 (E + 1)^2
 # "woven", (E - 1)(E - c) "affine", (E - 1)^3 "growing" and E^2 - cE - d "mixed". The difference of two sequences
 # follows the least common multiple of both, which has order six at most; so where six terms of it are zero, all are.
 SHOWN = 6
-# From the easiest to the hardest, as the prompt states them.
+# The rules from the easiest to the hardest, in the words of the prompt.
 _RULES = {
     "add": "each term is the previous one plus c",
     "woven": "the terms at odd places grow by c each time, those at even places by d",
@@ -70,13 +71,13 @@ class Sequences(NumberQuestion):
         while True:
             first, *draws = rng.random(6).tolist()
             rule = rules[-1] if first < 0.5 else rules[int((2 * first - 1) * len(rules))]
-            terms = _sequence(rule, size, draws, SHOWN + ahead)
-            # What comes back is no answer, as in 1, 2, 1, -1, -2, -1, 1.
+            terms = _draw_sequence(rule, size, draws, SHOWN + ahead)
+            # Skip sequences that repeat terms, as 1, 2, 1, -1, -2, -1, 1.
             if len(set(terms)) <= 3 or terms[0] == terms[1] or terms[-1] in terms[:SHOWN]:
                 continue
-            # The rule meant is the easiest that fits.
+            # No easier rule may fit.
             easier = rules[: rules.index(rule)]
-            if not any(continue_by(name, terms[:SHOWN], ahead) for name in easier):
+            if not any(continue_sequence(name, terms[:SHOWN], ahead) for name in easier):
                 break
         shown = ", ".join(map(str, terms[:SHOWN]))
         if len(rules) == 1:
@@ -93,28 +94,28 @@ class Sequences(NumberQuestion):
         )
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the solution written out."""
+        """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
         """The rule found, then one term a line."""
         rule, terms = task.data
-        return [*_derivation(rule, terms), self.oracle(task)]
+        return [*_write_derivation(rule, terms), self.oracle(task)]
 
 
-def continue_by(rule: str, shown: list[int], ahead: int) -> list[int]:
-    """The next ``ahead`` terms if ``shown`` (five or more, the first two of which differ) follows the rule with some
-    whole constants, else nothing."""
-    constants = _constants(rule, shown)
+def continue_sequence(rule: str, shown: list[int], ahead: int) -> list[int]:
+    """Return the next ``ahead`` terms if ``shown`` (five or more, the first two different) follows the rule with some
+    whole constants, else an empty list."""
+    constants = _fit_constants(rule, shown)
     if constants is None:
         return []
     terms = shown[:2]
     while len(terms) < len(shown) + ahead:
-        terms.append(_next(rule, constants, terms))
+        terms.append(_next_term(rule, constants, terms))
     return terms[len(shown) :] if terms[: len(shown)] == shown else []
 
 
-def _next(rule: str, constants: tuple[int, int], terms: list[int]) -> int:
+def _next_term(rule: str, constants: tuple[int, int], terms: list[int]) -> int:
     c, d = constants
     if rule == "add":
         return terms[-1] + c
@@ -127,9 +128,9 @@ def _next(rule: str, constants: tuple[int, int], terms: list[int]) -> int:
     return terms[-2] + (c if len(terms) % 2 == 0 else d)
 
 
-def _constants(rule: str, t: list[int]) -> tuple[int, int] | None:
-    """The only whole constants that the rule can have for these terms (any ones that give the same terms where there
-    are several), or None. Whether the later terms fit is not checked."""
+def _fit_constants(rule: str, t: list[int]) -> tuple[int, int] | None:
+    """Return the only whole constants of the rule that may fit these terms (any of several equivalent ones), or None.
+    The later terms are not checked."""
     if rule == "add":
         return t[1] - t[0], 0
     if rule == "affine":
@@ -142,22 +143,22 @@ def _constants(rule: str, t: list[int]) -> tuple[int, int] | None:
     # t2 = c t1 + d t0 and t3 = c t2 + d t1, by Cramer's rule.
     determinant = t[1] * t[1] - t[0] * t[2]
     if determinant == 0:
-        # Then the terms are multiples of one another, and each rule that fits gives the next multiple.
+        # The terms form a geometric sequence, and any constants that fit continue it.
         return (t[1] // t[0], 0) if t[0] and t[1] % t[0] == 0 else None
     c, rest = divmod(t[2] * t[1] - t[0] * t[3], determinant)
     d, other = divmod(t[1] * t[3] - t[2] * t[2], determinant)
     return None if rest or other else (c, d)
 
 
-def _sequence(rule: str, size: int, draws: list[float], length: int) -> list[int]:
-    """A sequence by the rule with random constants."""
-    first, second, c, d = (_signed(u, size) for u in draws[:4])
+def _draw_sequence(rule: str, size: int, draws: list[float], length: int) -> list[int]:
+    """Draw a sequence that follows the rule with random constants."""
+    first, second, c, d = (nonzero_integer(u, size) for u in draws[:4])
     small = 2 + int(draws[4] * 3)
     if rule == "affine":
         # Half of the multipliers are negative; the first term is small, as the others grow fast.
         constants = (small if d > 0 else -small, c)
         terms = [first % 20 + 1, 0]
-        terms[1] = _next(rule, constants, terms[:1])
+        terms[1] = _next_term(rule, constants, terms[:1])
     elif rule == "mixed":
         constants = (1 + abs(c) % 3, 1 + abs(d) % 2 if d > 0 else -1 - abs(d) % 2)
         terms = [first, second]
@@ -166,52 +167,46 @@ def _sequence(rule: str, size: int, draws: list[float], length: int) -> list[int
     else:
         constants, terms = (c, 0), [first, first + (second if rule == "growing" else c)]
     while len(terms) < length:
-        terms.append(_next(rule, constants, terms))
+        terms.append(_next_term(rule, constants, terms))
     return terms
 
 
-def _signed(u: float, size: int) -> int:
-    """A whole number from -size to size without zero, from ``u`` in [0, 1)."""
-    k = int(u * 2 * size)
-    return k - size if k < size else k - size + 1
-
-
-def _derivation(rule: str, t: list[int]) -> list[str]:
-    """The constants from the first terms, then each term after the shown ones."""
-    c, d = _constants(rule, t) or (0, 0)
+def _write_derivation(rule: str, t: list[int]) -> list[str]:
+    """Write the constants as found from the first terms, then each term after those shown."""
+    c, d = _fit_constants(rule, t) or (0, 0)
     determinant = t[1] * t[1] - t[0] * t[2]
     found, later = {
-        "add": ([f"{t[1]} - {_in(t[0])} = {c}"], lambda i: f"{t[i - 1]} + {_in(c)} = {t[i]}"),
+        "add": ([f"{t[1]} - {_wrap(t[0])} = {c}"], lambda i: f"{t[i - 1]} + {_wrap(c)} = {t[i]}"),
         "affine": (
             [
-                f"({t[2]} - {_in(t[1])}) / ({t[1]} - {_in(t[0])}) = {t[2] - t[1]} / {_in(t[1] - t[0])} = {c}",
-                f"{t[1]} - {_in(c)} * {_in(t[0])} = {d}",
+                f"({t[2]} - {_wrap(t[1])}) / ({t[1]} - {_wrap(t[0])}) = {t[2] - t[1]} / {_wrap(t[1] - t[0])} = {c}",
+                f"{t[1]} - {_wrap(c)} * {_wrap(t[0])} = {d}",
             ],
-            lambda i: f"{c} * {_in(t[i - 1])} + {_in(d)} = {t[i]}",
+            lambda i: f"{c} * {_wrap(t[i - 1])} + {_wrap(d)} = {t[i]}",
         ),
         "growing": (
-            [f"{t[i]} - {_in(t[i - 1])} = {t[i] - t[i - 1]}" for i in (1, 2, SHOWN - 1)]
-            + [f"{t[2] - t[1]} - {_in(t[1] - t[0])} = {c}"],
-            lambda i: f"{t[i - 1]} + {_in(t[i - 1] - t[i - 2])} + {_in(c)} = {t[i]}",
+            [f"{t[i]} - {_wrap(t[i - 1])} = {t[i] - t[i - 1]}" for i in (1, 2, SHOWN - 1)]
+            + [f"{t[2] - t[1]} - {_wrap(t[1] - t[0])} = {c}"],
+            lambda i: f"{t[i - 1]} + {_wrap(t[i - 1] - t[i - 2])} + {_wrap(c)} = {t[i]}",
         ),
         "mixed": (
             [
-                f"{t[1]} * {_in(t[1])} - {_in(t[0])} * {_in(t[2])} = {determinant}",
-                f"({t[1]} * {_in(t[2])} - {_in(t[0])} * {_in(t[3])}) / {_in(determinant)} = {c}",
-                f"({t[1]} * {_in(t[3])} - {_in(t[2])} * {_in(t[2])}) / {_in(determinant)} = {d}",
+                f"{t[1]} * {_wrap(t[1])} - {_wrap(t[0])} * {_wrap(t[2])} = {determinant}",
+                f"({t[1]} * {_wrap(t[2])} - {_wrap(t[0])} * {_wrap(t[3])}) / {_wrap(determinant)} = {c}",
+                f"({t[1]} * {_wrap(t[3])} - {_wrap(t[2])} * {_wrap(t[2])}) / {_wrap(determinant)} = {d}",
             ],
-            lambda i: f"{c} * {_in(t[i - 1])} + {_in(d)} * {_in(t[i - 2])} = {t[i]}",
+            lambda i: f"{c} * {_wrap(t[i - 1])} + {_wrap(d)} * {_wrap(t[i - 2])} = {t[i]}",
         ),
         "woven": (
-            [f"{t[2]} - {_in(t[0])} = {c}", f"{t[3]} - {_in(t[1])} = {d}"],
-            lambda i: f"{t[i - 2]} + {_in((c, d)[i % 2])} = {t[i]}",
+            [f"{t[2]} - {_wrap(t[0])} = {c}", f"{t[3]} - {_wrap(t[1])} = {d}"],
+            lambda i: f"{t[i - 2]} + {_wrap((c, d)[i % 2])} = {t[i]}",
         ),
     }[rule]
     return [*found, *map(later, range(SHOWN, len(t)))]
 
 
-def _in(number: int) -> str:
-    """``number`` as it stands behind an operator: in parentheses where it is negative."""
+def _wrap(number: int) -> str:
+    """Return ``number`` as written after an operator: in parentheses where it is negative."""
     return str(number) if number >= 0 else f"({number})"
 
 

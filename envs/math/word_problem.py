@@ -1,4 +1,4 @@
-"""palaestra/WordProblem-v0: a short story in which a quantity changes, and how much there is in the end."""
+"""palaestra/WordProblem-v0: a short story in which a quantity changes, and the question for its final value."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from ..param_space import IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .spelling import NumberQuestion
+from .answer_spelling import NumberQuestion
 
-# What happens: its kind, its one or two numbers, and the quantity before and after.
+# An event: its kind, its one or two numbers, and the quantity before and after.
 Event = tuple[str, tuple[int, ...], int, int]
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gina", "Hugo", "Ida", "Jack", "Kim", "Lea", "Max", "Nora", "Omar")
 THINGS = ("marbles", "stickers", "shells", "stamps", "cards", "coins", "beads", "buttons")
-# How many operations each kind of event takes.
+# The number of operations that each kind of event takes.
 STEPS = {"more": 1, "fewer": 1, "half": 1, "times": 1, "groups": 2, "groups off": 2, "part": 2}
 _PARTS = {3: "third", 4: "quarter", 5: "fifth"}
 
@@ -85,7 +85,7 @@ STORIES: tuple[dict[str, tuple[str, ...]], ...] = (
         "question": ("How many boxes of tea does the shop have in the end?",),
     },
 )
-# True of the world, and of no use.
+# Distractors: sentences with numbers that do not matter.
 ASIDES = (
     "{B} is {k} years old.",
     "It is {k} degrees outside.",
@@ -148,28 +148,28 @@ class WordProblem(NumberQuestion):
             start = quantity = size // 2 + int(next(draws) * 1.5 * size)
             events: list[Event] = []
             while left:
-                event = _event(quantity, left, size, draws)
+                event = _draw_event(quantity, left, size, draws)
                 events.append(event)
                 left -= STEPS[event[0]]
                 quantity = event[3]
-            # No number of the story is the answer.
+            # No number of the story may be the answer.
             if quantity != start and all(quantity not in numbers for _, numbers, _, _ in events):
                 break
         return Task(
-            _told(STORIES[story], start, events, params["distractors"], draws),
+            _write_story(STORIES[story], start, events, params["distractors"], draws),
             quantity,
             content=f"{story} {start} {[(kind, numbers) for kind, numbers, _, _ in events]}",
-            split_key=_reordered(start, events),
+            split_key=_order_free_key(start, events),
             data=events,
         )
 
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line."""
-        return [*(line for event in task.data for line in _lines(event)), self.oracle(task)]
+        return [*(line for event in task.data for line in _event_steps(event)), self.oracle(task)]
 
 
-def _event(n: int, steps: int, size: int, draws: Iterator[float]) -> Event:
-    """Something that may happen to a quantity ``n`` and takes at most ``steps`` operations."""
+def _draw_event(n: int, steps: int, size: int, draws: Iterator[float]) -> Event:
+    """Draw an event that is possible for a quantity ``n`` and takes at most ``steps`` operations."""
     most = 20 * size
     possible = ["more"] * (n < most - size) + ["fewer"] * (n > 9) + ["half"] * (n % 2 == 0 and n > 9)
     possible += ["times"] * (3 * n <= most)
@@ -197,14 +197,14 @@ def _event(n: int, steps: int, size: int, draws: Iterator[float]) -> Event:
     if kind == "groups":
         m = 2 + int(v * size / 2)
         return kind, (k, m), n, n + k * m
-    # At most all but one.
+    # At least one must remain.
     m = 2 + int(v * (min(size // 2, (n - 1) // k) - 1))
     return kind, (k, m), n, n - k * m
 
 
-def _reordered(start: int, events: list[Event]) -> str:
-    """What stories have in common that tell the same changes, in which what is added or taken away in a row may come in
-    any order."""
+def _order_free_key(start: int, events: list[Event]) -> str:
+    """Return text that is equal for stories with the same changes, where consecutive additions and subtractions may
+    come in any order."""
     rows: list[list[int | str]] = [[]]
     for kind, numbers, before, after in events:
         if kind in ("half", "times", "part"):
@@ -214,7 +214,7 @@ def _reordered(start: int, events: list[Event]) -> str:
     return f"{start} {[sorted(row, key=str) for row in rows if row]}"
 
 
-def _lines(event: Event) -> list[str]:
+def _event_steps(event: Event) -> list[str]:
     kind, (k, *rest), before, after = event
     if kind in ("more", "fewer"):
         return [f"{before} {'+' if kind == 'more' else '-'} {k} = {after}"]
@@ -228,7 +228,7 @@ def _lines(event: Event) -> list[str]:
     return [f"{k} * {rest[0]} = {total}", f"{before} {'+' if kind == 'groups' else '-'} {total} = {after}"]
 
 
-def _told(
+def _write_story(
     story: dict[str, tuple[str, ...]], start: int, events: list[Event], asides: int, draws: Iterator[float]
 ) -> str:
     one, other = int(next(draws) * len(NAMES)), 1 + int(next(draws) * (len(NAMES) - 1))

@@ -11,20 +11,20 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 
 TABLE = "table"
 _FILLERS = frozenset({"put", "move", "then", "and", "to", "on", "onto", "the"})
-# What may stand between moves and their parts, as in "D -> table; A -> C".
+# Separators of moves and their parts, as in "D -> table; A -> C".
 _SEPARATORS = str.maketrans(";\n->\u2192", ",,   ")
 
 
 class Blocks(NamedTuple):
-    """The stacks, each from bottom to top, now and at the end; a shortest plan of moves (block, where to); and how many
-    moves are allowed."""
+    """The stacks, each from bottom to top, at the start and in the goal; a shortest plan of moves (block, target); and
+    the number of moves allowed."""
 
     start: tuple[str, ...]
     goal: tuple[str, ...]
@@ -72,12 +72,12 @@ class Blocksworld(Question):
         count = params["blocks"]
         while True:
             draws = rng.random(4 * count).tolist()
-            start, goal = _stacks(draws[: 2 * count]), _stacks(draws[2 * count :])
+            start, goal = _draw_stacks(draws[: 2 * count]), _draw_stacks(draws[2 * count :])
             plan = shortest_plan(start, goal)
             if 2 * len(plan) >= count:
                 break
         most = len(plan) + params["slack"]
-        states = f"Now: {_text(start)}\nGoal: {_text(goal)}"
+        states = f"Now: {_format_stacks(start)}\nGoal: {_format_stacks(goal)}"
         return Task(
             f"Blocks stand in stacks on a table, each listed from bottom to top.\n{states}\n"
             "A move takes a block that has nothing on it and puts it onto the table or onto another such block. "
@@ -91,12 +91,12 @@ class Blocksworld(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         start, goal, _, most = task.data
-        moves = _read(answer, "".join(start))
+        moves = _read_moves(answer, "".join(start))
         if moves is None:
             return rejected('The answer must consist of moves such as "X table, Y Z", separated by commas.')
         if len(moves) > most:
             return Verdict(0.0, False, feedback=f"{len(moves)} moves are more than {most}.")
-        below = _below(start)
+        below = _supports(start)
         for count, (block, target) in enumerate(moves, start=1):
             covered = set(below.values())
             if block in covered:
@@ -104,10 +104,12 @@ class Blocksworld(Question):
             if target == block or (target != TABLE and target in covered):
                 return Verdict(0.0, False, feedback=f"Move {count} cannot put {block} onto {target}.")
             below[block] = target
-        return CORRECT if below == _below(goal) else Verdict(0.0, False, feedback="The moves do not end in the goal.")
+        return (
+            CORRECT if below == _supports(goal) else Verdict(0.0, False, feedback="The moves do not end in the goal.")
+        )
 
     def solution_steps(self, task: Task) -> list[str]:
-        below, lines = _below(task.data.start), []
+        below, lines = _supports(task.data.start), []
         for block, target in task.data.plan:
             place = "the table" if target == TABLE else target
             home = "the table" if below[block] == TABLE else below[block]
@@ -116,10 +118,11 @@ class Blocksworld(Question):
         return [*lines, self.oracle(task)]
 
     def heuristic_action(self, episode: Task) -> str:
-        """All blocks onto the table that do not stand as in the goal, from the top down, then each onto its place."""
+        """Move all blocks that are not yet as in the goal onto the table, from the top down, then each onto its
+        place."""
         start, goal = episode.data.start, episode.data.goal
-        wanted, lines = _below(goal), []
-        below = _below(start)
+        wanted, lines = _supports(goal), []
+        below = _supports(start)
         for stack in start:
             right = 0
             while right < len(stack) and below[stack[right]] == wanted[stack[right]]:
@@ -130,7 +133,7 @@ class Blocksworld(Question):
         return ", ".join(lines) or f"{start[0][-1]} {TABLE}"
 
     def solver_cost(self, episode: Task) -> float:
-        """Moves of the shortest plan."""
+        """The number of moves of the shortest plan."""
         return float(len(episode.data.plan))
 
     def draw(self, episode: Task) -> np.ndarray:
@@ -139,28 +142,28 @@ class Blocksworld(Question):
             [Cell(stack[y], "#e9c46a") if y < len(stack) else Cell() for stack in stacks]
             for y in reversed(range(max(map(len, stacks))))
         ]
-        return board([*rows, [Cell(fill="#6d597a" if stack else "#faf7f0") for stack in stacks]])
+        return draw_board([*rows, [Cell(fill="#6d597a" if stack else "#faf7f0") for stack in stacks]])
 
 
-def _stacks(draws: list[float]) -> tuple[str, ...]:
-    """Blocks in random order, each onto the one before it or, in two of five cases, onto the table."""
+def _draw_stacks(draws: list[float]) -> tuple[str, ...]:
+    """Draw stacks: blocks in random order, each onto the one before it or, with probability 0.4, onto the table."""
     count = len(draws) // 2
     order = sorted(range(count), key=draws.__getitem__)
     names = "".join([("|" if u < 0.4 else "") + string.ascii_uppercase[i] for i, u in zip(order, draws[count:])])
     return tuple(stack for stack in names.split("|") if stack)
 
 
-def _text(stacks: tuple[str, ...]) -> str:
+def _format_stacks(stacks: tuple[str, ...]) -> str:
     return "; ".join(map(" ".join, stacks))
 
 
-def _below(stacks: tuple[str, ...]) -> dict[str, str]:
-    """What each block stands on."""
+def _supports(stacks: tuple[str, ...]) -> dict[str, str]:
+    """Return what each block stands on."""
     return {block: under for stack in stacks for under, block in itertools.pairwise([TABLE, *stack])}
 
 
-def _read(answer: str, names: str) -> list[tuple[str, str]] | None:
-    """The moves in an answer; None where a part of it is none."""
+def _read_moves(answer: str, names: str) -> list[tuple[str, str]] | None:
+    """Return the moves in an answer; None where a part of it is no move."""
     moves = []
     for part in answer.translate(_SEPARATORS).split(","):
         words = [word for word in part.split() if word.lower() not in _FILLERS]
@@ -174,21 +177,21 @@ def _read(answer: str, names: str) -> list[tuple[str, str]] | None:
 
 
 def shortest_plan(start: tuple[str, ...], goal: tuple[str, ...]) -> list[tuple[str, str]]:
-    """A plan with the fewest moves, as (block, what it is put onto)."""
-    wanted = _below(goal)
+    """Return a plan with the fewest moves, as (block, target)."""
+    wanted = _supports(goal)
     for detours in itertools.count():
-        plan = next(_plans(_below(start), wanted, detours), None)
+        plan = next(_search_plans(_supports(start), wanted, detours), None)
         if plan is not None:
             return plan
     raise AssertionError
 
 
-def _plans(below: dict[str, str], wanted: dict[str, str], detours: int) -> Iterator[list[tuple[str, str]]]:
-    """Plans in which at most ``detours`` moves bring a block to a place that is not its last."""
+def _search_plans(below: dict[str, str], wanted: dict[str, str], detours: int) -> Iterator[list[tuple[str, str]]]:
+    """Yield plans in which at most ``detours`` moves bring a block to a place that is not its last."""
     below, plan = dict(below), []
     settled = {TABLE}
     while True:
-        # To put a block where it stays is never wrong; when there is none left, some block must make room.
+        # Moving a block to its last place is always optimal; where no such move is left, some block must make room.
         moved = False
         covered = set(below.values())
         for block, under in wanted.items():
@@ -211,7 +214,7 @@ def _plans(below: dict[str, str], wanted: dict[str, str], detours: int) -> Itera
         covered = set(below.values())
         for block in below:
             if block not in settled and block not in covered and below[block] != TABLE:
-                for rest in _plans({**below, block: TABLE}, wanted, detours - 1):
+                for rest in _search_plans({**below, block: TABLE}, wanted, detours - 1):
                     yield [*plan, (block, TABLE), *rest]
 
 

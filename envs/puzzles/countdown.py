@@ -1,4 +1,4 @@
-"""palaestra/Countdown-v0: reach a target from given numbers, each used at most once."""
+"""palaestra/Countdown-v0: combine given numbers, each used at most once, into a target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...rewards import Verdict, verify
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .signs import expression
+from .arithmetic_notation import normalise_expression
 
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 
@@ -67,7 +67,7 @@ class Countdown(Question):
         )
 
     def heuristic_action(self, episode: Task) -> str:
-        """Two numbers joined at a time, always to what comes nearest to the target, until it is reached."""
+        """Join two numbers at a time, always to the result nearest to the target, until it is reached."""
         target = episode.reference["target"]
         pool = [(number, str(number), 3) for number in episode.reference["numbers"]]
         best = min(pool, key=lambda part: abs(part[0] - target))
@@ -77,23 +77,27 @@ class Countdown(Question):
                 for i, one in enumerate(pool)
                 for other in pool[:i]
                 for a, b in [(one, other) if one[0] >= other[0] else (other, one)]
-                for value, operator in _joins(a[0], b[0], 10 * target)
+                for value, operator in _possible_joins(a[0], b[0], 10 * target)
             ]
             if not joins:
                 break
             value, operator, a, b = min(joins, key=lambda join: abs(join[0] - target))
-            best = value, f"{_operand(a, operator)} {operator} {_operand(b, operator, True)}", _RANK[operator]
+            best = (
+                value,
+                f"{_format_operand(a, operator)} {operator} {_format_operand(b, operator, True)}",
+                _RANK[operator],
+            )
             pool.remove(a)
             pool.remove(b)
             pool.append(best)
         return best[1]
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        return verify("countdown", expression(answer, task.reference["target"]), task.reference)
+        return verify("countdown", normalise_expression(answer, task.reference["target"]), task.reference)
 
 
 def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, str]:
-    """A value from 1 to ``most`` and an expression for it over all ``numbers``, made by joining two at a time.
+    """Return a value from 1 to ``most`` and an expression for it over all ``numbers``, made by joining two at a time.
 
     Every partial result is a positive whole number of at most ``most``, as in the television game.
     """
@@ -104,27 +108,29 @@ def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, st
         b = pool.pop(int(next(draw) * len(pool)))
         if a[0] < b[0]:
             a, b = b, a
-        options = _joins(a[0], b[0], most)
+        options = _possible_joins(a[0], b[0], most)
         # Never empty: unequal values can be subtracted, equal ones divided, and 1 + 1 is within any limit.
         value, operator = options[int(next(draw) * len(options))]
-        pool.append((value, f"{_operand(a, operator)} {operator} {_operand(b, operator, True)}", _RANK[operator]))
+        pool.append(
+            (value, f"{_format_operand(a, operator)} {operator} {_format_operand(b, operator, True)}", _RANK[operator])
+        )
     value, expression, _ = pool[0]
     return value, expression
 
 
-def _joins(a: int, b: int, most: int) -> list[tuple[int, str]]:
-    """What two numbers, the larger one first, can make, and by which operator."""
+def _possible_joins(a: int, b: int, most: int) -> list[tuple[int, str]]:
+    """Return the results of joining two numbers, the larger one first, with the operators."""
     return [
         *([(a + b, "+")] if a + b <= most else []),
         *([(a - b, "-")] if a > b else []),
-        # Multiplying or dividing by one is no step.
+        # Skip multiplication and division by one, which change nothing.
         *([(a * b, "*")] if b > 1 and a * b <= most else []),
         *([(a // b, "/")] if b > 1 and a % b == 0 else []),
     ]
 
 
-def _operand(part: tuple[int, str, int], operator: str, right: bool = False) -> str:
-    """The text of ``part`` beside ``operator``, in parentheses where precedence asks for them."""
+def _format_operand(part: tuple[int, str, int], operator: str, right: bool = False) -> str:
+    """Write ``part`` as an operand of ``operator``, in parentheses where precedence requires them."""
     rank = _RANK[operator]
     bare = part[2] > rank or (part[2] == rank and not (right and operator in "-/"))
     return part[1] if bare else f"({part[1]})"

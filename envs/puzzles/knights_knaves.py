@@ -1,4 +1,4 @@
-"""palaestra/KnightsKnaves-v0: who tells the truth and who lies, from what they say of each other."""
+"""palaestra/KnightsKnaves-v0: find who tells the truth and who lies from statements about each other."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..question import Question, Task
 from ..registration import register
 
 NAMES = "Ann Bob Cid Dan Eve Fay Gus Hal Ida Jon Kim Leo Mia Ned Oda Pam Rex Sue Tom Una Vic Wes Yan Zoe"
-# Kinds of statement by level; each level has those before it too. Twice is twice as likely.
+# Kinds of statement by level; each level includes the levels before it. Kinds listed twice are twice as likely.
 KINDS = {
     "simple": ("one", "one", "both", "some", "same"),
     "conditional": ("if", "if", "would say"),
     "counting": ("count", "count", "parity"),
 }
 LEVELS = tuple(KINDS)
-# In an answer such as "The knights are Ann and Cid" names alone count.
+# Only names count in an answer such as "The knights are Ann and Cid".
 _WORD = re.compile(r"[^\s,;.:*()\[\]{}]+")
 _FILLERS = frozenset({"and", "the", "a", "is", "are", "knight", "knights"})
 
@@ -71,19 +71,20 @@ class KnightsKnaves(Question):
         names = [pool[place] for place in sorted(range(len(pool)), key=draws.__getitem__)[:people]]
         truth = 1 + int(draws[-1] * ((1 << people) - 1))
         while True:
-            said = _statements(truth, people, kinds, rng)
-            fitting = every(people)
+            said = _draw_statements(truth, people, kinds, rng)
+            fitting = all_choices(people)
             for statement in said:
                 fitting &= statement.allowed
             if fitting == 1 << truth:
                 break
         speeches = " ".join(
-            f'{names[speaker]} says: "{_speech(statement, speaker, names)}."' for speaker, statement in enumerate(said)
+            f'{names[speaker]} says: "{_write_speech(statement, speaker, names)}."'
+            for speaker, statement in enumerate(said)
         )
         knights = [name for person, name in enumerate(names) if truth >> person & 1]
         return Task(
             "On an island everybody is either a knight, whose statements are true, or a knave, whose statements are "
-            f"false. {_listed(names)} live there. {speeches} There is exactly one possibility who is what. Answer "
+            f"false. {_join_names(names)} live there. {speeches} There is exactly one possibility who is what. Answer "
             "with the names of all knights, separated by commas.",
             knights,
             ", ".join(knights),
@@ -99,14 +100,14 @@ class KnightsKnaves(Question):
         return CORRECT if set(given) == set(map(str.lower, task.reference)) else WRONG
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """Any of the people, one at least."""
+        """Return a random non-empty subset of the people."""
         names: list[str] = episode.data[0]
         chosen = 1 + int(rng.integers((1 << len(names)) - 1))
         return ", ".join(name for person, name in enumerate(names) if chosen >> person & 1)
 
     def solver_cost(self, episode: Task) -> float:
-        """Nodes of a depth-first search over the people in turn, which looks at a statement once it knows what
-        everybody in it is."""
+        """The number of nodes of a depth-first search over the people in order, which checks a statement as soon as the
+        kinds of all people in it are fixed."""
         names, said = episode.data
         ready: list[list[int]] = [[] for _ in names]
         for allowed, scope in said:
@@ -123,19 +124,20 @@ class KnightsKnaves(Question):
         return visit(0, 0)
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*_deduction(*task.data), self.oracle(task)]
+        return [*_write_deduction(*task.data), self.oracle(task)]
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What somebody says.
+    """A statement by one person.
 
     Args:
-        kind: its form, and ``words`` what fills it.
-        words: people as numbers, and what they are said to be (True: knights).
-        table: the truth of the statement under every choice of knights, a bit each; choices are sets of bits too.
-        allowed: the choices under which its speaker can say so.
-        scope: the people whom the statement is about and the speaker, a bit each.
+        kind: the form of the statement, filled in by ``words``.
+        words: people as numbers, and their claimed kinds (True: knight).
+        table: the set of choices of knights under which the statement is true; a choice is a set of people, both as
+            bits.
+        allowed: the set of choices under which its speaker can make the statement.
+        scope: the people that the statement is about and the speaker, a bit each.
     """
 
     kind: str
@@ -146,36 +148,38 @@ class Statement:
 
 
 @functools.cache
-def every(people: int) -> int:
-    """The set of all choices of knights: bit c stands for the choice whose knights are the bits of c."""
+def all_choices(people: int) -> int:
+    """Return the set of all choices of knights: bit c stands for the choice whose knights are the bits of c."""
     return (1 << (1 << people)) - 1
 
 
 @functools.cache
-def being(people: int, person: int, is_knight: bool) -> int:
-    """The set of the choices in which this person is a knight, or is a knave."""
+def choices_with(people: int, person: int, is_knight: bool) -> int:
+    """Return the set of the choices in which this person is a knight, or is a knave."""
     return sum(1 << choice for choice in range(1 << people) if bool(choice >> person & 1) is is_knight)
 
 
 @functools.cache
-def _exactly(people: int, count: int) -> int:
+def _choices_with_count(people: int, count: int) -> int:
     return sum(1 << choice for choice in range(1 << people) if choice.bit_count() == count)
 
 
-def _statements(truth: int, people: int, kinds: list[str], rng: np.random.Generator) -> list[Statement]:
-    """One statement by each person, true exactly where the speaker is a knight."""
+def _draw_statements(truth: int, people: int, kinds: list[str], rng: np.random.Generator) -> list[Statement]:
+    """Draw one statement by each person, true exactly where the speaker is a knight."""
     said: list[Statement] = []
     while True:
         for draws in rng.random((8 * people, 4)).tolist():
-            statement = _statement(len(said), people, kinds, *draws)
+            statement = _make_statement(len(said), people, kinds, *draws)
             if statement and statement.allowed >> truth & 1:
                 said.append(statement)
                 if len(said) == people:
                     return said
 
 
-def _statement(speaker: int, people: int, kinds: list[str], u: float, v: float, w: float, z: float) -> Statement | None:
-    """A statement from four draws in [0, 1); None where they make none that says something."""
+def _make_statement(
+    speaker: int, people: int, kinds: list[str], u: float, v: float, w: float, z: float
+) -> Statement | None:
+    """Make a statement from four draws in [0, 1); return None where they make none that carries information."""
     kind = kinds[int(u * len(kinds))]
     # The speaker comes last among the people of a statement, as in "Bob and I".
     first = (speaker + 1 + int(v * (people - 1))) % people
@@ -184,37 +188,37 @@ def _statement(speaker: int, people: int, kinds: list[str], u: float, v: float, 
     words: tuple[Any, ...] = (first, second, is_knight)
     scope = 1 << first | 1 << second | 1 << speaker
     if kind == "one":
-        table, scope, words = being(people, first, is_knight), 1 << first | 1 << speaker, (first, is_knight)
+        table, scope, words = choices_with(people, first, is_knight), 1 << first | 1 << speaker, (first, is_knight)
     elif kind in ("count", "parity"):
-        # Never none: only a knave could say so.
+        # The count is never zero, which only a knave could claim.
         count = 1 + int(v * people) if kind == "count" else int(z < 0.5)
         counts = [count] if kind == "count" else range(count, people + 1, 2)
-        table, scope, words = sum(_exactly(people, k) for k in counts), (1 << people) - 1, (count,)
+        table, scope, words = sum(_choices_with_count(people, k) for k in counts), (1 << people) - 1, (count,)
     elif first == second:
         return None
     elif kind == "both":
-        table = being(people, first, is_knight) & being(people, second, is_knight)
+        table = choices_with(people, first, is_knight) & choices_with(people, second, is_knight)
     elif kind == "some":
-        table = being(people, first, is_knight) | being(people, second, is_knight)
+        table = choices_with(people, first, is_knight) | choices_with(people, second, is_knight)
     elif kind == "same":
-        # Of the same kind where is_knight, of different kinds otherwise.
-        table = being(people, first, not is_knight) ^ being(people, second, True)
+        # "same" means the same kind where is_knight, different kinds otherwise.
+        table = choices_with(people, first, not is_knight) ^ choices_with(people, second, True)
     elif kind == "if":
-        table = being(people, first, not is_knight) | being(people, second, also)
+        table = choices_with(people, first, not is_knight) | choices_with(people, second, also)
         words = (first, is_knight, second, also)
     else:
-        # What somebody would say holds where it is true and a knight says it, or false and a knave does.
-        table, words = being(people, first, False) ^ being(people, second, also), (first, second, also)
-    allowed = being(people, speaker, False) ^ table
-    return Statement(kind, words, table, allowed, scope) if allowed != every(people) else None
+        # "A would say S" is true where A is a knight and S is true, or A is a knave and S is false.
+        table, words = choices_with(people, first, False) ^ choices_with(people, second, also), (first, second, also)
+    allowed = choices_with(people, speaker, False) ^ table
+    return Statement(kind, words, table, allowed, scope) if allowed != all_choices(people) else None
 
 
-def _speech(statement: Statement, speaker: int, names: list[str]) -> str:
-    """The statement in the speaker's words, without a full stop."""
+def _write_speech(statement: Statement, speaker: int, names: list[str]) -> str:
+    """Write the statement in the speaker's words, without a full stop."""
     kind, words = statement.kind, statement.words
 
     def is_a(person: int, is_knight: bool) -> str:
-        return f"{'I am' if person == speaker else names[person] + ' is'} a {_kind(is_knight)}"
+        return f"{'I am' if person == speaker else names[person] + ' is'} a {_kind_name(is_knight)}"
 
     if kind == "one":
         return is_a(*words)
@@ -229,34 +233,35 @@ def _speech(statement: Statement, speaker: int, names: list[str]) -> str:
     first, second, is_knight = words
     one, me = names[first], second == speaker
     if kind == "some":
-        return f"At least one of {one} and {'me' if me else names[second]} is a {_kind(is_knight)}"
+        return f"At least one of {one} and {'me' if me else names[second]} is a {_kind_name(is_knight)}"
     pair = f"{one} and {'I' if me else names[second]} are"
     if kind == "both":
-        return f"{pair} both {_kind(is_knight)}s"
+        return f"{pair} both {_kind_name(is_knight)}s"
     return f"{pair} {'of the same kind' if is_knight else 'of different kinds'}"
 
 
-def _kind(is_knight: bool) -> str:
+def _kind_name(is_knight: bool) -> str:
     return "knight" if is_knight else "knave"
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _deduction(names: list[str], said: list[tuple[int, int]]) -> list[str]:
-    """Who is what, one after the other: from one statement and what is known before where that is enough."""
+def _write_deduction(names: list[str], said: list[tuple[int, int]]) -> list[str]:
+    """Write the kinds of the people one by one, each following from one statement and the kinds known before where
+    possible."""
     people = len(names)
-    known, unknown, steps = every(people), set(range(people)), list[str]()
-    answer = every(people)
+    known, unknown, steps = all_choices(people), set(range(people)), list[str]()
+    answer = all_choices(people)
     for allowed, _ in said:
         answer &= allowed
 
     def settle(person: int, reason: str) -> None:
         nonlocal known
-        is_knight = bool(answer & being(people, person, True))
-        steps.append(f"{reason} {names[person]} is a {_kind(is_knight)}.")
-        known &= being(people, person, is_knight)
+        is_knight = bool(answer & choices_with(people, person, True))
+        steps.append(f"{reason} {names[person]} is a {_kind_name(is_knight)}.")
+        known &= choices_with(people, person, is_knight)
         unknown.discard(person)
 
     while unknown:
@@ -265,7 +270,7 @@ def _deduction(names: list[str], said: list[tuple[int, int]]) -> list[str]:
                 (speaker, person)
                 for speaker, (allowed, _) in enumerate(said)
                 for person in sorted(unknown)
-                if known & allowed & being(people, person, True) in (0, known & allowed)
+                if known & allowed & choices_with(people, person, True) in (0, known & allowed)
             ),
             None,
         )

@@ -11,14 +11,14 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .directions import DIRECTIONS, flood, read_directions, steps, way
+from .directions import DIRECTIONS, direction_steps, flood_layers, read_directions, trace_way
 
 _WALL, _FLOOR, _START, _GOAL = b"#.SG"
-# In a drawing as a binary number, a place is 1 where one can stand.
+# Translates a drawing into a binary number with a 1 for each place that is no wall.
 _PASSABLE = bytes(ord("1" if chr(code) in ".SG" else "0") for code in range(256))
 
 
@@ -73,7 +73,7 @@ class Maze(Question):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, loops = params["size"], params["loops"]
-        plan = _plan(size)
+        plan = _layout(size)
         places, doors, orders, stride = plan.places, plan.doors, plan.orders, plan.stride
         rooms = len(places)
         extra = round(loops * len(doors))
@@ -101,9 +101,9 @@ class Maze(Question):
         begin, end = places[start], places[goal]
         grid[begin], grid[end] = _START, _GOAL
         if extra:
-            moves = way(flood(_passable(grid), stride, begin, end), stride, end)
+            moves = trace_way(flood_layers(_passable_places(grid), stride, begin, end), stride, end)
         else:
-            # There is but one, along the tree of the search.
+            # Without loops the only way follows the search tree.
             back = [goal]
             while goal != start:
                 goal = parent[goal]
@@ -128,7 +128,7 @@ class Maze(Question):
             return rejected("The answer must consist of moves U, D, L, R alone, such as RRDDLU.")
         if len(moves) > len(maze.way):
             return Verdict(0.0, False, feedback=f"{len(moves)} moves are more than a shortest way has.")
-        place, text, step = maze.start, maze.text, steps(maze.stride)
+        place, text, step = maze.start, maze.text, direction_steps(maze.stride)
         for count, move in enumerate(moves, start=1):
             place += step[move]
             if text[place] == "#":
@@ -139,7 +139,7 @@ class Maze(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         maze: Labyrinth = task.data
-        place, step, lines = maze.start, steps(maze.stride), []
+        place, step, lines = maze.start, direction_steps(maze.stride), []
         for move, run in itertools.groupby(maze.way):
             count = len(list(run))
             place += count * step[move]
@@ -148,9 +148,9 @@ class Maze(Question):
         return [*lines, maze.way]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """A walk of random steps up to the goal that turns back at dead ends only; at some length it is given up."""
+        """Walk at random up to the goal, turning back at dead ends only; give up at a maximal length."""
         maze: Labyrinth = episode.data
-        place, moves, step = maze.start, "", steps(maze.stride)
+        place, moves, step = maze.start, "", direction_steps(maze.stride)
         while place != maze.goal and len(moves) < 2 * maze.stride:
             back = {"U": "D", "D": "U", "L": "R", "R": "L"}.get(moves[-1:], "")
             ways = [move for move in DIRECTIONS if move != back and maze.text[place + step[move]] != "#"] or [back]
@@ -159,22 +159,22 @@ class Maze(Question):
         return moves
 
     def solver_cost(self, episode: Task) -> float:
-        """Places that a breadth-first search visits."""
+        """The number of places that a breadth-first search visits."""
         text, stride, start, goal, _ = episode.data
-        return sum(layer.bit_count() for layer in flood(_passable(text.encode()), stride, start, goal))
+        return sum(layer.bit_count() for layer in flood_layers(_passable_places(text.encode()), stride, start, goal))
 
     def draw(self, episode: Task) -> np.ndarray:
         fills = {"#": "#4a4e69", ".": "#faf7f0", "S": "#8ecae6", "G": "#ffb703"}
         rows = [row.split() for row in episode.data.text.split("\n")]
-        return board([[Cell(cell if cell in "SG" else "", fills[cell]) for cell in row] for row in rows], side=20)
+        return draw_board([[Cell(cell if cell in "SG" else "", fills[cell]) for cell in row] for row in rows], side=20)
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """What all mazes of one size share: rooms by number, places and doors by their index in the text.
+class _Layout:
+    """The part that all mazes of one size share: rooms by number, places and doors by their index in the text.
 
-    ``orders`` has for each room and each of the 24 orders of directions what to visit next: (room, this room, the door
-    between them).
+    ``orders`` lists, for each room and each of the 24 orders of directions, the neighbours to visit: (neighbour, this
+    room, the door between them).
     """
 
     blank: bytes
@@ -182,12 +182,12 @@ class _Plan:
     places: list[int]
     doors: list[int]
     orders: list[list[list[tuple[int, int, int]]]]
-    # By the difference of two neighbouring rooms.
+    # The moves between two neighbouring rooms, by the difference of their numbers.
     moves: dict[int, str]
 
 
 @functools.lru_cache(maxsize=32)
-def _plan(size: int) -> _Plan:
+def _layout(size: int) -> _Layout:
     width = 2 * size + 1
     stride = 2 * width
     solid, rooms = " ".join("#" * width), " ".join("#." * size + "#")
@@ -200,11 +200,11 @@ def _plan(size: int) -> _Plan:
         inside = [[v * size + u for v, u in way if 0 <= v < size and 0 <= u < size] for way in ways]
         orders.append([[(other, room, (place + places[other]) // 2) for other in order] for order in inside])
     doors = sorted({door for order in orders for _, _, door in order[0]})
-    return _Plan(blank, stride, places, doors, orders, {size: "DD", -size: "UU", 1: "RR", -1: "LL"})
+    return _Layout(blank, stride, places, doors, orders, {size: "DD", -size: "UU", 1: "RR", -1: "LL"})
 
 
-def _passable(grid: bytes | bytearray) -> int:
-    """The places that are no wall."""
+def _passable_places(grid: bytes | bytearray) -> int:
+    """Return the places that are no wall."""
     return int(grid[::-1].translate(_PASSABLE), 2)
 
 

@@ -1,4 +1,4 @@
-"""palaestra/NQueens-v0: complete a board of queens none of which attacks another."""
+"""palaestra/NQueens-v0: complete a board of queens so that none attacks another."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import PAPER, Cell, board
+from ..board_picture import PAPER, Cell, draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .in_turn import read_in_turn
+from .numbers_in_order import read_numbers_in_order
 
 _SHADE, _QUEEN = "#e9e2d0", "#7a1f1f"
 
@@ -60,7 +60,7 @@ class NQueens(Question):
         size = params["size"]
         kept = min(max(params["given"], size - 8), size - 2)
         missing = size - kept
-        given, queens = _unique(size, kept, rng)
+        given, queens = _draw_unique_board(size, kept, rng)
         rows = ["." * size if column < 0 else "." * column + "Q" + "." * (size - 1 - column) for column in given]
         text = "\n".join(rows)
         return Task(
@@ -70,14 +70,14 @@ class NQueens(Question):
             "spaces.",
             " ".join(str(column + 1) for column in queens),
             content=text,
-            split_key=f"{size} {_turned(given)}",
+            split_key=f"{size} {_first_image(given)}",
             data=given,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         given: list[int] = task.data
         size = len(given)
-        columns = read_in_turn(answer, size)
+        columns = read_numbers_in_order(answer, size)
         if columns is None or not all(1 <= column <= size for column in columns):
             return rejected(f"The answer must be {size} numbers from 1 to {size}, separated by spaces.")
         queens = [column - 1 for column in columns]
@@ -91,25 +91,25 @@ class NQueens(Question):
         return CORRECT
 
     def heuristic_action(self, episode: Task) -> str:
-        """Row after row, always the one with the fewest free squares, the first of these; never going back."""
+        """Fill row after row, always the one with the fewest free squares, the first of these, without backtracking."""
         given: list[int] = episode.data
         size, placed = len(given), {row: column for row, column in enumerate(given) if column >= 0}
         while len(placed) < size:
-            free = {row: _free(row, size, placed) for row in range(size) if row not in placed}
+            free = {row: _free_columns(row, size, placed) for row in range(size) if row not in placed}
             row = min(free, key=lambda row: len(free[row]))
             placed[row] = free[row][0] if free[row] else 0
         return " ".join(str(placed[row] + 1) for row in range(size))
 
     def solver_cost(self, episode: Task) -> float:
-        """Nodes of a depth-first search over the empty rows from the top down, up to the solution."""
-        return completions(episode.data, 1)[1]
+        """The number of nodes of a depth-first search over the empty rows from the top down, up to the solution."""
+        return count_completions(episode.data, 1)[1]
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*_deduction(task.data, [int(column) - 1 for column in task.reference.split()]), self.oracle(task)]
+        return [*_write_deduction(task.data, [int(column) - 1 for column in task.reference.split()]), self.oracle(task)]
 
     def draw(self, episode: Task) -> np.ndarray:
         size = len(episode.data)
-        return board(
+        return draw_board(
             [
                 [
                     Cell("Q" if column == queen else "", _SHADE if (row + column) % 2 else PAPER, _QUEEN)
@@ -120,31 +120,34 @@ class NQueens(Question):
         )
 
 
-def _unique(size: int, kept: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
-    """Some queens of a full board, -1 in the other rows, that can be completed in no other way; and the full board."""
+def _draw_unique_board(size: int, kept: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
+    """Draw some queens of a full board, -1 in the other rows, that can be completed in no other way; and the full
+    board."""
     while True:
         queens = _random_board(size, rng)
-        # Finding a board takes longer than trying some choices of its queens.
+        # Finding a board takes longer than trying some subsets of its queens.
         for draws in rng.random((6, size)).tolist():
             shown = sorted(range(size), key=draws.__getitem__)[:kept]
             given = [column if row in shown else -1 for row, column in enumerate(queens)]
-            if completions(given, 2)[0] == 1:
+            if count_completions(given, 2)[0] == 1:
                 return given, queens
 
 
 def _random_board(size: int, rng: np.random.Generator) -> list[int]:
-    """A full board, by depth-first search with the columns of each row in random order; begun anew when it is slow."""
+    """Draw a full board by depth-first search with the columns of each row in random order, restarted when it is
+    slow."""
     while True:
         orders = [sorted(range(size), key=draws.__getitem__) for draws in rng.random((size, size)).tolist()]
         queens: list[int] = []
-        if _filled(orders, queens, 0, 0, 0, [40]):
+        if _complete_board(orders, queens, 0, 0, 0, [40]):
             return queens
 
 
-def _filled(
+def _complete_board(
     orders: list[list[int]], queens: list[int], columns: int, falling: int, rising: int, budget: list[int]
 ) -> bool:
-    """Whether a search within ``budget`` nodes completed ``queens``; the sets (bits) are the lines attacked so far."""
+    """Search within ``budget`` nodes for a completion of ``queens``; return whether one was found. The bit sets are the
+    columns and diagonals attacked so far."""
     row, size = len(queens), len(orders)
     if row == size:
         return True
@@ -155,17 +158,19 @@ def _filled(
         one, other, third = 1 << column, 1 << (column - row + size), 1 << (column + row)
         if not (columns & one or falling & other or rising & third):
             queens.append(column)
-            if _filled(orders, queens, columns | one, falling | other, rising | third, budget):
+            if _complete_board(orders, queens, columns | one, falling | other, rising | third, budget):
                 return True
             queens.pop()
     return False
 
 
-def completions(given: list[int], limit: int) -> tuple[int, int]:
-    """Number of ways to fill the rows that have -1, counted up to ``limit``, and the nodes that the search visited.
+def count_completions(given: list[int], limit: int) -> tuple[int, int]:
+    """Return the number of ways to fill the rows that have -1, counted up to ``limit``, and the number of nodes
+    visited.
 
     Args:
         given: the column of the queen of each row; these do not attack each other.
+        limit: the count at which the search stops.
     """
     size = len(given)
     columns = falling = rising = 0
@@ -195,8 +200,8 @@ def completions(given: list[int], limit: int) -> tuple[int, int]:
     return found, nodes
 
 
-def _turned(given: list[int]) -> list[tuple[int, int]]:
-    """The first in order of the eight images of a board, which are one task for who sees it from another side."""
+def _first_image(given: list[int]) -> list[tuple[int, int]]:
+    """Return the alphabetically first of the eight symmetric images of a board, which count as one task."""
     size, images, queens = len(given), [], [(row, column) for row, column in enumerate(given) if column >= 0]
     for _ in range(4):
         queens = [(column, size - 1 - row) for row, column in queens]
@@ -204,8 +209,8 @@ def _turned(given: list[int]) -> list[tuple[int, int]]:
     return min(images)
 
 
-def _free(row: int, size: int, placed: dict[int, int]) -> list[int]:
-    """The columns of a row that no queen attacks."""
+def _free_columns(row: int, size: int, placed: dict[int, int]) -> list[int]:
+    """Return the columns of a row that no queen attacks."""
     return [
         column
         for column in range(size)
@@ -213,11 +218,11 @@ def _free(row: int, size: int, placed: dict[int, int]) -> list[int]:
     ]
 
 
-def _deduction(given: list[int], queens: list[int]) -> list[str]:
-    """The missing queens, one after the other: always the row with the fewest free squares."""
+def _write_deduction(given: list[int], queens: list[int]) -> list[str]:
+    """Write the missing queens, one after the other: always the row with the fewest free squares."""
     size, placed, steps = len(given), {row: column for row, column in enumerate(given) if column >= 0}, []
     while len(placed) < size:
-        free = {row: _free(row, size, placed) for row in range(size) if row not in placed}
+        free = {row: _free_columns(row, size, placed) for row in range(size) if row not in placed}
         row = min(free, key=lambda row: len(free[row]))
         columns = ", ".join(str(column + 1) for column in free[row])
         reason = "the only free column" if len(free[row]) == 1 else f"of {columns}, the others lead to no full board"

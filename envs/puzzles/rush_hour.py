@@ -1,4 +1,4 @@
-"""palaestra/RushHour-v0: slide cars out of the way of one that wants to leave, from an exact number of moves away.
+"""palaestra/RushHour-v0: slide cars out of the way of car A, from an exact number of moves away.
 
 The boards are those of rush_hour.txt, found by scripts/tools/make_rush_hour_boards.py, one a line, row by row.
 """
@@ -13,15 +13,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .. import drawing
-from ..drawing import Cell
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
 
 SIDE = 6
 NAMES = "ABCDEFGHIJKLM"
-# Positions that can be reached on a board of the table.
+# The most positions that can be reached on a board of the table.
 MOST_POSITIONS = 700
 _EMPTY = "\n".join([" ".join("-" * SIDE)] * SIDE)
 _TOWARDS = {"up": (False, -1), "down": (False, 1), "left": (True, -1), "right": (True, 1)}
@@ -29,8 +28,8 @@ _SQUARES = ("1", "2", "3", "4")
 
 
 class Car(NamedTuple):
-    """A car: whether it slides across, and for each place along its line the squares under it, as a number with a bit
-    for each and as indices into the text of the board."""
+    """A car: whether it slides across, and for each place along its line the squares that it covers, as a bit set and
+    as indices into the text of the board."""
 
     across: bool
     masks: tuple[int, ...]
@@ -38,8 +37,8 @@ class Car(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
-    """The board as the table has it, the place of each car along its line, and the moves left."""
+class RushHourState:
+    """The board of the table, the place of each car along its line, and the number of moves left."""
 
     board: str
     places: bytes
@@ -86,108 +85,112 @@ class RushHour(Game):
     )
     baselines: ClassVar = {"random": (0.25, 0.01, 0.0, 0.0, 0.0), "heuristic": (1.0, 0.13, 0.0, 0.0, 0.0)}
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Traffic:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> RushHourState:
         u, v = rng.random(2).tolist()
         boards = _boards()
         board = boards[int(u * len(boards))]
         layer = _layers(board)[params["moves"]]
-        return Traffic(board, layer[int(v * len(layer))], params["moves"] + params["slack"])
+        return RushHourState(board, layer[int(v * len(layer))], params["moves"] + params["slack"])
 
-    def content_of(self, episode: Traffic) -> str:
-        return _text(episode)
+    def content_of(self, episode: RushHourState) -> str:
+        return _format_board(episode)
 
-    def split_key(self, episode: Traffic) -> str:
+    def split_key(self, episode: RushHourState) -> str:
         return episode.board
 
-    def turn_limit(self, state: Traffic) -> int:
+    def turn_limit(self, state: RushHourState) -> int:
         return state.left
 
-    def observe(self, state: Traffic) -> str:
+    def observe(self, state: RushHourState) -> str:
         if state.begun:
-            return f"{_text(state)}\n{state.left} moves left."
+            return f"{_format_board(state)}\n{state.left} moves left."
         return (
             f"Slide cars (letters) until car A stands at the right edge, in at most {state.left} moves.\n"
-            f"{_text(state)}\n"
+            f"{_format_board(state)}\n"
             "A car slides along its own length only, over free squares (-). One move slides one car any number of "
             'squares. Answer with one or more moves, such as "C up 2, A right 1".'
         )
 
-    def act(self, state: Traffic, action: str) -> Transition:
+    def act(self, state: RushHourState, action: str) -> Transition:
         moves = action.split(",")
         if len(moves) > state.left:
-            return _refused(state, f"These are {len(moves)} moves, and {state.left} are left.")
+            return _reject(state, f"These are {len(moves)} moves, and {state.left} are left.")
         cars, places = _cars(state.board), state.places
         for count, move in enumerate(moves, start=1):
             words = move.lower().split()
             if len(words) == 2:
                 words.append("1")
             if len(words) != 3 or words[1] not in _TOWARDS or words[2] not in _SQUARES:
-                return _refused(state, 'The action must be moves such as "C up 2, A right 1", separated by commas.')
+                return _reject(state, 'The action must be moves such as "C up 2, A right 1", separated by commas.')
             name = words[0].upper()
             if len(name) != 1 or name not in NAMES[: len(cars)]:
-                return _refused(state, f"Move {count}: there is no car {name[:20]!a}.")
+                return _reject(state, f"Move {count}: there is no car {name[:20]!a}.")
             car, (across, sign) = NAMES.index(name), _TOWARDS[words[1]]
             target = places[car] + sign * int(words[2])
-            if across != cars[car].across or target not in _slides(cars[car], places[car], _occupied(cars, places)):
-                return _refused(state, f"Move {count}: car {name} cannot slide {words[1]} {words[2]}.")
-            places = _moved(places, car, target)
-        after = Traffic(state.board, places, state.left - len(moves), True)
+            if across != cars[car].across or target not in _possible_slides(
+                cars[car], places[car], _occupied_squares(cars, places)
+            ):
+                return _reject(state, f"Move {count}: car {name} cannot slide {words[1]} {words[2]}.")
+            places = _move_car(places, car, target)
+        after = RushHourState(state.board, places, state.left - len(moves), True)
         distance = _distances(state.board)[places]
         return Transition(after, done=not distance or not after.left, success=not distance, progress=_progress(after))
 
-    def oracle(self, state: Traffic) -> str:
-        """The first move of a shortest plan, from wherever the cars stand."""
+    def oracle(self, state: RushHourState) -> str:
+        """Return the first move of a shortest plan from the current position."""
         distances, cars = _distances(state.board), _cars(state.board)
-        for car, target in _ways(cars, state.places):
-            if distances[_moved(state.places, car, target)] < distances[state.places]:
-                return _move(cars[car], NAMES[car], target - state.places[car])
+        for car, target in _possible_moves(cars, state.places):
+            if distances[_move_car(state.places, car, target)] < distances[state.places]:
+                return _format_move(cars[car], NAMES[car], target - state.places[car])
         raise AssertionError("every position but those at the end has a neighbour that is nearer to it")
 
-    def random_action(self, episode: Traffic, rng: np.random.Generator) -> str:
-        """Any move that is possible."""
+    def random_action(self, episode: RushHourState, rng: np.random.Generator) -> str:
+        """Return a random possible move."""
         cars = _cars(episode.board)
-        ways = _ways(cars, episode.places)
+        ways = _possible_moves(cars, episode.places)
         car, target = ways[int(rng.integers(len(ways)))]
-        return _move(cars[car], NAMES[car], target - episode.places[car])
+        return _format_move(cars[car], NAMES[car], target - episode.places[car])
 
-    def heuristic_action(self, episode: Traffic) -> str:
-        """The move after which the fewest cars stand between car A and the edge, and car A the nearest to it."""
+    def heuristic_action(self, episode: RushHourState) -> str:
+        """Return the move after which the fewest cars stand between car A and the edge, and car A is nearest to it."""
         cars, places = _cars(episode.board), episode.places
 
         def ahead(way: tuple[int, int]) -> tuple[int, int]:
-            after = _moved(places, *way)
+            after = _move_car(places, *way)
             path = sum(1 << square for square in range(after[0] + 2, SIDE)) << cars[0].squares[0][0] // 2
             inside = sum(1 for car, place in zip(cars[1:], after[1:]) if car.masks[place] & path)
             return inside, -after[0]
 
-        car, target = min(_ways(cars, places), key=ahead)
-        return _move(cars[car], NAMES[car], target - places[car])
+        car, target = min(_possible_moves(cars, places), key=ahead)
+        return _format_move(cars[car], NAMES[car], target - places[car])
 
-    def solver_cost(self, episode: Traffic) -> float:
-        """Moves of the shortest plan."""
+    def solver_cost(self, episode: RushHourState) -> float:
+        """The number of moves of the shortest plan."""
         return float(_distances(episode.board)[episode.places])
 
-    def draw(self, episode: Traffic) -> np.ndarray:
+    def draw(self, episode: RushHourState) -> np.ndarray:
         colours = ("#e63946", "#e9c46a", "#8ab17d", "#8ecae6", "#b5838d", "#f4a261", "#a8dadc")
         looks = {name: Cell(name, colours[min(i, 1 + i % 6)]) for i, name in enumerate(NAMES)}
-        return drawing.board([[looks.get(name, Cell()) for name in row.split()] for row in _text(episode).split("\n")])
+        return draw_board(
+            [[looks.get(name, Cell()) for name in row.split()] for row in _format_board(episode).split("\n")]
+        )
 
 
-def _move(car: Car, name: str, slid: int) -> str:
-    """A slide by so many squares, down or to the right where it is positive, in words."""
+def _format_move(car: Car, name: str, slid: int) -> str:
+    """Write a slide by this many squares; positive means down or to the right."""
     towards = ("up", "down", "left", "right")[2 * car.across + (slid > 0)]
     return f"{name} {towards} {abs(slid)}"
 
 
-def _refused(state: Traffic, error: str) -> Transition:
+def _reject(state: RushHourState, error: str) -> Transition:
     return Transition(state, progress=_progress(state), action_error=error)
 
 
-def _progress(state: Traffic) -> float:
+def _progress(state: RushHourState) -> float:
     return 1.0 - _distances(state.board)[state.places] / (len(_layers(state.board)) - 1)
 
 
-def _text(state: Traffic) -> str:
+def _format_board(state: RushHourState) -> str:
     characters = list(_EMPTY)
     for name, car, place in zip(NAMES, _cars(state.board), state.places):
         for square in car.squares[place]:
@@ -202,7 +205,7 @@ def _boards() -> list[str]:
 
 @functools.lru_cache(1_000)
 def _cars(board: str) -> list[Car]:
-    """The cars of a board in the order of their names."""
+    """Return the cars of a board in the order of their names."""
     cars: list[Car] = []
     for name in NAMES[: len(set(board) - {"-"})]:
         first, length = board.index(name), board.count(name)
@@ -219,15 +222,15 @@ def _cars(board: str) -> list[Car]:
     return cars
 
 
-def _occupied(cars: list[Car], places: bytes) -> int:
+def _occupied_squares(cars: list[Car], places: bytes) -> int:
     occupied = 0
     for car, place in zip(cars, places):
         occupied |= car.masks[place]
     return occupied
 
 
-def _slides(car: Car, place: int, occupied: int) -> list[int]:
-    """The places to which a car can slide in one move."""
+def _possible_slides(car: Car, place: int, occupied: int) -> list[int]:
+    """Return the places to which a car can slide in one move."""
     masks, found = car.masks, []
     others = occupied ^ masks[place]
     for target in range(place - 1, -1, -1):
@@ -241,31 +244,31 @@ def _slides(car: Car, place: int, occupied: int) -> list[int]:
     return found
 
 
-def _ways(cars: list[Car], places: bytes) -> list[tuple[int, int]]:
-    """All moves that are possible, as (car, place to which it slides)."""
-    occupied = _occupied(cars, places)
-    slides = enumerate(map(_slides, cars, places, itertools.repeat(occupied)))
+def _possible_moves(cars: list[Car], places: bytes) -> list[tuple[int, int]]:
+    """Return all possible moves, as (car, place to which it slides)."""
+    occupied = _occupied_squares(cars, places)
+    slides = enumerate(map(_possible_slides, cars, places, itertools.repeat(occupied)))
     return [(car, target) for car, targets in slides for target in targets]
 
 
-def _moved(places: bytes, car: int, target: int) -> bytes:
+def _move_car(places: bytes, car: int, target: int) -> bytes:
     return b"%b%c%b" % (places[:car], target, places[car + 1 :])
 
 
 @functools.cache
 def _distances(board: str) -> dict[bytes, int]:
-    """The fewest moves to the end from each position that can be reached on a board."""
+    """Return the fewest moves to the end from each position that can be reached on a board."""
     return {places: distance for distance, layer in enumerate(_layers(board)) for places in layer}
 
 
 @functools.cache
 def _layers(board: str) -> list[list[bytes]]:
-    return layers(board)
+    return find_position_layers(board)
 
 
-def layers(board: str) -> list[list[bytes]]:
-    """The positions that can be reached on a board, by their distance from the end; none at all if there are more than
-    `MOST_POSITIONS`."""
+def find_position_layers(board: str) -> list[list[bytes]]:
+    """Return the positions that can be reached on a board, grouped by their distance from the end; an empty list if
+    there are more than `MOST_POSITIONS`."""
     cars = _cars(board)
     start = bytes(
         next(place for place, (square, *_) in enumerate(car.squares) if square == 2 * board.index(name))
@@ -273,7 +276,7 @@ def layers(board: str) -> list[list[bytes]]:
     )
     queue, ahead = [start], {start: []}
     for places in queue:
-        ahead[places] = [_moved(places, car, target) for car, target in _ways(cars, places)]
+        ahead[places] = [_move_car(places, car, target) for car, target in _possible_moves(cars, places)]
         for other in ahead[places]:
             if other not in ahead:
                 ahead[other] = []

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..game import Game, Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .directions import DIRECTIONS, flood, read_directions, steps, way
+from .directions import DIRECTIONS, direction_steps, flood_layers, read_directions, trace_way
 
 _BACK = {"U": "D", "D": "U", "L": "R", "R": "L"}
 _SYMBOLS = {"-": ("$", "@"), ".": ("*", "+")}
@@ -25,8 +25,8 @@ OFF_PLAN = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What does not change in a game: the room without boxes and player (see `directions` for places and strides),
-    where these stand at first, and a plan of pushes (box, direction)."""
+    """The constant part of a game: the room without boxes and player (see `directions` for places and strides), the
+    initial boxes and player, and a plan of pushes (box, direction)."""
 
     room: str
     stride: int
@@ -36,8 +36,9 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Warehouse:
-    """A level, where boxes and player stand, and how many pushes of its plan are done; `OFF_PLAN` after any other."""
+class SokobanState:
+    """A level, the places of boxes and player, and the number of pushes of its plan done so far; `OFF_PLAN` after any
+    other push."""
 
     level: Level
     boxes: frozenset[int]
@@ -92,81 +93,83 @@ class Sokoban(Game):
     chance = 0.34
     baselines: ClassVar = {"random": (0.34, 0.0, 0.0, 0.0, 0.0), "heuristic": (0.95, 0.25, 0.02, 0.0, 0.0)}
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Warehouse:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SokobanState:
         while True:
-            level = _make(rng.random(400).tolist(), params["size"], params["boxes"], params["pushes"] * params["boxes"])
+            level = _draw_level(
+                rng.random(400).tolist(), params["size"], params["boxes"], params["pushes"] * params["boxes"]
+            )
             if level is not None:
-                return Warehouse(level, level.boxes, level.player)
+                return SokobanState(level, level.boxes, level.player)
 
-    def content_of(self, episode: Warehouse) -> str:
-        return _text(episode)
+    def content_of(self, episode: SokobanState) -> str:
+        return _format_room(episode)
 
-    def observe(self, state: Warehouse) -> str:
+    def observe(self, state: SokobanState) -> str:
         if state.begun:
-            return _text(state)
+            return _format_room(state)
         return (
             f"Push all boxes onto goals. # is wall, - floor, . goal, $ box, * box on a goal, @ you, + you on a goal.\n"
-            f"{_text(state)}\n"
+            f"{_format_room(state)}\n"
             "You push a box by walking against it, never two at once, and cannot pull. Answer with one or more moves, "
             'such as "up up left", or with "restart" to begin again. You have 50 turns.'
         )
 
-    def act(self, state: Warehouse, action: str) -> Transition:
+    def act(self, state: SokobanState, action: str) -> Transition:
         level = state.level
         if action.lower() == "restart":
-            return _after(Warehouse(level, level.boxes, level.player, 0, True))
+            return _make_transition(SokobanState(level, level.boxes, level.player, 0, True))
         moves = read_directions(action)
         if moves is None:
-            return _refused(state, 'The action must be moves, such as "up up left", or "restart".')
+            return _reject(state, 'The action must be moves, such as "up up left", or "restart".')
         if len(moves) > _MOST_MOVES:
-            return _refused(state, f"These are {len(moves)} moves; at most {_MOST_MOVES} are made in one turn.")
-        room, step = level.room, steps(level.stride)
+            return _reject(state, f"These are {len(moves)} moves; at most {_MOST_MOVES} are made in one turn.")
+        room, step = level.room, direction_steps(level.stride)
         boxes, player, done = state.boxes, state.player, state.done
         for count, move in enumerate(moves, start=1):
             player += step[move]
             if room[player] == "#":
-                return _refused(state, f"Move {count} ({DIRECTIONS[move]}) runs into a wall.")
+                return _reject(state, f"Move {count} ({DIRECTIONS[move]}) runs into a wall.")
             if player in boxes:
                 beyond = player + step[move]
                 if room[beyond] == "#" or beyond in boxes:
-                    return _refused(state, f"Move {count} ({DIRECTIONS[move]}) pushes a box that cannot move.")
+                    return _reject(state, f"Move {count} ({DIRECTIONS[move]}) pushes a box that cannot move.")
                 boxes = boxes - {player} | {beyond}
                 done = done + 1 if level.plan[done : done + 1] == ((player, move),) else OFF_PLAN
                 if all([room[box] == "." for box in boxes]):
                     break
-        return _after(Warehouse(level, boxes, player, done, True))
+        return _make_transition(SokobanState(level, boxes, player, done, True))
 
-    def oracle(self, state: Warehouse) -> str:
-        """The walk to the next push of the plan, and that push; off the plan, "restart"."""
+    def oracle(self, state: SokobanState) -> str:
+        """Return the walk to the next push of the plan, and that push; off the plan, "restart"."""
         if state.done == OFF_PLAN:
             return "restart"
-        return " ".join([DIRECTIONS[move] for move in _moves(state)])
+        return " ".join([DIRECTIONS[move] for move in _moves_to_next_push(state)])
 
-    def random_action(self, episode: Warehouse, rng: np.random.Generator) -> str:
-        """A move that is possible; one time in twelve, "restart"."""
+    def random_action(self, episode: SokobanState, rng: np.random.Generator) -> str:
+        """Return a random possible move; one time in twelve, "restart"."""
         room, player, boxes = episode.level.room, episode.player, episode.boxes
         moves = [
             DIRECTIONS[move]
-            for move, step in steps(episode.level.stride).items()
+            for move, step in direction_steps(episode.level.stride).items()
             if room[player + step] != "#"
             and (player + step not in boxes or not (room[player + 2 * step] == "#" or player + 2 * step in boxes))
         ]
         u = rng.random() * 12
         return "restart" if u < 1 or not moves else moves[int((u - 1) / 11 * len(moves))]
 
-    def heuristic_action(self, episode: Warehouse) -> str:
-        """The walk to the push after which the boxes are nearest to goals, and that push; "restart" where each push
-        only takes them farther away."""
-        level, step = episode.level, steps(episode.level.stride)
+    def heuristic_action(self, episode: SokobanState) -> str:
+        """Return the walk to the push after which the boxes are nearest to goals, and that push; "restart" where every
+        push takes them farther away."""
+        level, step = episode.level, direction_steps(episode.level.stride)
         goals = [divmod(place, level.stride) for place, character in enumerate(level.room) if character == "."]
 
         def far(box: int) -> int:
             row, column = divmod(box, level.stride)
             return min(abs(row - y) + abs(column - x) // 2 for y, x in goals)
 
-        free = _free(level.room) & ~sum([1 << place for place in episode.boxes])
+        free = _free_places(level.room) & ~sum([1 << place for place in episode.boxes])
         region = 0
-        for layer in flood(free, level.stride, episode.player):
+        for layer in flood_layers(free, level.stride, episode.player):
             region |= layer
         pushes = [
             (far(box + step[move]) - far(box), box, move)
@@ -178,18 +181,18 @@ class Sokoban(Game):
         if gain >= 0:
             return "restart"
         behind = box - step[move]
-        walk = way(flood(free, level.stride, episode.player, behind), level.stride, behind)
+        walk = trace_way(flood_layers(free, level.stride, episode.player, behind), level.stride, behind)
         return " ".join([DIRECTIONS[letter] for letter in walk + move])
 
-    def solver_cost(self, episode: Warehouse) -> float:
-        """Moves of the plan."""
+    def solver_cost(self, episode: SokobanState) -> float:
+        """The number of moves of the plan."""
         moves = 0
         while episode.done < len(episode.level.plan):
-            moves += len(_moves(episode))
+            moves += len(_moves_to_next_push(episode))
             episode = self.act(episode, self.oracle(episode)).state
         return float(moves)
 
-    def draw(self, episode: Warehouse) -> np.ndarray:
+    def draw(self, episode: SokobanState) -> np.ndarray:
         looks = {
             "#": Cell(fill="#4a4e69"),
             "-": Cell(),
@@ -199,24 +202,26 @@ class Sokoban(Game):
             "@": Cell("@", "#8ecae6"),
             "+": Cell("@", "#8ecae6", "#e63946"),
         }
-        return board([[looks[character] for character in row.split()] for row in _text(episode).split("\n")])
+        return draw_board(
+            [[looks[character] for character in row.split()] for row in _format_room(episode).split("\n")]
+        )
 
 
-def _refused(state: Warehouse, error: str) -> Transition:
+def _reject(state: SokobanState, error: str) -> Transition:
     return Transition(state, progress=_progress(state), action_error=error)
 
 
-def _after(state: Warehouse) -> Transition:
+def _make_transition(state: SokobanState) -> Transition:
     progress = _progress(state)
     return Transition(state, done=progress == 1.0, success=progress == 1.0, progress=progress)
 
 
-def _progress(state: Warehouse) -> float:
+def _progress(state: SokobanState) -> float:
     room = state.level.room
     return sum([room[box] == "." for box in state.boxes]) / len(state.boxes)
 
 
-def _text(state: Warehouse) -> str:
+def _format_room(state: SokobanState) -> str:
     characters = list(state.level.room)
     for box in state.boxes:
         characters[box] = _SYMBOLS[characters[box]][0]
@@ -224,53 +229,59 @@ def _text(state: Warehouse) -> str:
     return "".join(characters)
 
 
-def _moves(state: Warehouse) -> str:
-    """The moves up to the next push of the plan."""
+def _moves_to_next_push(state: SokobanState) -> str:
+    """Return the moves up to and including the next push of the plan."""
     level = state.level
     box, move = level.plan[state.done]
-    behind = box - steps(level.stride)[move]
-    free = _free(level.room) & ~sum([1 << place for place in state.boxes])
-    return way(flood(free, level.stride, state.player, behind), level.stride, behind) + move
+    behind = box - direction_steps(level.stride)[move]
+    free = _free_places(level.room) & ~sum([1 << place for place in state.boxes])
+    return trace_way(flood_layers(free, level.stride, state.player, behind), level.stride, behind) + move
 
 
-def _free(room: str) -> int:
+def _free_places(room: str) -> int:
     return sum([1 << place for place, character in enumerate(room) if character in "-."])
 
 
 @functools.lru_cache(maxsize=8)
-def _empty(size: int) -> tuple[bytes, list[int]]:
-    """A room without inner walls, and the places in it."""
+def _empty_room(size: int) -> tuple[bytes, list[int]]:
+    """Return a room without inner walls, and the places in it."""
     wall, row = " ".join("#" * (size + 2)), " ".join("#" + "-" * size + "#")
     room = "\n".join([wall, *[row] * size, wall]).encode()
     return room, [place for place, character in enumerate(room) if character == _FLOOR]
 
 
-def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | None:
-    """A level in which the distances of the boxes sum to ``pushes``; None where these draws lead to none."""
-    empty, places = _empty(size)
+def _draw_level(draws: list[float], size: int, count: int, pushes: int) -> Level | None:
+    """Make a level in which the distances of the boxes sum to ``pushes``; return None where these draws lead to
+    none."""
+    empty, places = _empty_room(size)
     stride = 2 * (size + 2)
-    directions = tuple(steps(stride).items())
+    directions = tuple(direction_steps(stride).items())
     room = bytearray(empty)
     draw = iter(draws)
     for _ in range(size):
         room[places[int(next(draw) * len(places))]] = _WALL
-    # The goals lie together, so that a box that is pulled off one does not come near to another.
+    # Place the goals close together, so that a box pulled off one does not come near to another.
     first = places[int(next(draw) * len(places))]
     if room[first] == _WALL:
         return None
-    near = [place for layer in flood(_free(room.decode()), stride, first) for place in places if layer >> place & 1]
+    near = [
+        place
+        for layer in flood_layers(_free_places(room.decode()), stride, first)
+        for place in places
+        if layer >> place & 1
+    ]
     if len(near) < len(places) // 2:
         return None
-    # What cannot be reached is filled.
+    # Fill the places that cannot be reached.
     free = sum([1 << place for place in near])
     for place in places:
         if not free >> place & 1:
             room[place] = _WALL
     goals = [first] + [near.pop(1 + int(next(draw) * (3 * count - 1 - i))) for i in range(count - 1)]
-    far = [_pulls(free, directions, goal) for goal in goals]
+    far = [_push_distances(free, directions, goal) for goal in goals]
     if sum([max(places.values()) for places in far]) < pushes:
         return None
-    # Backwards from the end: each box is pulled off its goal, away from it where possible.
+    # Play backwards from the end: pull each box off its goal, away from it where possible.
     boxes = list(goals)
     outside = free & ~sum([1 << box for box in boxes])
     player = next(place for place in reversed(near) if outside >> place & 1)
@@ -278,7 +289,7 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
     total = 0
     for u in draw:
         region = 0
-        for layer in flood(outside, stride, player):
+        for layer in flood_layers(outside, stride, player):
             region |= layer
         ahead, others = [], []
         for i, box in enumerate(boxes):
@@ -295,7 +306,7 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
         player = boxes[i] + step
         plan.append((boxes[i], _BACK[move]))
         total += gain
-        if total >= pushes and _least(far, boxes) == pushes:
+        if total >= pushes and _least_distance_sum(far, boxes) == pushes:
             for goal in goals:
                 room[goal] = _GOAL
             return Level(room.decode(), stride, frozenset(boxes), player, tuple(reversed(plan)))
@@ -304,8 +315,8 @@ def _make(draws: list[float], size: int, count: int, pushes: int) -> Level | Non
     return None
 
 
-def _pulls(free: int, directions: tuple[tuple[str, int], ...], goal: int) -> dict[int, int]:
-    """From how many pushes away a single box in the empty room can come to ``goal``, by its place."""
+def _push_distances(free: int, directions: tuple[tuple[str, int], ...], goal: int) -> dict[int, int]:
+    """Return the number of pushes that a single box in the empty room needs to reach ``goal``, by its place."""
     far, queue = {goal: 0}, [goal]
     for box in queue:
         for _, step in directions:
@@ -316,8 +327,8 @@ def _pulls(free: int, directions: tuple[tuple[str, int], ...], goal: int) -> dic
     return far
 
 
-def _least(far: list[dict[int, int]], boxes: list[int]) -> float:
-    """The least sum of distances over all assignments of boxes to goals."""
+def _least_distance_sum(far: list[dict[int, int]], boxes: list[int]) -> float:
+    """Return the least sum of distances over all assignments of boxes to goals."""
     table = [[goal.get(box, float("inf")) for goal in far] for box in boxes]
     return min(
         sum([row[goal] for row, goal in zip(table, order)]) for order in itertools.permutations(range(len(boxes)))

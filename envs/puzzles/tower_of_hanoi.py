@@ -1,4 +1,4 @@
-"""palaestra/TowerOfHanoi-v0: from one arrangement of the disks to another."""
+"""palaestra/TowerOfHanoi-v0: move disks from one arrangement to another."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.registry import CORRECT, rejected
-from ..drawing import Cell, board
+from ..board_picture import Cell, draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 
 _PEGS = "ABC"
-# What may stand between pegs, as in "A->C, A to B".
+# Separators of pegs, as in "A->C, A to B".
 _SEPARATORS = str.maketrans("", "", " \t\n,;->\u2192[]")
 
 
 class Disks(NamedTuple):
-    """The pegs (0, 1, 2) of the disks from the smallest to the largest, now and at the end, and the moves allowed."""
+    """The pegs (0, 1, 2) of the disks from the smallest to the largest, at the start and in the goal, and the number of
+    moves allowed."""
 
     start: tuple[int, ...]
     goal: tuple[int, ...]
@@ -70,16 +71,16 @@ class TowerOfHanoi(Question):
         while fewest < 2 ** (disks - 2):
             pegs = [int(3 * u) for u in rng.random(2 * disks).tolist()]
             start, goal = tuple(pegs[:disks]), tuple(pegs[disks:])
-            fewest = _fewest(start, goal)[0]
+            fewest = _count_moves(start, goal)[0]
         most = fewest + params["slack"]
-        states = f"Now: {_text(start)}.\nGoal: {_text(goal)}."
+        states = f"Now: {_format_pegs(start)}.\nGoal: {_format_pegs(goal)}."
         return Task(
             f"Tower of Hanoi with disks 1 (smallest) to {disks}; each peg is listed from bottom to top.\n{states}\n"
             "A move takes the top disk of a peg to another peg, never onto a smaller disk. "
             f'Answer with at most {most} moves on one line, such as "AC CA" (A to C, then C to A).',
             None,
             content=states,
-            split_key=str(min(_renamed(start + goal), _renamed(goal + start))),
+            split_key=str(min(_rename_pegs(start + goal), _rename_pegs(goal + start))),
             data=Disks(start, goal, most),
         )
 
@@ -90,7 +91,7 @@ class TowerOfHanoi(Question):
             return rejected('The answer must consist of moves such as "AC BA", each from one peg to another.')
         if len(moves) // 2 > most:
             return Verdict(0.0, False, feedback=f"{len(moves) // 2} moves are more than {most}.")
-        pegs = _stacks(start)
+        pegs = _list_stacks(start)
         for count, (source, target) in enumerate(zip(moves[::2], moves[1::2]), start=1):
             takes, gives = pegs[_PEGS.index(source)], pegs[_PEGS.index(target)]
             if not takes:
@@ -99,20 +100,24 @@ class TowerOfHanoi(Question):
             if source == target or (gives and gives[-1] < disk):
                 return Verdict(0.0, False, feedback=f"Move {count} cannot bring disk {disk} to {target}.")
             gives.append(disk)
-        return CORRECT if pegs == _stacks(goal) else Verdict(0.0, False, feedback="The moves do not end in the goal.")
+        return (
+            CORRECT if pegs == _list_stacks(goal) else Verdict(0.0, False, feedback="The moves do not end in the goal.")
+        )
 
     def oracle(self, task: Task) -> str:
-        return " ".join(_PEGS[source] + _PEGS[target] for _, source, target in _plan(task.data.start, task.data.goal))
+        return " ".join(
+            _PEGS[source] + _PEGS[target] for _, source, target in _find_plan(task.data.start, task.data.goal)
+        )
 
     def solution_steps(self, task: Task) -> list[str]:
-        moves = _plan(task.data.start, task.data.goal)
+        moves = _find_plan(task.data.start, task.data.goal)
         return [f"Disk {disk} from {_PEGS[a]} to {_PEGS[b]}." for disk, a, b in moves] + [self.oracle(task)]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """As many legal moves as the shortest plan has, each with another disk where that is possible."""
+        """Return as many legal moves as the shortest plan has, none with the disk just moved where that is possible."""
         start, goal, _ = episode.data
-        pegs, last, moves = _stacks(start), 0, []
-        while len(moves) < _fewest(start, goal)[0]:
+        pegs, last, moves = _list_stacks(start), 0, []
+        while len(moves) < _count_moves(start, goal)[0]:
             legal = [
                 (a, b) for a in range(3) for b in range(3) if pegs[a] and (not pegs[b] or pegs[b][-1] > pegs[a][-1])
             ]
@@ -124,42 +129,44 @@ class TowerOfHanoi(Question):
         return " ".join(moves)
 
     def solver_cost(self, episode: Task) -> float:
-        """Moves of the shortest plan."""
-        return float(_fewest(episode.data.start, episode.data.goal)[0])
+        """The number of moves of the shortest plan."""
+        return float(_count_moves(episode.data.start, episode.data.goal)[0])
 
     def draw(self, episode: Task) -> np.ndarray:
         start, goal, _ = episode.data
-        columns = [*_stacks(start), [], *_stacks(goal)]
+        columns = [*_list_stacks(start), [], *_list_stacks(goal)]
         colours = ("#e76f51", "#f4a261", "#e9c46a", "#8ab17d", "#2a9d8f", "#287271", "#6d597a", "#b56576")
         rows = []
         for height in reversed(range(len(start))):
             disks = [stack[height] if height < len(stack) else 0 for stack in columns]
             rows.append([Cell(str(disk), colours[disk - 1]) if disk else Cell() for disk in disks])
-        return board([*rows, [Cell(name) for name in "ABC ABC"]])
+        return draw_board([*rows, [Cell(name) for name in "ABC ABC"]])
 
 
-def _text(pegs: tuple[int, ...]) -> str:
-    return ", ".join(f"{name}: {' '.join(map(str, stack)) or '-'}" for name, stack in zip(_PEGS, _stacks(pegs)))
+def _format_pegs(pegs: tuple[int, ...]) -> str:
+    return ", ".join(f"{name}: {' '.join(map(str, stack)) or '-'}" for name, stack in zip(_PEGS, _list_stacks(pegs)))
 
 
-def _renamed(pegs: tuple[int, ...]) -> list[int]:
-    """The pegs by the order in which they first occur, so that arrangements that differ in names alone are equal."""
+def _rename_pegs(pegs: tuple[int, ...]) -> list[int]:
+    """Rename the pegs in the order in which they first occur, so that arrangements that differ only in names become
+    equal."""
     order = list(dict.fromkeys(pegs))
     return [order.index(peg) for peg in pegs]
 
 
-def _stacks(pegs: tuple[int, ...]) -> list[list[int]]:
-    """The disks on each peg, from bottom to top."""
+def _list_stacks(pegs: tuple[int, ...]) -> list[list[int]]:
+    """Return the disks on each peg, from bottom to top."""
     stacks: list[list[int]] = [[], [], []]
     for disk in range(len(pegs), 0, -1):
         stacks[pegs[disk - 1]].append(disk)
     return stacks
 
 
-def _fewest(start: tuple[int, ...], goal: tuple[int, ...]) -> tuple[int, int, bool]:
-    """The fewest moves, how many of the smallest disks take part in them, and whether the largest of these moves twice.
+def _count_moves(start: tuple[int, ...], goal: tuple[int, ...]) -> tuple[int, int, bool]:
+    """Return the fewest moves, the number of the smallest disks that take part, and whether the largest of these moves
+    twice.
 
-    The others are where they should be.
+    All larger disks are already in place.
     """
     disks = len(start)
     while disks and start[disks - 1] == goal[disks - 1]:
@@ -168,14 +175,14 @@ def _fewest(start: tuple[int, ...], goal: tuple[int, ...]) -> tuple[int, int, bo
         return 0, 0, False
     a, b = start[disks - 1], goal[disks - 1]
     smaller, c = disks - 1, 3 - a - b
-    once = _gathering(start, smaller, c) + 1 + _gathering(goal, smaller, c)
-    # By way of c: the smaller disks go to b, to a, and to where they should be.
-    twice = _gathering(start, smaller, b) + 2**smaller + 1 + _gathering(goal, smaller, a)
+    once = _count_gathering_moves(start, smaller, c) + 1 + _count_gathering_moves(goal, smaller, c)
+    # The largest disk goes by way of c: the smaller disks go to b, then to a, then to their own places.
+    twice = _count_gathering_moves(start, smaller, b) + 2**smaller + 1 + _count_gathering_moves(goal, smaller, a)
     return min(once, twice), disks, twice < once
 
 
-def _gathering(pegs: tuple[int, ...], disks: int, target: int) -> int:
-    """The fewest moves that bring the smallest ``disks`` onto one peg."""
+def _count_gathering_moves(pegs: tuple[int, ...], disks: int, target: int) -> int:
+    """Return the fewest moves that bring the smallest ``disks`` onto one peg."""
     moves = 0
     for disk in reversed(range(disks)):
         if pegs[disk] != target:
@@ -184,9 +191,9 @@ def _gathering(pegs: tuple[int, ...], disks: int, target: int) -> int:
     return moves
 
 
-def _plan(start: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """A shortest plan, as moves (disk from 1, peg it leaves, peg it comes to)."""
-    _, disks, twice = _fewest(start, goal)
+def _find_plan(start: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """Return a shortest plan, as moves (disk from 1, peg it leaves, peg it goes to)."""
+    _, disks, twice = _count_moves(start, goal)
     if not disks:
         return []
     a, b = start[disks - 1], goal[disks - 1]
@@ -194,22 +201,22 @@ def _plan(start: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[int, int,
     stops = [a, c, b] if twice else [a, b]
     now, moves = list(start), []
     for here, there in itertools.pairwise(stops):
-        _gather(now, disks - 1, 3 - here - there, moves)
+        _gather_disks(now, disks - 1, 3 - here - there, moves)
         moves.append((disks, here, there))
-    # The last part is found from its end.
+    # The last part is found backwards from the goal.
     end: list[tuple[int, int, int]] = []
-    _gather(list(goal), disks - 1, 3 - stops[-2] - b, end)
+    _gather_disks(list(goal), disks - 1, 3 - stops[-2] - b, end)
     return moves + [(disk, there, here) for disk, here, there in reversed(end)]
 
 
-def _gather(pegs: list[int], disks: int, target: int, moves: list[tuple[int, int, int]]) -> None:
-    """Bring the smallest ``disks`` onto one peg, in ``pegs`` and in ``moves``."""
+def _gather_disks(pegs: list[int], disks: int, target: int, moves: list[tuple[int, int, int]]) -> None:
+    """Bring the smallest ``disks`` onto one peg: update ``pegs`` and append to ``moves``."""
     for disk in reversed(range(disks)):
         if pegs[disk] != target:
-            _gather(pegs, disk, 3 - pegs[disk] - target, moves)
+            _gather_disks(pegs, disk, 3 - pegs[disk] - target, moves)
             moves.append((disk + 1, pegs[disk], target))
             pegs[disk] = target
-            _gather(pegs, disk, target, moves)
+            _gather_disks(pegs, disk, target, moves)
             return
 
 

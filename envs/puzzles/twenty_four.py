@@ -16,14 +16,14 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .signs import expression
+from .arithmetic_notation import normalise_expression
 
 # A rational number in lowest terms, its denominator positive.
 Ratio = tuple[int, int]
-# How a value is made: left value, operator, right value, and the cards on the left and on the right.
+# The last step of a computation: left value, operator, right value, and the cards on the left and on the right.
 Join = tuple[Ratio, str, Ratio, tuple[int, ...], tuple[int, ...]]
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2, "": 3}
-# After so many hands, any that can make the target will do.
+# After this many hands, any hand that can make the target is accepted.
 MOST_HANDS = 600
 # Values are looked up as residues modulo this prime. Numerators and denominators stay below 2**30 here, so that p/q and
 # r/s have the same residue only where ps - qr is 0: this is exact, and much faster than reducing fractions.
@@ -80,51 +80,52 @@ class TwentyFour(Question):
             for start in range(0, 64, 4):
                 hand = tuple(sorted([1 + int(u * largest) for u in draws[start : start + 4]]))
                 hands += 1
-                if ways <= (found := ways_to(hand, target)) <= 2 * ways or (found and hands > MOST_HANDS):
+                if ways <= (found := count_ways(hand, target)) <= 2 * ways or (found and hands > MOST_HANDS):
                     given = ", ".join(map(str, hand))
-                    join = last_steps(hand, (target, 1))[0]
+                    join = find_last_steps(hand, (target, 1))[0]
                     return Task(
                         f"Make {target} from the numbers {given}. Use each of the four numbers exactly once, with "
                         "+ - * / and parentheses; fractions may occur on the way. Answer with the expression alone, "
                         f"without '= {target}'.",
                         {"numbers": list(hand), "target": target},
-                        solution=_expression(join)[0],
+                        solution=_format_join(join)[0],
                         content=f"{target} from {given}",
                         data=join,
                     )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         numbers, target = task.reference["numbers"], task.reference["target"]
-        answer = expression(answer, target)
+        answer = normalise_expression(answer, target)
         try:
             value = evaluate_expression(answer, numbers)
         except ExpressionError as error:
             return rejected(str(error))
-        # None is used more often than given, so that four numbers are all of them.
+        # `evaluate` rejects numbers used more often than given, so that four numbers are all of them.
         if len(re.findall("[0-9]+", answer)) < len(numbers):
             return Verdict(0.0, False, feedback="The expression does not use every number.")
         return CORRECT if value == target else Verdict(0.0, False, feedback=f"The expression does not equal {target}.")
 
     def heuristic_action(self, episode: Task) -> str:
-        """The sum of the cards."""
+        """Return the sum of the cards."""
         return " + ".join(map(str, episode.reference["numbers"]))
 
     def solver_cost(self, episode: Task) -> float:
-        """Joins that a depth-first search, which always replaces two numbers by one, makes for each solution."""
-        joins, wins = _searched([(n, 1) for n in episode.reference["numbers"]], (episode.reference["target"], 1))
+        """The number of joins of a depth-first search, which replaces two numbers by one at each step, divided by the
+        number of solutions."""
+        joins, wins = _count_joins([(n, 1) for n in episode.reference["numbers"]], (episode.reference["target"], 1))
         return joins / wins
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*_lines(task.data), self.oracle(task)]
+        return [*_join_steps(task.data), self.oracle(task)]
 
 
-def ways_to(cards: tuple[int, ...], target: int) -> int:
-    """In how many ways four cards make the target, without regard to the order of sums, products and steps."""
+def count_ways(cards: tuple[int, ...], target: int) -> int:
+    """Count the ways in which four cards make the target, not counting the order of sums, products and steps."""
     total, inverse = 0, pow(target, -1, _PRIME)
-    for left, right in _splits(cards):
-        count = _counts(right).get
-        for residue, reverse, times in _counted(left):
-            # Beside it: what it is added to, subtracted from, or less, then the same for products.
+    for left, right in _split_cards(cards):
+        count = _ways_by_residue(right).get
+        for residue, reverse, times in _counted_residues(left):
+            # Count the values on the right that make the target by a sum or difference, then by a product or quotient.
             found = count((target - residue) % _PRIME, 0) + count((residue - target) % _PRIME, 0)
             found += count((residue + target) % _PRIME, 0)
             if residue:
@@ -134,13 +135,13 @@ def ways_to(cards: tuple[int, ...], target: int) -> int:
     return total
 
 
-def last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
-    """Every different pair of values, with the operator between them, by which two to four cards make the goal."""
+def find_last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
+    """Return all different last steps by which two to four cards make the goal, each with one pair of values."""
     wanted, inverse = _residue(goal), _residue(_reciprocal(goal))
     joins: dict[tuple[Ratio, str, Ratio], Join] = {}
-    for left, right in _splits(cards):
-        values = _values(right)
-        for one, residue, reverse in _small(left):
+    for left, right in _split_cards(cards):
+        values = _value_residues(right)
+        for one, residue, reverse in _small_values(left):
             partners = [wanted - residue, residue - wanted, residue + wanted]
             if residue:
                 partners += [wanted * reverse, residue * wanted]
@@ -148,22 +149,22 @@ def last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
                     partners.append(residue * inverse)
             for place, partner in enumerate(partners):
                 if partner % _PRIME in values:
-                    other, operator, swapped = _partner(one, goal, place)
+                    other, operator, swapped = _find_partner(one, goal, place)
                     a, b = (other, one) if swapped else (one, other)
                     if (a, operator, b) not in joins and not (operator in "+*" and (b, operator, a) in joins):
                         joins[a, operator, b] = (a, operator, b, *((right, left) if swapped else (left, right)))
     return list(joins.values())
 
 
-def _splits(cards: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The ways to part cards in two, the first part having at most two of at most four cards."""
+def _split_cards(cards: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the ways to split cards into two parts, the first part having at most two of at most four cards."""
     return [
         (tuple([cards[place] for place in places]), tuple([c for place, c in enumerate(cards) if place not in places]))
         for places in _PLACES[len(cards)]
     ]
 
 
-# Of two pairs, the one with the first card comes first.
+# A split into two pairs is listed once, with the first card in the first pair.
 _PLACES = {2: [(0,)], 3: [(0,), (1,), (2,)], 4: [(0,), (1,), (2,), (3,), (0, 1), (0, 2), (0, 3)]}
 
 
@@ -172,43 +173,45 @@ def _residue(value: Ratio) -> int:
 
 
 def _reciprocal(value: Ratio) -> Ratio:
-    """1 over it; 1/0, whose residue is 0, for nought."""
+    """Return the reciprocal; 1/0, whose residue is 0, for zero."""
     return value[1], value[0]
 
 
 @functools.cache
-def _values(cards: tuple[int, ...]) -> frozenset[int]:
-    """All that one to three cards can make, each used once, as residues."""
-    return frozenset(_counts(cards))
+def _value_residues(cards: tuple[int, ...]) -> frozenset[int]:
+    """Return the residues of all values that one to three cards can make, each used once."""
+    return frozenset(_ways_by_residue(cards))
 
 
 @functools.cache
-def _small(cards: tuple[int, ...]) -> list[tuple[Ratio, int, int]]:
-    """All that one or two cards can make, with the residues of the value and of its reciprocal (0 where none is)."""
-    return [(value, _residue(value), _residue(_reciprocal(value))) for value in sorted(_ratios(cards))]
+def _small_values(cards: tuple[int, ...]) -> list[tuple[Ratio, int, int]]:
+    """Return all values that one or two cards can make, with the residues of the value and of its reciprocal (0 for
+    none)."""
+    return [(value, _residue(value), _residue(_reciprocal(value))) for value in sorted(_ways_by_value(cards))]
 
 
 @functools.cache
-def _counts(cards: tuple[int, ...]) -> dict[int, int]:
-    """In how many ways one to three cards make each value, by its residue."""
-    return {_residue(value): times for value, times in _ratios(cards).items()}
+def _ways_by_residue(cards: tuple[int, ...]) -> dict[int, int]:
+    """Return the number of ways in which one to three cards make each value, by its residue."""
+    return {_residue(value): times for value, times in _ways_by_value(cards).items()}
 
 
 @functools.cache
-def _counted(cards: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """All that one or two cards can make, as the residues of the value and of its reciprocal, and in how many ways."""
-    return [(_residue(value), _residue(_reciprocal(value)), times) for value, times in _ratios(cards).items()]
+def _counted_residues(cards: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """Return, for each value that one or two cards can make, the residues of it and of its reciprocal, and the number
+    of ways."""
+    return [(_residue(value), _residue(_reciprocal(value)), times) for value, times in _ways_by_value(cards).items()]
 
 
-def _ratios(cards: tuple[int, ...]) -> dict[Ratio, int]:
-    """All that one to three cards can make, and in how many ways."""
+def _ways_by_value(cards: tuple[int, ...]) -> dict[Ratio, int]:
+    """Return the number of ways in which one to three cards make each value."""
     if len(cards) == 1:
         return {(cards[0], 1): 1}
     ways: dict[Ratio, int] = {}
-    for left, right in _splits(cards):
-        for one, times in _ratios(left).items():
-            for other, more in _ratios(right).items():
-                for value, _, _ in _results(one, other):
+    for left, right in _split_cards(cards):
+        for one, times in _ways_by_value(left).items():
+            for other, more in _ways_by_value(right).items():
+                for value, _, _ in _possible_results(one, other):
                     ways[value] = ways.get(value, 0) + times * more
     return ways
 
@@ -218,8 +221,8 @@ def _ratio(numerator: int, denominator: int) -> Ratio:
     return numerator // divisor, denominator // divisor
 
 
-def _results(one: Ratio, other: Ratio) -> Iterator[tuple[Ratio, str, bool]]:
-    """What two numbers can make, by which operator, and whether the second one comes first."""
+def _possible_results(one: Ratio, other: Ratio) -> Iterator[tuple[Ratio, str, bool]]:
+    """Yield the results of two numbers, the operator, and whether the second number comes first."""
     (a, b), (c, d) = one, other
     yield _ratio(a * d + c * b, b * d), "+", False
     yield _ratio(a * c, b * d), "*", False
@@ -231,9 +234,9 @@ def _results(one: Ratio, other: Ratio) -> Iterator[tuple[Ratio, str, bool]]:
         yield _ratio(c * b, d * a), "/", True
 
 
-def _partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool]:
-    """What must stand beside a number to make the goal, by which operator, and whether it comes first; in the order in
-    which `last_steps` tries them."""
+def _find_partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool]:
+    """Return the number that makes the goal together with ``one``, the operator, and whether it comes first; ``place``
+    is the position in the order of `find_last_steps`."""
     (a, b), (c, d) = one, goal
     match place:
         case 0:
@@ -250,47 +253,47 @@ def _partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool]:
             return _ratio(a * d, b * c), "/", False
 
 
-def _below(value: Ratio, cards: tuple[int, ...]) -> Join | None:
-    """One way to make a value from several cards; None where it is the only card itself."""
-    return last_steps(cards, value)[0] if len(cards) > 1 else None
+def _find_join(value: Ratio, cards: tuple[int, ...]) -> Join | None:
+    """Return one way to make a value from several cards; None where it is the only card itself."""
+    return find_last_steps(cards, value)[0] if len(cards) > 1 else None
 
 
-def _expression(join: Join) -> tuple[str, int]:
-    """The text of a join, and how strongly its operator binds."""
+def _format_join(join: Join) -> tuple[str, int]:
+    """Write a join; return the text and the precedence of its operator."""
     one, operator, other, left, right = join
     rank = _RANK[operator]
     parts = []
     for value, cards, strict in ((one, left, False), (other, right, operator in "-/")):
-        below = _below(value, cards)
-        text, inner = _expression(below) if below else (str(cards[0]), _RANK[""])
+        below = _find_join(value, cards)
+        text, inner = _format_join(below) if below else (str(cards[0]), _RANK[""])
         parts.append(text if inner > rank or (inner == rank and not strict) else f"({text})")
     return f"{parts[0]} {operator} {parts[1]}", rank
 
 
-def _lines(join: Join) -> list[str]:
-    """The steps of a join, innermost first: ``8 / 3 = 8/3``."""
+def _join_steps(join: Join) -> list[str]:
+    """Write the steps of a join, innermost first: ``8 / 3 = 8/3``."""
     one, operator, other, left, right = join
     lines = []
     for value, cards in ((one, left), (other, right)):
-        below = _below(value, cards)
-        lines += _lines(below) if below else []
-    result = next(value for value, name, swapped in _results(one, other) if name == operator and not swapped)
-    return [*lines, f"{_text(one)} {operator} {_text(other)} = {_text(result, bare=True)}"]
+        below = _find_join(value, cards)
+        lines += _join_steps(below) if below else []
+    result = next(value for value, name, swapped in _possible_results(one, other) if name == operator and not swapped)
+    return [*lines, f"{_format_ratio(one)} {operator} {_format_ratio(other)} = {_format_ratio(result, bare=True)}"]
 
 
-def _text(value: Ratio, bare: bool = False) -> str:
+def _format_ratio(value: Ratio, bare: bool = False) -> str:
     text = str(value[0]) if value[1] == 1 else f"{value[0]}/{value[1]}"
     return text if bare or text.isdigit() else f"({text})"
 
 
-def _searched(numbers: list[Ratio], goal: Ratio) -> tuple[int, int]:
-    """How many joins a full depth-first search makes, and how many of them leave the goal alone."""
+def _count_joins(numbers: list[Ratio], goal: Ratio) -> tuple[int, int]:
+    """Return the number of joins of a full depth-first search, and the number of them that leave only the goal."""
     joins = wins = 0
     for i in range(len(numbers)):
         for j in range(i):
             rest = [number for place, number in enumerate(numbers) if place not in (i, j)]
-            for value, _, _ in _results(numbers[i], numbers[j]):
-                below, won = _searched([*rest, value], goal) if rest else (0, int(value == goal))
+            for value, _, _ in _possible_results(numbers[i], numbers[j]):
+                below, won = _count_joins([*rest, value], goal) if rest else (0, int(value == goal))
                 joins += 1 + below
                 wins += won
     return joins, wins

@@ -1,4 +1,4 @@
-"""palaestra/Zebra-v0: who lives where with what, from clues about houses in a row."""
+"""palaestra/Zebra-v0: find who lives where with what, from clues about houses in a row."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .zebra_clues import KINDS, RELATIONS, Clue, apply, draw_clues, narrow, places, rule_of
+from .zebra_clues import KINDS, RELATIONS, Clue, apply_clue, apply_clues, compile_clue, draw_clues, permutation_sets
 
-# Attribute, how a clue speaks of the person with one of its values, and values to choose from.
+# Attribute, the phrase for the person with one of its values, and the values to choose from.
 ATTRIBUTES = (
     ("name", "{}", "Anna Boris Clara David Elena Felix Greta Hugo"),
     ("colour", "the person who likes {}", "red green blue white yellow black orange purple"),
@@ -79,7 +79,7 @@ class Zebra(Question):
         kinds, spare = KINDS[params["clues"]], params["spare"]
         draws = rng.random((len(ATTRIBUTES) + 1, len(ATTRIBUTES))).tolist()
         chosen = sorted(sorted(range(len(ATTRIBUTES)), key=draws[-1].__getitem__)[:attributes])
-        # The value with number v of attribute a, of those that were drawn, is in house v: only names need shuffling.
+        # Value number v of each attribute belongs to house v, so that only the names need shuffling.
         values = []
         for attribute in chosen:
             words = ATTRIBUTES[attribute][2].split()
@@ -88,7 +88,7 @@ class Zebra(Question):
             )
         clues = draw_clues(houses, attributes, kinds, spare, rng)
         phrases = [ATTRIBUTES[attribute][1] for attribute in chosen]
-        told = [_sentence(clue, values, phrases) for clue in clues]
+        told = [_write_clue(clue, values, phrases) for clue in clues]
         listed = "; ".join(
             f"{ATTRIBUTES[attribute][0]}: {', '.join(sorted(values[place]))}" for place, attribute in enumerate(chosen)
         )
@@ -105,7 +105,7 @@ class Zebra(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         values = task.data[0]
-        given = _houses(answer)
+        given = _read_houses(answer)
         if len(given) != len(values[0]) or any(len(house) != len(values) for house in given):
             form = f"{len(values[0])} houses separated by commas, each {len(values)} words separated by spaces"
             return rejected(f"The answer must be {form}.")
@@ -115,44 +115,47 @@ class Zebra(Question):
         return Verdict(0.0, False, feedback=f"{right} of {len(given)} houses are right.")
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """The words of each attribute in any order."""
+        """Return the words of each attribute in random order."""
         shuffled = [[words[place] for place in rng.permutation(len(words)).tolist()] for words in episode.data[0]]
         return ", ".join(map(" ".join, zip(*shuffled)))
 
     def solver_cost(self, episode: Task) -> float:
-        """How often a solver applies a clue that knows, for each attribute, which permutations are still possible."""
+        """The number of clues applied by a solver that keeps, for each attribute, the set of permutations still
+        possible."""
         values, _, clues = episode.data
         houses = len(values[0])
-        return narrow([rule_of(houses, clue) for clue in clues], [sum(places(houses)[0])] * len(values))
+        return apply_clues(
+            [compile_clue(houses, clue) for clue in clues], [sum(permutation_sets(houses)[0])] * len(values)
+        )
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*_deduction(*task.data), self.oracle(task)]
+        return [*_write_deduction(*task.data), self.oracle(task)]
 
 
-def _houses(answer: str) -> list[list[str]]:
-    """The words for each house, in alphabetical order. A house may have its number before it, as in "1: Anna red"; and
-    where semicolons or line ends part the houses, commas may part the words."""
+def _read_houses(answer: str) -> list[list[str]]:
+    """Return the words for each house, in alphabetical order. A house may have its number before it, as in "1: Anna
+    red"; where semicolons or line ends separate the houses, commas may separate the words."""
     text = answer.lower().translate(_LINES).strip(" ;[]()")
     parts = text.replace(",", " ").split(";") if ";" in text else text.split(",")
     return [sorted(_NUMBER.sub("", part).split()) for part in parts]
 
 
-def _person(attribute: int, value: int, values: list[list[str]], phrases: list[str]) -> str:
+def _describe_person(attribute: int, value: int, values: list[list[str]], phrases: list[str]) -> str:
     return phrases[attribute].format(values[attribute][value])
 
 
-def _sentence(clue: Clue, values: list[list[str]], phrases: list[str]) -> str:
-    subject = _person(clue.a, clue.v, values, phrases)
+def _write_clue(clue: Clue, values: list[list[str]], phrases: list[str]) -> str:
+    subject = _describe_person(clue.a, clue.v, values, phrases)
     subject = subject[0].upper() + subject[1:]
     if clue.b < 0:
         return f"{subject} {'lives' if clue.kind == 'at' else 'does not live'} in house {clue.w + 1}."
-    return f"{subject} {RELATIONS[clue.kind][0]} {_person(clue.b, clue.w, values, phrases)}."
+    return f"{subject} {RELATIONS[clue.kind][0]} {_describe_person(clue.b, clue.w, values, phrases)}."
 
 
-def _deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -> list[str]:
-    """Who lives in which house, one value after the other, and the clue with which it became certain."""
+def _write_deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -> list[str]:
+    """Write the house of each value, one after the other, with the clue from which it follows."""
     houses = len(values[0])
-    table, domains = places(houses), [sum(places(houses)[0])] * len(values)
+    table, domains = permutation_sets(houses), [sum(permutation_sets(houses)[0])] * len(values)
     unknown = [(a, v) for a in range(len(values)) for v in range(houses)]
     steps = []
 
@@ -160,12 +163,12 @@ def _deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -
         for a, v in list(unknown):
             if not domains[a] & ~table[v][v]:
                 unknown.remove((a, v))
-                steps.append(f"{reason} {_person(a, v, values, phrases)} lives in house {v + 1}.")
+                steps.append(f"{reason} {_describe_person(a, v, values, phrases)} lives in house {v + 1}.")
 
     while unknown:
         changed = 0
         for number, clue in enumerate(clues, 1):
-            if latest := apply(rule_of(houses, clue), domains):
+            if latest := apply_clue(compile_clue(houses, clue), domains):
                 changed |= latest
                 settle(f"By clue {number} and what is known,")
         if unknown and not changed:

@@ -1,4 +1,4 @@
-"""palaestra/Cloze-v0: any question with its worked solution, in which one number is missing."""
+"""palaestra/Cloze-v0: any question with its worked solution, in which one number is masked."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...rewards.verifiers.number import parse_number
 from ..axes import ChoiceAxis
 from ..question import Task
 from ..registration import register
-from .statements import BLANK, NUMBER, holds
+from .equalities import BLANK, NUMBER, equality_holds
 from .transform import MAX_DRAWS, Transform
 
-# Smaller numbers are guessed.
+# Smaller numbers would be guessed.
 SMALLEST = 3
 
 
@@ -68,11 +68,11 @@ class Cloze(Transform):
             task = self.inner.generate(rng, inner)
             steps = self.inner.solution_steps(task)
             order, pick = rng.random(2).tolist()
-            lines = [place for place, line in enumerate(steps[:-1]) if holds(line)]
+            lines = [place for place, line in enumerate(steps[:-1]) if equality_holds(line)]
             if not lines:
                 continue
             place = lines[int(order * len(lines))]
-            # Masked once, a number that stands in another line as well would be copied from there.
+            # If masked only once, the number must not occur in another line, where it could be copied.
             others = () if everywhere else steps[:place] + steps[place + 1 :]
             copied = {number for line in others for number in NUMBER.findall(line)}
             spots = [s for s in NUMBER.finditer(steps[place]) if Fraction(s[0]) >= SMALLEST and s[0] not in copied]
@@ -80,13 +80,13 @@ class Cloze(Transform):
                 continue
             spot = spots[int(pick * len(spots))]
             if everywhere:
-                filled = [_masked(line, spot[0]) for line in steps]
+                filled = [_mask(line, spot[0]) for line in steps]
             else:
                 line = steps[place]
                 filled = [*steps]
                 filled[place] = f"{line[: spot.start()]}{BLANK}{line[spot.end() :]}"
             statements = [line for line in filled if BLANK in line and "=" in line]
-            if any(BLANK in line for line in steps) or not _determined(statements, Fraction(spot[0])):
+            if any(BLANK in line for line in steps) or not _is_unique(statements, Fraction(spot[0])):
                 continue
             prompt = (
                 f"{task.prompt}\nA solution, where each {BLANK} is the same number:\n"
@@ -94,13 +94,13 @@ class Cloze(Transform):
                 + f"\nWhich number is {BLANK}? Answer with that number alone."
             )
             return Task(prompt, {"number": spot[0], "lines": statements}, data=task)
-        raise self.unsuited("its solutions hold no lines of plain numbers such as 12 + 30 = 42")
+        raise self.unsuitable("its solutions hold no lines of plain numbers such as 12 + 30 = 42")
 
     def verify(self, task: Task, answer: str) -> Verdict:
         value = parse_number(answer)
         if value is None:
             return Verdict(0.0, False, feedback="The answer must be one number, such as 12 or 3/4.", malformed=True)
-        if all(holds(line, value) for line in task.reference["lines"]):
+        if all(equality_holds(line, value) for line in task.reference["lines"]):
             return Verdict(1.0, True, feedback="Correct.")
         return Verdict(0.0, False, feedback="With this number a line of the solution is not true.")
 
@@ -112,15 +112,15 @@ class Cloze(Transform):
         return [*(line.replace(BLANK, number) for line in task.reference["lines"]), number]
 
 
-def _masked(line: str, number: str) -> str:
+def _mask(line: str, number: str) -> str:
     return NUMBER.sub(lambda spot: BLANK if spot[0] == number else spot[0], line)
 
 
-def _determined(lines: list[str], value: Fraction) -> bool:
-    """Whether ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
+def _is_unique(lines: list[str], value: Fraction) -> bool:
+    """Return whether ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
     others = [value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1), value + Fraction(1, 7)]
-    return all(holds(line, value) for line in lines) and not any(
-        all(holds(line, other) for line in lines) for other in others
+    return all(equality_holds(line, value) for line in lines) and not any(
+        all(equality_holds(line, other) for line in lines) for other in others
     )
 
 

@@ -63,11 +63,11 @@ class MultipleChoice(Transform):
         for _ in range(MAX_DRAWS):
             task = self.inner.generate(rng, inner)
             right = self.inner.oracle(task)
-            wrong = self._wrong(rng, inner, task, right, count) if _fits(right) else []
+            wrong = self._draw_wrong_answers(rng, inner, task, right, count) if _is_usable(right) else []
             if len(wrong) == count - 1:
                 break
         else:
-            raise self.unsuited(f"with {inner} there are not {count - 1} short wrong answers to a task")
+            raise self.unsuitable(f"with {inner} there are not {count - 1} short wrong answers to a task")
         order = rng.permutation(count).tolist()
         texts = [right, *wrong]
         options = [texts[i] for i in order]
@@ -84,14 +84,16 @@ class MultipleChoice(Transform):
     def solution_steps(self, task: Task) -> list[str]:
         return [*self.inner.solution_steps(task.data), task.reference["letter"]]
 
-    def _wrong(self, rng: np.random.Generator, inner: dict[str, Any], task: Task, right: str, count: int) -> list[str]:
-        """``count - 1`` wrong answers, or fewer where so many were not found."""
+    def _draw_wrong_answers(
+        self, rng: np.random.Generator, inner: dict[str, Any], task: Task, right: str, count: int
+    ) -> list[str]:
+        """Draw ``count - 1`` wrong answers, or fewer where so many were not found."""
         found: list[str] = []
         misshapen: list[str] = []
 
         def take(texts: Iterator[str]) -> None:
             for text in texts:
-                if text == right or text in found or text in misshapen or not _fits(text):
+                if text == right or text in found or text in misshapen or not _is_usable(text):
                     continue
                 verdict = self.inner.verify(task, text)
                 if verdict.success or not verdict.valid:
@@ -100,7 +102,7 @@ class MultipleChoice(Transform):
                 if not verdict.malformed:
                     return
 
-        # With an odd number of options one of them stands alone, the right one as often as any other.
+        # With an odd number of options one of them has no near miss, the right one as often as any other.
         if count % 2 == 0 or rng.random() * count >= 1.0:
             take(near_misses(right, rng.random(24).tolist()))
         for _ in range(12 * count):
@@ -108,14 +110,16 @@ class MultipleChoice(Transform):
                 break
             other = self.inner.oracle(self.inner.generate(rng, inner))
             take(iter((other,)))
-            if len(found) < count - 1 and _fits(other):
+            if len(found) < count - 1 and _is_usable(other):
                 take(near_misses(other, rng.random(24).tolist()))
         return (found + misshapen)[: count - 1]
 
 
 def near_misses(answer: str, draws: Sequence[float]) -> Iterator[str]:
-    """Texts that differ from ``answer`` in one number, two words that change places, an operator or the sign; one or
-    none for each two of ``draws``, numbers in [0, 1)."""
+    """Yield texts that differ from ``answer`` in one number, the order of two words, an operator or the sign.
+
+    Each pair of ``draws``, numbers in [0, 1), gives one text or none.
+    """
     numbers, words, operators = ([*p.finditer(answer)] for p in (_NUMBER, _WORD, _OPERATOR))
     for kind, u in zip(draws[::2], draws[1::2]):
         if kind < 0.6 and numbers:
@@ -136,7 +140,7 @@ def near_misses(answer: str, draws: Sequence[float]) -> Iterator[str]:
             yield answer[1:] if answer.startswith("-") else f"-{answer}"
 
 
-def _fits(text: str) -> bool:
+def _is_usable(text: str) -> bool:
     return 0 < len(text) <= MAX_OPTION and text.isprintable()
 
 

@@ -40,7 +40,7 @@ CLOSINGS = (
     "Only the final answer is judged.",
     "There is one try.",
 )
-# What an instruction must not hold if it is to stand before what it speaks of.
+# Words that an instruction must not contain if it is to stand before the text that they would refer to.
 _POINTERS = {"it", "its", "them", "they", "that", "this", "these", "those", "then", "also", "so", "such"}
 
 
@@ -91,7 +91,7 @@ class Rephrased(Transform):
         made = sorted(range(5), key=picks.__getitem__)[: params["changes"]]
         text = task.prompt
         if 4 in made:
-            text = instruction_first(text)
+            text = move_instruction_first(text)
         if 2 in made:
             text = LAYOUTS[int(layout * len(LAYOUTS))].format(text)
         before = [OPENINGS[int(opening * len(OPENINGS))]] if 0 in made else []
@@ -101,8 +101,9 @@ class Rephrased(Transform):
         return Task(joint.join([*before, text, *after]), task.reference, data=task)
 
 
-def instruction_first(prompt: str) -> str:
-    """``prompt`` with its last sentence in front, if that begins with "Answer with" and points at nothing before."""
+def move_instruction_first(prompt: str) -> str:
+    """Move the last sentence of ``prompt`` to the front, if it begins with "Answer with" and refers to nothing before
+    it."""
     place = prompt.rfind("Answer with ")
     last = prompt[place:]
     single = place > 0 and prompt[place - 1] in " \n" and last.endswith(".") and ". " not in last and "\n" not in last

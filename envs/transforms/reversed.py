@@ -1,4 +1,4 @@
-"""palaestra/Reversed-v0: given the answer, find a number of the question."""
+"""palaestra/Reversed-v0: given the answer to a question, find a number of the question."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...rewards import Verdict
 from ...rewards.verifiers.number import parse_number
 from ..question import Task
 from ..registration import register
-from .statements import BLANK, NUMBER, holds
+from .equalities import BLANK, NUMBER, equality_holds
 from .transform import MAX_DRAWS, Transform
 
-# Smaller numbers are guessed.
+# Smaller numbers would be guessed.
 SMALLEST = 3
 _VALUE = re.compile(r"([^=?\n]+) = \?")
 _EQUATION = re.compile(r"Solve ([^=?\n]+ = [^=?\n]+?)\. ")
@@ -57,7 +57,7 @@ class Reversed(Transform):
 
     def __init__(self, *, of: str = "palaestra/Arithmetic-v0", **kwargs: Any):
         super().__init__(of=of, **kwargs)
-        # A family that cannot be reversed is refused here and not at a reset.
+        # Refuse a family that cannot be reversed here rather than at a reset.
         for difficulty in (0.0, 1.0):
             self.generate(np.random.default_rng(0), self.param_space.at(difficulty))
 
@@ -67,7 +67,7 @@ class Reversed(Transform):
             task = self.inner.generate(rng, inner)
             pick = rng.random()
             answer = parse_number(self.inner.oracle(task))
-            statement, x = _statement(task.prompt, answer)
+            statement, x = _find_statement(task.prompt, answer)
             spots = [spot for spot in NUMBER.finditer(statement) if Fraction(spot[0]) >= SMALLEST]
             if not spots:
                 continue
@@ -75,18 +75,18 @@ class Reversed(Transform):
             line = f"{statement[: spot.start()]}{BLANK}{statement[spot.end() :]}"
             if x is None:
                 line += f" = {answer}"
-            if not _determined(line, Fraction(spot[0]), x):
+            if not _is_unique(line, Fraction(spot[0]), x):
                 continue
             told = line if x is None else f"{line} has the solution x = {x}"
             prompt = f"{told}. Which number is {BLANK}? Answer with that number alone."
             return Task(prompt, {"number": spot[0], "line": line, "x": x}, data=task)
-        raise self.unsuited("its questions are neither like 3 + 4 = ? nor like Solve 3x + 4 = 19.")
+        raise self.unsuitable("its questions are neither like 3 + 4 = ? nor like Solve 3x + 4 = 19.")
 
     def verify(self, task: Task, answer: str) -> Verdict:
         value = parse_number(answer)
         if value is None:
             return Verdict(0.0, False, feedback="The answer must be one number, such as 12 or 3/4.", malformed=True)
-        if _fits(task.reference["line"], value, task.reference["x"]):
+        if _is_solution(task.reference["line"], value, task.reference["x"]):
             return Verdict(1.0, True, feedback="Correct.")
         return Verdict(0.0, False, feedback="This number does not lead to the answer that was told.")
 
@@ -99,9 +99,9 @@ class Reversed(Transform):
         return [task.reference["line"].replace(BLANK, number), number]
 
 
-def _statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction | None]:
-    """The expression or equation that a prompt asks about, and the x that solves the equation; "" where there is
-    neither or the answer is no number."""
+def _find_statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction | None]:
+    """Return the expression or equation that a prompt asks about, and the x that solves the equation; "" where there is
+    neither, or where the answer is not a number."""
     if answer is None:
         return "", None
     value, equation = _VALUE.match(prompt), _EQUATION.match(prompt)
@@ -110,15 +110,15 @@ def _statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction | No
     return (equation[1], answer) if equation else ("", None)
 
 
-def _fits(line: str, value: Fraction, x: Fraction | None) -> bool:
-    """Whether ``value`` in the gap makes ``line`` true, for no other x than the one that is told."""
-    return holds(line, value, x) is True and (x is None or holds(line, value, x + 1) is False)
+def _is_solution(line: str, value: Fraction, x: Fraction | None) -> bool:
+    """Return whether ``value`` in the gap makes ``line`` true, and true for no other x than the given one."""
+    return equality_holds(line, value, x) is True and (x is None or equality_holds(line, value, x + 1) is False)
 
 
-def _determined(line: str, value: Fraction, x: Fraction | None) -> bool:
-    """Whether ``value`` fits and other numbers near it do not."""
+def _is_unique(line: str, value: Fraction, x: Fraction | None) -> bool:
+    """Return whether ``value`` fits and other numbers near it do not."""
     others = (value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1))
-    return _fits(line, value, x) and not any(_fits(line, other, x) for other in others)
+    return _is_solution(line, value, x) and not any(_is_solution(line, other, x) for other in others)
 
 
 register("palaestra/Reversed-v0", f"{__name__}:Reversed")

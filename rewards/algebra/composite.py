@@ -97,22 +97,22 @@ class Single(Composite):
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
         child = verdicts["child"]
-        return corrected(self.name, terms_of(self.child, child), self.adjusted(episode, child.reward, verdicts))
+        return correct_terms(self.name, reward_terms(self.child, child), self.adjusted(episode, child.reward, verdicts))
 
 
-def terms_of(part: Reward, verdict: Verdict) -> Mapping[str, float]:
+def reward_terms(part: Reward, verdict: Verdict) -> Mapping[str, float]:
     """The verdict's terms, or its reward under the part's name where it has none."""
     return verdict.terms or {part.name: verdict.reward}
 
 
-def corrected(name: str, terms: Mapping[str, float], value: float) -> dict[str, float]:
+def correct_terms(name: str, terms: Mapping[str, float], value: float) -> dict[str, float]:
     """Terms that add up to ``value``: the only one replaced, or several with a correction beside them as ``name``."""
     if len(terms) == 1:
         return dict.fromkeys(terms, value)
     return {**terms, name: value - sum(terms.values())}
 
 
-def named(part: str, terms: Mapping[str, float]) -> dict[str, float]:
+def name_terms(part: str, terms: Mapping[str, float]) -> dict[str, float]:
     """The terms of a part under its name: an only one is ``part``, of several each is ``part.term``."""
     if len(terms) == 1:
         return {part: sum(terms.values())}

@@ -9,7 +9,7 @@ from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
-from .composite import Single, corrected, terms_of
+from .composite import Single, correct_terms, reward_terms
 
 
 @register("gate")
@@ -40,10 +40,10 @@ class Gate(Single):
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
         condition = verdicts.get("condition")
         is_open = episode.success if condition is None else condition.reward >= self.threshold
-        terms = terms_of(self.child, verdicts["child"])
+        terms = reward_terms(self.child, verdicts["child"])
         if is_open:
             return terms
-        return corrected(self.name, dict.fromkeys(terms, 0.0), self.otherwise)
+        return correct_terms(self.name, dict.fromkeys(terms, 0.0), self.otherwise)
 
 
 @register("veto")

@@ -11,7 +11,7 @@ from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
 from .composite import Composite, Single
-from .sums import part_weights
+from .sums import check_weights
 
 
 @register("clip")
@@ -100,7 +100,7 @@ class GeometricMean(Composite):
         for name, part in parts.items():
             if part.bounds[0] < 0:
                 raise InputError(f"{name} ({part.name}) can be negative; put it into a Clip with low=0 first.")
-        self.weights = part_weights(weights, self.children)
+        self.weights = check_weights(weights, self.children)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -11,8 +11,8 @@ from ...checks import check_count, check_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
-from .composite import Composite, Single, corrected, terms_of
-from .sums import part_weights
+from .composite import Composite, Single, correct_terms, reward_terms
+from .sums import check_weights
 
 
 @register("normalize")
@@ -45,7 +45,7 @@ class Normalize(Composite):
         **parts: Reward,
     ):
         super().__init__(parts)
-        self.weights = part_weights(weights, self.children)
+        self.weights = check_weights(weights, self.children)
         self.whiten = whiten
         self.eps = check_number("eps", eps, low=0.0)
         self.ddof = check_count("ddof", ddof)
@@ -57,7 +57,7 @@ class Normalize(Composite):
         for judged in verdicts:
             raw = np.array([[parts[name].reward for name in self.children] for parts in judged])
             weights = np.array(list(self.weights.values()))
-            tables.append(weights * standardised(raw, self.eps, self.ddof) if len(raw) else raw)
+            tables.append(weights * standardise_columns(raw, self.eps, self.ddof) if len(raw) else raw)
         if self.whiten and any(len(table) for table in tables):
             tables = self._whitened(tables)
         return [[dict(zip(self.children, map(float, row), strict=True)) for row in table] for table in tables]
@@ -107,17 +107,17 @@ class Trust(Single):
                 parts["by"].reward >= self.threshold if "by" in parts else episode.success
                 for episode, parts in zip(episodes, judged, strict=True)
             ]
-            weight = trust(values, good)
+            weight = trust_weight(values, good)
             result.append(
                 [
-                    corrected(self.name, terms_of(self.child, parts["child"]), weight * value)
+                    correct_terms(self.name, reward_terms(self.child, parts["child"]), weight * value)
                     for parts, value in zip(judged, values, strict=True)
                 ]
             )
         return result
 
 
-def trust(values: Sequence[float], good: Sequence[bool]) -> float:
+def trust_weight(values: Sequence[float], good: Sequence[bool]) -> float:
     """min(1, exp(mean of ``values`` where good - mean where not)); 1 where one of the two is empty."""
     right = [value for value, flag in zip(values, good, strict=True) if flag]
     wrong = [value for value, flag in zip(values, good, strict=True) if not flag]
@@ -126,7 +126,7 @@ def trust(values: Sequence[float], good: Sequence[bool]) -> float:
     return min(1.0, math.exp(float(np.mean(right)) - float(np.mean(wrong))))
 
 
-def standardised(values: np.ndarray, eps: float, ddof: int) -> np.ndarray:
+def standardise_columns(values: np.ndarray, eps: float, ddof: int) -> np.ndarray:
     """Columns of ``values`` [G, K] minus their mean, over their standard deviation + eps.
 
     Columns without spread, and too few rows to have any, are zeros.

@@ -14,7 +14,7 @@ from ..episode import Episode
 from ..reward import Reward, register
 from ..timed import Timed
 from ..verdict import Verdict
-from .composite import Composite, Single, named, terms_of
+from .composite import Composite, Single, name_terms, reward_terms
 
 
 @register("sum")
@@ -35,7 +35,7 @@ class Sum(Composite):
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
         terms: dict[str, float] = {}
         for name, verdict in verdicts.items():
-            terms |= named(name, terms_of(self.children[name], verdict))
+            terms |= name_terms(name, reward_terms(self.children[name], verdict))
         return terms
 
 
@@ -58,13 +58,13 @@ class Weighted(Single):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        return scaled(self.child.bounds, self.weight)
+        return scale_bounds(self.child.bounds, self.weight)
 
     def describe(self) -> str:
         return f"{self.name} x {self.weight:g}"
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        terms = terms_of(self.child, verdicts["child"])
+        terms = reward_terms(self.child, verdicts["child"])
         return {name: self.weight * value for name, value in terms.items()}
 
 
@@ -89,7 +89,7 @@ class Scheduled(Timed, Single):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        ends = [scaled(self.child.bounds, weight) for weight in self.schedule.bounds]
+        ends = [scale_bounds(self.child.bounds, weight) for weight in self.schedule.bounds]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def describe(self) -> str:
@@ -97,7 +97,7 @@ class Scheduled(Timed, Single):
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
         weight = self.weight
-        return {name: weight * value for name, value in terms_of(self.child, verdicts["child"]).items()}
+        return {name: weight * value for name, value in reward_terms(self.child, verdicts["child"]).items()}
 
 
 @register("shaped")
@@ -129,7 +129,7 @@ class Shaped(Composite):
             if not (math.isfinite(low) and math.isfinite(high) and low < high):
                 raise InputError(f"{name} ({part.name}) has no finite bounds; put it into a Clip first.")
         self.width = float(width)
-        self.weights = part_weights(weights, self.children)
+        self.weights = check_weights(weights, self.children)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -148,13 +148,13 @@ class Shaped(Composite):
         return terms
 
 
-def scaled(bounds: tuple[float, float], weight: float) -> tuple[float, float]:
+def scale_bounds(bounds: tuple[float, float], weight: float) -> tuple[float, float]:
     """Bounds times a number; 0 times an infinite bound is 0."""
     ends = [weight * end if weight else 0.0 for end in bounds]
     return min(ends), max(ends)
 
 
-def part_weights(weights: Mapping[str, float] | None, parts: Mapping[str, Reward]) -> dict[str, float]:
+def check_weights(weights: Mapping[str, float] | None, parts: Mapping[str, Reward]) -> dict[str, float]:
     given = dict(weights or {})
     if unknown := sorted(set(given) - set(parts)):
         raise InputError(f"weights names {unknown}, but the parts are {sorted(parts)}.")

@@ -1,4 +1,7 @@
-"""Rewards for the form of a response: which tags it has, how often, in which order. Linear scans, no patterns."""
+"""Checks and rewards of the format of a response: its tags, their number and their order.
+
+All checks take linear time in the length of the text, whatever the model wrote.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,10 @@ R1_TAGS = ("think", "answer")
 
 
 def tags_in_order(text: str, tags: Sequence[str] = R1_TAGS, opened: bool = False) -> bool:
-    """Whether ``text`` is one ``<tag>...</tag>`` after another, in order, each tag once, nothing else but white space.
+    """True if ``text`` is one ``<tag>...</tag>`` after another, in order, each tag once, nothing else but white space.
 
     Args:
-        text: what the agent wrote.
+        text: a response.
         tags: names, without brackets.
         opened: the prompt ended with the first opening tag, which ``text`` therefore lacks.
     """
@@ -39,15 +42,15 @@ def tags_in_order(text: str, tags: Sequence[str] = R1_TAGS, opened: bool = False
     return position == len(text)
 
 
-def pairs_once(text: str, tag: str) -> bool:
-    """Whether ``text`` has exactly one ``<tag>`` and, after it, exactly one ``</tag>``."""
+def has_one_pair(text: str, tag: str) -> bool:
+    """True if ``text`` has exactly one ``<tag>`` and, after it, exactly one ``</tag>``."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     once = text.count(opening) == 1 and text.count(closing) == 1
     return once and text.find(opening) < text.find(closing)
 
 
-def pairs_balanced(text: str, tag: str) -> bool:
-    """Whether every ``<tag>`` is closed before the next one opens, and none closes unopened; true without any."""
+def has_balanced_pairs(text: str, tag: str) -> bool:
+    """True if every ``<tag>`` is closed before the next one opens, and none closes unopened; also without any tag."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     position = 0
     while True:
@@ -60,12 +63,12 @@ def pairs_balanced(text: str, tag: str) -> bool:
 
 
 def tag_share(text: str, tags: Sequence[str] = R1_TAGS) -> float:
-    """The share of ``tags`` of which there is exactly one pair."""
-    return sum(pairs_once(text, tag) for tag in tags) / len(tags)
+    """Share of ``tags`` with exactly one pair in ``text``, in [0, 1]."""
+    return sum(has_one_pair(text, tag) for tag in tags) / len(tags)
 
 
-def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
-    """``tags``, if they are one or more different names without brackets. Raises InputError otherwise."""
+def check_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """Return ``tags`` if they are one or more different names without brackets. Raises InputError otherwise."""
     names = tuple(tags) if isinstance(tags, (list, tuple)) else ()
     if (
         not names
@@ -77,7 +80,7 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
 
 
 def r1_format(episode: Episode) -> bool:
-    """The format of DeepSeek-R1: the last response is ``<think>...</think><answer>...</answer>`` and nothing else."""
+    """True if the last response is ``<think>...</think><answer>...</answer>`` and nothing else, as in DeepSeek-R1."""
     return tags_in_order(episode.response)
 
 
@@ -85,17 +88,17 @@ def r1_format(episode: Episode) -> bool:
 class Format(Reward):
     """A term for the tags of the last response.
 
-    It is paid for form alone, to wrong answers too: weigh it below the pay of a success.
+    Wrong answers get it too: weigh it below the reward of a success.
 
     Args:
         tags: names of the tags, in order.
-        reward: value of a response in the right form.
-        penalty: value of one that is not; not above ``reward``.
-        partial: pay in between by the share of tags of which there is exactly one pair, instead of all or nothing.
+        reward: value of a response in the right format.
+        penalty: value of any other response; not above ``reward``.
+        partial: interpolate between the two by the share of tags with exactly one pair, instead of all or nothing.
         opened: the prompt ends with the first opening tag, so that the response lacks it (not with ``partial``).
 
     Raises:
-        InputError: tags that are no names, or ``penalty > reward``.
+        InputError: tags that are no names, ``penalty > reward``, or both ``partial`` and ``opened``.
     """
 
     paper = "DeepSeek-R1, arXiv 2501.12948, Section 2.2.2 (format rewards)"
@@ -108,7 +111,7 @@ class Format(Reward):
         partial: bool = False,
         opened: bool = False,
     ):
-        self.tags = checked_tags(tags)
+        self.tags = check_tags(tags)
         self.reward = check_number("reward", reward)
         self.penalty = check_number("penalty", penalty, high=self.reward)
         if partial and opened:
@@ -124,6 +127,6 @@ class Format(Reward):
         if tags_in_order(text, self.tags, self.opened):
             return self.reward
         share = tag_share(text, self.tags) if self.partial else 0.0
-        # All pairs present but out of order, or with text between them, is not the form that was asked for.
+        # All pairs present but out of order, or with text between them, is still not the required format.
         share = min(share, 1.0 - 1.0 / (2 * len(self.tags)))
         return self.penalty + share * (self.reward - self.penalty)

@@ -1,4 +1,4 @@
-"""Rewards read off the likelihood of a text that ought to follow a good response, under a frozen language model.
+"""Rewards read off log-probabilities (nats): of follow-ups, of the prompt, of a continuation, of the answer itself.
 
 The model is a callable; without one the rewards read log-probabilities that the caller computed.
 """
@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from ...checks import check_count, check_number
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..episode import Episode
-from ..reward import Reward, register
-from .step_scores import finite
+from ..reward import GroupReward, Reward, register
+from .scores import read_scores, read_vector
 
 LogLikelihood = Callable[[str, str], "float | None"]
 """(text, context) -> mean log-probability of the text's tokens after the context, nats; None where it failed.
@@ -76,7 +76,7 @@ class FollowupLikelihood(Reward):
 
     def _mean(self, episode: Episode, sign: str) -> float | None:
         if self.log_likelihood is None:
-            logps = finite(episode.extra(f"{sign}_logps"), f"{sign}_logps")
+            logps = read_vector(episode.extra(f"{sign}_logps"), f"{sign}_logps")
             return None if logps is None or not len(logps) else float(logps.mean())
         context = self.separator.join((episode.prompt, episode.response, ""))
         logps = [self.log_likelihood(text, context) for text in getattr(self, sign)]
@@ -148,7 +148,7 @@ class PromptEcho(Reward):
             return logp if logp is not None and math.isfinite(logp) else None
         if visible != episode.response and not self.masked:
             return None
-        logps = finite(episode.extra("echo_logps"), "echo_logps")
+        logps = read_vector(episode.extra("echo_logps"), "echo_logps")
         return None if logps is None or not len(logps) else float(logps.mean())
 
 
@@ -185,7 +185,130 @@ class InformationGain(Reward):
         self.weight = check_number("weight", weight)
 
     def value(self, episode: Episode) -> float | None:
-        logps = [finite(episode.extra(name), name) for name in ("thought_logps", "base_logps")]
+        logps = [read_vector(episode.extra(name), name) for name in ("thought_logps", "base_logps")]
         if any(part is None for part in logps):
             return None
         return self.weight * information_gain(*(part.tolist() for part in logps if part is not None))
+
+
+VARIANTS = ("ratio", "log", "difference")
+
+
+def self_aligned(with_question: Sequence[float], without_question: Sequence[float], variant: str = "ratio") -> float:
+    """How much less perplexed the policy is by an answer because it knows the question, in [-1, 1].
+
+    Args:
+        with_question: log-probabilities of the answer's tokens given the question, nats.
+        without_question: the same without the question.
+        variant: "ratio": (ppl(a) - ppl(a|q)) / ppl(a), where ppl = exp(mean -log p). "log": the same with log ppl.
+            "difference": without the denominator. All clipped to [-1, 1]. The code's fourth, -ppl(a|q), is at most -1
+            and so has no bounded form.
+    """
+    if not with_question or not without_question:
+        return 0.0
+    known = -math.fsum(with_question) / len(with_question)
+    blind = -math.fsum(without_question) / len(without_question)
+    if variant == "log":
+        value = (blind - known) / blind if blind else 0.0
+    elif variant == "ratio":
+        # exp(known) / exp(blind), whose own exponentials may overflow; beyond e the value is clipped anyway.
+        value = 1.0 - math.exp(min(known - blind, 1.0))
+    else:
+        value = math.exp(min(blind, 700.0)) - math.exp(min(known, 700.0))
+    return min(max(value, -1.0), 1.0)
+
+
+@register("self-aligned")
+class SelfAligned(Reward):
+    """The whole worth of an episode: success, plus ``weight`` times the self-aligned reward of its answer.
+
+    Generic and padded answers, which fit any question, lose. The extra "logps_without_prompt" holds the
+    log-probabilities of the action tokens when the prompt is left out.
+
+    Args:
+        weight: in [0, 0.5].
+        variant: see `self_aligned`.
+
+    Raises:
+        InputError: ``weight > 0.5``: a failure could outrank a success.
+    """
+
+    paper = "Self-Aligned Reward, arXiv 2509.05489"
+    needs = frozenset({"logps", "logps_without_prompt"})
+    complete = True
+    ranks_success = True
+
+    def __init__(self, weight: float = 0.2, variant: str = "ratio"):
+        self.weight = check_number("weight", weight, low=0.0, high=0.5)
+        self.variant = check_choice("variant", variant, VARIANTS)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.weight, 1.0 + self.weight
+
+    def value(self, episode: Episode) -> float | None:
+        blind = read_scores(episode.extra("logps_without_prompt"), "logps_without_prompt")
+        if blind is None:
+            return None
+        known = read_scores(episode.logps, "logps")
+        if known is None:
+            return None
+        if len(known) != len(blind):
+            raise InputError(
+                f"logps_without_prompt has {len(blind)} entries for {len(known)} action tokens; it needs one for each."
+            )
+        return float(episode.success) + self.weight * self_aligned(known, blind, self.variant)
+
+
+def likelihood_ranks(mean_logps: Sequence[float]) -> list[int]:
+    """How many of the group are less likely: 0 for the least likely, G - 1 for the most; equals share a rank."""
+    ordered = sorted(mean_logps)
+    first: dict[float, int] = {}
+    for rank, logp in enumerate(ordered):
+        first.setdefault(logp, rank)
+    return [first[logp] for logp in mean_logps]
+
+
+def unlikeliness(successes: Sequence[bool], mean_logps: Sequence[float], beta: float = 0.25) -> list[float]:
+    """success * (1 - beta * rank / G), with ranks from the least likely (0) to the most (G - 1)."""
+    size = len(mean_logps)
+    ranks = likelihood_ranks(mean_logps)
+    return [float(success) * (1.0 - beta * rank / size) for success, rank in zip(successes, ranks, strict=True)]
+
+
+@register("unlikeliness")
+class Unlikeliness(GroupReward):
+    """The whole worth of an episode: a success less a share of ``beta`` by how likely it was among its siblings.
+
+    A group that is all right keeps teaching. An episode without tokens counts as certain; one whose log-probabilities
+    are not finite is not judged and not ranked.
+
+    Args:
+        beta: what the most likely success can lose, in [0, 1]; 0 leaves plain success.
+
+    Raises:
+        InputError: ``beta`` outside [0, 1].
+    """
+
+    paper = "Rewarding the Unlikely, arXiv 2506.02355"
+    needs = frozenset({"logps"})
+    complete = True
+    ranks_success = True
+
+    def __init__(self, beta: float = 0.25):
+        self.beta = check_number("beta", beta, low=0.0, high=1.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        means = [_mean(episode.logps) for episode in episodes]
+        known = [(episode.success, mean) for episode, mean in zip(episodes, means, strict=True) if mean is not None]
+        values = iter(unlikeliness([success for success, _ in known], [mean for _, mean in known], self.beta))
+        return [None if mean is None else next(values) for mean in means]
+
+
+def _mean(logps: Sequence[float]) -> float | None:
+    mean = sum(logps) / len(logps) if logps else 0.0
+    return mean if math.isfinite(mean) else None

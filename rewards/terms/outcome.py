@@ -1,19 +1,35 @@
-"""The environment's own reward: what the episode's steps were paid, term by term."""
+"""Rewards of the result alone, and random noise on them.
+
+Inputs are the environment's rewards, the success, the answer or the measured objective of an episode. `OutcomeNoise`
+and `Spurious` are controls: with them an experiment measures how much of an improvement survives a verifier that errs,
+and how much comes from the optimiser alone.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+import string
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from ...checks import check_choice, check_count, check_number
+from ...errors import InputError
+from ..algebra.composite import Composite
 from ..episode import Episode
-from ..reward import Reward, register
+from ..reward import GroupReward, Reward, register
 from ..verdict import Verdict
+from .scores import read_score
 
 
 @register("outcome")
-class Outcome(Reward):
-    """Sums the step rewards by term; ``Verdict.reward`` equals ``episode.reward``.
+class EnvironmentReward(Reward):
+    """The environment's own rewards, summed over the steps by term.
 
-    A step that names no terms counts under "outcome". The score is 1 for a success and the progress otherwise.
+    ``Verdict.reward`` equals ``episode.reward``. A step that names no terms counts under "outcome". The score is 1 for
+    a success and the progress otherwise.
     """
 
     complete = True
@@ -30,3 +46,297 @@ class Outcome(Reward):
             success=episode.success,
             terms=dict(terms) or {"outcome": 0.0},
         )
+
+
+@register("verifiable")
+class Verifiable(Reward):
+    """Reward of a whole episode: ``scale`` for a success, 0 for a failure.
+
+    Args:
+        scale: reward of a success, above 0; Tülu 3's is 10.
+        no_eos: reward of an episode that was cut off before it ended, whether it succeeded or not (Tülu 3 gives -10 to
+            responses without an end-of-sequence token); None treats it like any other. With a number, a success that
+            was cut off falls below a failure that was not, so `ranks_success` is off.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = "Tülu 3, arXiv 2411.15124 (RLVR)"
+    complete = True
+    ranks_success = True
+
+    def __init__(self, scale: float = 10.0, no_eos: float | None = None):
+        self.scale = check_number("scale", scale, low=1e-9)
+        self.no_eos = None if no_eos is None else check_number("no_eos", no_eos, high=0.0)
+        if no_eos is not None:
+            self.ranks_success = False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return min(0.0, self.no_eos or 0.0), self.scale
+
+    def value(self, episode: Episode) -> float:
+        if self.no_eos is not None and episode.truncated:
+            return self.no_eos
+        return self.scale * episode.success
+
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def answer_words(text: str, drop_articles: bool = False) -> list[str]:
+    """Words of ``text``, in lower case and without ASCII punctuation."""
+    words = text.lower().translate(_NO_PUNCTUATION).split()
+    return [word for word in words if word not in _ARTICLES] if drop_articles else words
+
+
+def token_f1(prediction: str, reference: str, drop_articles: bool = False) -> float:
+    """F1 of the words that prediction and reference share, as multisets (SQuAD, arXiv 1606.05250).
+
+    It is 1 if both are without words, and 0 if only one is.
+
+    Args:
+        prediction: the agent's answer.
+        reference: a right answer.
+        drop_articles: leave out "a", "an" and "the", as SQuAD's script does.
+    """
+    predicted, expected = answer_words(prediction, drop_articles), answer_words(reference, drop_articles)
+    if not predicted or not expected:
+        return float(predicted == expected)
+    shared = sum((Counter(predicted) & Counter(expected)).values())
+    return 2.0 * shared / (len(predicted) + len(expected))
+
+
+def best_f1(prediction: str | None, references: Any, drop_articles: bool = False) -> float:
+    """Highest `token_f1` over ``references``, one text or several; 0 where ``prediction`` is None.
+
+    Raises:
+        InputError: the references are not texts, or there are none.
+    """
+    texts = [references] if isinstance(references, str) else references
+    if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"the reference must be a text or a list of texts, not {references!r}.")
+    if prediction is None:
+        return 0.0
+    return max(token_f1(prediction, text, drop_articles) for text in texts)
+
+
+@register("answer-f1")
+class AnswerF1(Reward):
+    """A term in [0, 1]: the F1 of the episode's answer and the extra "reference" (one right answer, or several).
+
+    Args:
+        drop_articles: leave out "a", "an" and "the" before counting.
+    """
+
+    paper = "SQuAD, arXiv 1606.05250 (F1 of answers)"
+    needs = frozenset({"reference"})
+
+    def __init__(self, drop_articles: bool = False):
+        self.drop_articles = drop_articles
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def value(self, episode: Episode) -> float:
+        return best_f1(episode.answer, episode.extra("reference"), self.drop_articles)
+
+
+FAILURES = {"no-diff": -0.4, "no-change": -0.3, "error": -0.2, "invalid": -0.1}
+
+
+def bounded_power(objective: float, low: float, high: float, exponent: float = 3.0, scale: float = 5.0) -> float:
+    """scale * clip((objective - low) / (high - low), 0, 1) ** exponent (ThetaEvolve, arXiv 2511.23473).
+
+    With an exponent above 1 the same gain gets more reward near ``high`` than near ``low``.
+    """
+    return scale * min(max((objective - low) / (high - low), 0.0), 1.0) ** exponent
+
+
+@register("bounded-power")
+class BoundedPower(Reward):
+    """Reward of a whole proposed solution: a power of its objective, or a negative number by the kind of failure.
+
+    The objective decides, not the environment's success.
+
+    The extra "objective" is the score that an executable verifier measured; or, where there is none, the name of the
+    failure: "no-diff" (no change proposed), "no-change" (the parent again), "error" (it did not run or took too long),
+    "invalid" (it ran and broke a rule); or None where the verifier itself failed.
+
+    Args:
+        low: objective with reward 0.
+        high: objective with reward ``scale``; above ``low``.
+        maximise: True if larger objectives are better; otherwise ``low`` and ``high`` trade places.
+        exponent: above 0.
+        scale: highest reward, above 0.
+
+    Raises:
+        InputError: an argument out of its range; when called, a failure with another name.
+    """
+
+    paper = "ThetaEvolve, arXiv 2511.23473"
+    needs = frozenset({"objective"})
+    complete = True
+
+    def __init__(
+        self, low: float = 0.0, high: float = 1.0, maximise: bool = True, exponent: float = 3.0, scale: float = 5.0
+    ):
+        self.low = check_number("low", low)
+        self.high = check_number("high", high)
+        if self.low >= self.high:
+            raise InputError(f"low must be below high, not {low!r} and {high!r}; to minimise, pass maximise=False.")
+        self.maximise = maximise
+        self.exponent = check_number("exponent", exponent, low=1e-6)
+        self.scale = check_number("scale", scale, low=1e-9)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return min(FAILURES.values()), self.scale
+
+    def value(self, episode: Episode) -> float | None:
+        extra = episode.extra("objective")
+        if isinstance(extra, str):
+            return FAILURES[check_choice("objective", extra, FAILURES)]
+        # An objective beyond the scale, even an infinite one, counts as its end.
+        objective = read_score(extra, "objective", self.low, self.high)
+        if objective is None:
+            return None
+        if not self.maximise:
+            objective = self.low + self.high - objective
+        return bounded_power(objective, self.low, self.high, self.exponent, self.scale)
+
+
+def expected_advantage(advantage: float, flip_prob: float) -> float:
+    """(1 - 2 f) * advantage: the mean advantage when whole groups are flipped with probability f.
+
+    A flipped group has exactly the negated group-normalised advantages. Flips of single samples change the group's
+    mean and deviation as well, and have no such form.
+    """
+    return (1.0 - 2.0 * flip_prob) * advantage
+
+
+@register("outcome-noise")
+class OutcomeNoise(Composite):
+    """Another reward, reflected between its bounds (0 becomes 1 and 1 becomes 0) with a probability.
+
+    Only the reward is noisy; ``Verdict.success`` remains the environment's.
+
+    Args:
+        child: the reward, with finite bounds; None is 1 for a success and 0 for a failure.
+        flip_prob: probability of a flip, in [0, 1].
+        unit: "group": one random draw for all siblings, as in the released code; "sample": one for each episode.
+        seed: of the random draws; a resumed run continues them.
+
+    Raises:
+        InputError: a child without bounds, or an argument out of its range.
+    """
+
+    paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (noisy rewards)"
+    complete = True
+
+    def __init__(self, child: Reward | None = None, flip_prob: float = 0.4, unit: str = "group", seed: int = 0):
+        super().__init__({"child": Verifiable(scale=1.0) if child is None else child})
+        low, high = self.children["child"].bounds
+        if not np.isfinite(high - low):
+            raise InputError(
+                f"outcome-noise reflects a reward between its bounds, but {self.children['child'].name!r} has "
+                f"{(low, high)}; clip it first."
+            )
+        self.flip_prob = check_number("flip_prob", flip_prob, low=0.0, high=1.0)
+        self.unit = check_choice("unit", unit, ("group", "sample"))
+        self.seed = check_count("seed", seed)
+        self.tosses = 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.children["child"].bounds
+
+    def _draw_flip(self) -> bool:
+        # A generator for each draw, so that the state is one number.
+        flip = bool(np.random.default_rng([self.seed, self.tosses]).random() < self.flip_prob)
+        self.tosses += 1
+        return flip
+
+    def combine_batch(
+        self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
+    ) -> list[list[Mapping[str, float]]]:
+        low, high = self.bounds
+        result: list[list[Mapping[str, float]]] = []
+        for group in verdicts:
+            group_flip = self._draw_flip() if self.unit == "group" and group else False
+            terms: list[Mapping[str, float]] = []
+            for parts in group:
+                flip = group_flip if self.unit == "group" else self._draw_flip()
+                reward = parts["child"].reward
+                terms.append({self.name: low + high - reward if flip else reward})
+            result.append(terms)
+        return result
+
+    def describe(self) -> str:
+        return f"{self.name} {self.flip_prob:g} per {self.unit}"
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "tosses": self.tosses}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict({name: value for name, value in state.items() if name != "tosses"})
+        self.tosses = int(state.get("tosses", 0))
+
+
+def random_label_loss_mean(correct: int, group: int) -> float:
+    """Mean n_c (G - n_c) / G of the advantage lost by the n_c correct of G rollouts when rewards are random.
+
+    The loss is the sum of the correct rollouts' mean-centred advantages under true rewards, less that under fair coin
+    tosses (arXiv 2512.16912).
+    """
+    return correct * (group - correct) / group
+
+
+def random_label_loss_variance(correct: int, group: int) -> float:
+    """Variance n_c (G - n_c) / (4 G) of the loss whose mean is `random_label_loss_mean`."""
+    return correct * (group - correct) / (4.0 * group)
+
+
+def advantage_bound(group: int) -> float:
+    """(G - 1) / sqrt(G): GRPO's largest advantage (one success in a group of G, unbiased standard deviation)."""
+    return (group - 1) / math.sqrt(group)
+
+
+@register("spurious")
+class Spurious(GroupReward):
+    """1 or 0 at random, whatever the episode: the negative control, which shows the optimiser's effect alone.
+
+    Args:
+        p: probability of 1, in [0, 1].
+        seed: of the random draws; a resumed run continues them.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = "On clipping, entropy and spurious rewards, arXiv 2512.16912"
+    complete = True
+
+    def __init__(self, p: float = 0.5, seed: int = 0):
+        self.p = check_number("p", p, low=0.0, high=1.0)
+        self.seed = check_count("seed", seed)
+        self.groups = 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float]:
+        rng = np.random.default_rng([self.seed, self.groups])
+        self.groups += 1
+        return (rng.random(len(episodes)) < self.p).astype(float).tolist()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"groups": self.groups}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict({name: value for name, value in state.items() if name != "groups"})
+        self.groups = int(state.get("groups", 0))

@@ -1,27 +1,30 @@
-"""Likeness of a response to a reference text: whole text against whole text, or word against word (BMAS)."""
+"""Rewards for similarity: of a response to a reference text, and of a failed episode to its group's successes.
+
+An `Embedder` maps texts to vectors; the default, hashed n-grams, needs no model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...checks import check_count
+from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
-from ..embedding import Embedder, HashedNgrams, cosines, embed, words
+from ..embedding import Embedder, HashedNgrams, cosines, embed, features_of, split_words
 from ..episode import Episode
-from ..reward import Reward, register
+from ..reward import GroupReward, Reward, register
 
 
 def best_match(similarity: np.ndarray) -> tuple[float, float]:
-    """Mean over rows of the greatest entry, and over columns likewise; (0, 0) without rows or columns."""
+    """Mean over the rows of their largest entry, and the same over the columns; (0, 0) without rows or columns."""
     if not similarity.size:
         return 0.0, 0.0
     return float(similarity.max(axis=1).mean()), float(similarity.max(axis=0).mean())
 
 
-class _Likeness(Reward):
-    """Reads the reference: the extra "reference", or what the argument of that name gives."""
+class _ReferenceSimilarity(Reward):
+    """Base: reads the reference text from the argument ``reference`` or the extra "reference"."""
 
     needs = frozenset({"reference"})
 
@@ -42,13 +45,13 @@ class _Likeness(Reward):
 
 
 @register("semantic-similarity")
-class SemanticSimilarity(_Likeness):
+class SemanticSimilarity(_ReferenceSimilarity):
     """The cosine between the embeddings of the response and of a reference text.
 
     Args:
-        embedder: from texts to vectors. The default, hashed n-grams, needs no model and sees words and pairs of words
-            only; the paper uses a small encoder-only transformer.
-        reference: from an episode to its reference text; by default the extra "reference".
+        embedder: maps texts to vectors. The default, hashed n-grams, needs no model and compares words and pairs of
+            words only; the paper uses a small encoder-only transformer.
+        reference: maps an episode to its reference text; by default the extra "reference".
 
     Raises:
         InputError: when called, a reference that is not text or blank.
@@ -69,15 +72,15 @@ class SemanticSimilarity(_Likeness):
 
 
 @register("bmas")
-class BestMatchSimilarity(_Likeness):
+class BestMatchSimilarity(_ReferenceSimilarity):
     """Bidirectional max-average similarity: half the mean best match of the response's words in the reference, and
     half that of the reference's words in the response.
 
     Args:
-        embedder: from words to vectors, all words of both texts in one call. By default hashed character trigrams, by
-            which "colour" and "color" are alike; a contextual encoder may look at the neighbours.
-        reference: from an episode to its reference text; by default the extra "reference".
-        max_words: of each text, so many are compared.
+        embedder: maps words to vectors, all words of both texts in one call, so that a contextual encoder can use their
+            neighbours. By default hashed n-grams of characters, by which "colour" and "color" are similar.
+        reference: maps an episode to its reference text; by default the extra "reference".
+        max_words: number of words of each text that are compared, from the start.
 
     Raises:
         InputError: when called, a reference that is not text or blank.
@@ -95,11 +98,125 @@ class BestMatchSimilarity(_Likeness):
         self.max_words = check_count("max_words", max_words, low=1)
 
     def value(self, episode: Episode) -> float | None:
-        response = words(episode.response)[: self.max_words]
-        reference = words(self._reference(episode))[: self.max_words]
+        response = split_words(episode.response)[: self.max_words]
+        reference = split_words(self._reference(episode))[: self.max_words]
         if not response:
             return 0.0
         rows = embed(self.embedder, response + reference)
         if rows is None:
             return None
         return 0.5 * sum(best_match(cosines(rows[: len(response)], rows[len(response) :])))
+
+
+def euclidean_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Euclidean distance between each row of ``left`` [N, D] and each of ``right`` [M, D]."""
+    # Row by row: all differences at once would take N * M * D numbers.
+    return np.stack([np.linalg.norm(right - row, axis=1) for row in left])
+
+
+def dbscan(points: np.ndarray, radius: float, least: int) -> np.ndarray:
+    """DBSCAN: the cluster of each row of ``points`` [N, D], numbered from 0, or -1 for noise.
+
+    A point with ``least`` points within ``radius``, itself included, is a core point; a cluster is the points within
+    reach of connected core points.
+    """
+    near = euclidean_distances(points, points) <= radius
+    core = near.sum(axis=1) >= least
+    labels = np.full(len(points), -1)
+    cluster = 0
+    for seed in range(len(points)):
+        if not core[seed] or labels[seed] >= 0:
+            continue
+        labels[seed] = cluster
+        waiting = [seed]
+        while waiting:
+            point = waiting.pop()
+            if core[point]:
+                reached = np.flatnonzero(near[point] & (labels < 0))
+                labels[reached] = cluster
+                waiting.extend(reached.tolist())
+        cluster += 1
+    return labels
+
+
+def success_centres(features: np.ndarray, radius: float = 0.5, least: int = 2) -> np.ndarray:
+    """Mean of each cluster of ``features`` [N, D], clustered after standardising; the mean of all without a cluster."""
+    deviation = features.std(axis=0)
+    standard = (features - features.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    labels = dbscan(standard, radius, least)
+    centres = [features[labels == label].mean(axis=0) for label in range(labels.max(initial=-1) + 1)]
+    return np.stack(centres) if centres else features.mean(axis=0, keepdims=True)
+
+
+def scaled_progress(distance: np.ndarray) -> np.ndarray:
+    """``0.6 * sigmoid(10 * (0.5 - d))`` as in SRPO's code, d scaled to [0, 1] over the failures (0.5 if all equal)."""
+    spread = np.ptp(distance)
+    scaled = (distance - distance.min()) / spread if spread > 0 else np.full(len(distance), 0.5)
+    return 0.6 / (1.0 + np.exp(10.0 * (scaled - 0.5)))
+
+
+def standardised_progress(distance: np.ndarray) -> np.ndarray:
+    """``sigmoid(-z)`` with z the distance in standard deviations from the mean, after SRPO's paper (arXiv 2511.15605).
+
+    The paper does not name the falling map to (0, 1); the logistic function is ours.
+    """
+    # Rounding can give equal numbers a deviation above 0, hence no test of it alone.
+    spread = distance.std() if np.ptp(distance) > 0 else 0.0
+    standard = (distance - distance.mean()) / spread if spread > 0 else np.zeros(len(distance))
+    # Clipped so that even an outlier of a huge group stays below 1, the reward of a success.
+    return 1.0 / (1.0 + np.exp(np.clip(standard, -20.0, 20.0)))
+
+
+def trajectory_text(episode: Episode) -> str:
+    """Observations and actions of all turns, one after the other."""
+    return "\n".join(f"{step.observation}\n{step.action}" for step in episode.steps)
+
+
+_FORMS = {"code": scaled_progress, "paper": standardised_progress}
+
+
+@register("self-reference")
+class SelfReference(GroupReward):
+    """1 for a success; less for a failure the farther it is from the nearest cluster of the group's successes.
+
+    The reward of a failure lies in [0, 1); in a group without a success all get 0.
+
+    Args:
+        form: "code" (at most 0.6) or "paper": see `scaled_progress` and `standardised_progress`.
+        embedder: maps trajectories, as text, to vectors; None reads the extra "features". By default hashed n-grams.
+        radius: of the clusters, in standard deviations of the successes.
+        least: number of successes that make a cluster.
+    """
+
+    paper = "SRPO (self-referential), arXiv 2511.15605"
+    complete = True
+    ranks_success = True
+
+    def __init__(
+        self,
+        form: str = "code",
+        embedder: Embedder | None = HashedNgrams(),  # noqa: B008 frozen
+        radius: float = 0.5,
+        least: int = 2,
+    ):
+        self.progress = _FORMS[check_choice("form", form, _FORMS)]
+        self.embedder = embedder
+        self.radius = check_number("radius", radius, low=0.0)
+        self.least = check_count("least", least, low=1)
+        self.needs = frozenset() if embedder else frozenset({"features"})
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        success = np.array([episode.success for episode in episodes])
+        rewards = success.astype(float)
+        if success.all() or not success.any():
+            return rewards.tolist()
+        features = features_of(episodes, self.embedder, trajectory_text)
+        if features is None:
+            return [None] * len(episodes)
+        centres = success_centres(features[success], self.radius, self.least)
+        rewards[~success] = self.progress(np.round(euclidean_distances(features[~success], centres).min(axis=1), 12))
+        return rewards.tolist()

@@ -1,58 +1,41 @@
-"""Rewards made of the scores of steps: a process reward model's, a judge's or a rule's (see `palaestra.rewards.steps`).
+"""Rewards made of the scores or labels of steps (see `palaestra.rewards.steps`), and Shapley credit for steps.
 
-One base asks a scorer, or reads the extra "step_scores", and checks what it gets; each reward shapes the scores.
+The scores come from a process reward model, a judge or a rule: a callable, or an extra of the episode. Each reward
+shapes them into one number a step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import math
+import zlib
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from ...checks import check_number
+from ...checks import check_count, check_number
 from ...errors import InputError
 from .. import steps
 from ..episode import Episode
 from ..reward import StepReward, register
+from ..steps import ability_scale, thought_rewards
+from ..verdict import Verdict
+from .scores import align_with_turns, read_vector
 
-Scorer = Callable[[Episode], "Sequence[float] | None"]
+StepScorer = Callable[[Episode], "Sequence[float] | None"]
 """Scores of an episode's steps, in order, or None where they could not be determined."""
-
-
-def per_turn(values: np.ndarray, episode: Episode, what: str) -> list[float]:
-    """``values`` if there is one a turn; their sum, if the episode has a single turn with several steps in its text.
-
-    Raises:
-        InputError: neither.
-    """
-    turns = len(episode.steps)
-    if len(values) == turns:
-        return values.tolist()
-    if turns == 1:
-        return [float(values.sum())]
-    raise InputError(f"an episode of {turns} turns needs as many {what}, not {len(values)}.")
-
-
-def finite(values: Any, what: str) -> np.ndarray | None:
-    """``values`` as an array of one dimension; None where any is not finite, for then the scorer failed."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1:
-        raise InputError(f"{what} must be a sequence of numbers, not of shape {array.shape}.")
-    return array if np.isfinite(array).all() else None
 
 
 class ScoredSteps(StepReward):
     """Base: a subclass implements ``shape(scores, episode)``.
 
     Args:
-        scorer: from an episode to the scores of its steps; None reads the extra "step_scores". There is one score a
+        scorer: maps an episode to the scores of its steps; None reads the extra "step_scores". There is one score a
             turn; an episode of one turn may have any number (the steps within its text).
     """
 
     needs = frozenset({"step_scores"})
 
-    def __init__(self, scorer: Scorer | None = None):
+    def __init__(self, scorer: StepScorer | None = None):
         self.scorer = scorer
         self.needs = frozenset() if scorer else frozenset({"step_scores"})
 
@@ -60,32 +43,32 @@ class ScoredSteps(StepReward):
         raise NotImplementedError
 
     def shaped(self, episode: Episode) -> np.ndarray | None:
-        """One number a score, for credit finer than a turn; None where the scorer failed."""
+        """Rewards of the steps, one for each score, for credit finer than a turn; None where the scorer failed."""
         scores = self.scorer(episode) if self.scorer else episode.extra("step_scores")
-        array = None if scores is None else finite(scores, "step scores")
+        array = None if scores is None else read_vector(scores, "step scores")
         return None if array is None else self.shape(array, episode)
 
     def values(self, episode: Episode) -> list[float] | None:
         shaped = self.shaped(episode)
-        return None if shaped is None else per_turn(shaped, episode, "step scores")
+        return None if shaped is None else align_with_turns(shaped, episode, "step scores")
 
 
 @register("clip-delta")
 class ClipDelta(ScoredSteps):
-    """Step scores clipped from above and differenced, so that more or repeated steps earn nothing.
+    """Step scores clipped from above and differenced, so that more steps, or repeated ones, add no reward.
 
     Args:
         weight: of the term.
-        threshold: scores at or above it count as 0 and those below as what they lack; choose it so that most steps
-            reach it. None does not clip.
-        delta: pay differences to the next step; then the whole episode is worth its first score, whatever its length.
+        threshold: a score s counts as min(s - threshold, 0); choose it so that most steps reach it. None does not clip.
+        delta: replace each score by its difference to the next one; the sum over the episode is then the first score,
+            whatever the number of steps.
         scorer: see `ScoredSteps`.
     """
 
     paper = "Clip and Delta, arXiv 2410.15115"
 
     def __init__(
-        self, weight: float = 1.0, threshold: float | None = 0.5, delta: bool = True, scorer: Scorer | None = None
+        self, weight: float = 1.0, threshold: float | None = 0.5, delta: bool = True, scorer: StepScorer | None = None
     ):
         super().__init__(scorer)
         self.weight = check_number("weight", weight)
@@ -100,31 +83,30 @@ class ClipDelta(ScoredSteps):
 
 @register("min-form")
 class MinForm(ScoredSteps):
-    """The episode is worth (softly) its worst step, which alone is paid: good steps cannot make up for a bad one.
+    """The soft minimum of the step scores, given to the worst steps: good steps cannot make up for a bad one.
 
     Args:
         weight: of the term.
         temperature: of the soft minimum; 0 takes the minimum.
-        scorer: see `ScoredSteps`; scores in [-1, 1] by custom (probability of good less that of bad).
+        scorer: see `ScoredSteps`; scores are usually in [-1, 1] (probability of a good step less that of a bad one).
     """
 
     paper = "PURE, arXiv 2504.15275"
 
-    def __init__(self, weight: float = 1.0, temperature: float = 0.1, scorer: Scorer | None = None):
+    def __init__(self, weight: float = 1.0, temperature: float = 0.1, scorer: StepScorer | None = None):
         super().__init__(scorer)
         self.weight = check_number("weight", weight)
         self.temperature = check_number("temperature", temperature, low=0.0)
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
-        return self.weight * steps.min_form(scores, self.temperature)
+        return self.weight * steps.min_form_steps(scores, self.temperature)
 
 
 @register("renorm")
 class ReNorm(ScoredSteps):
-    """Each step is worth its score plus the outcome (1 for success, 0 otherwise) less one.
+    """Reward of each step: its score plus the outcome (1 for success, 0 otherwise), minus 1.
 
-    A success has no negative step and a failure no positive one, whence no failure outranks a success. A middling step
-    adds nothing, so turns cannot be padded.
+    No step of a success is negative and no step of a failure positive, so no failure outranks a success.
 
     Args:
         scorer: see `ScoredSteps`; scores in [0, 1].
@@ -140,4 +122,209 @@ class ReNorm(ScoredSteps):
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         if ((scores < 0) | (scores > 1)).any():
             raise InputError(f"step scores must lie in [0, 1]; scale those from {scores.min():g} to {scores.max():g}.")
-        return steps.renormed(scores, float(episode.success))
+        return steps.renorm_steps(scores, float(episode.success))
+
+
+Labeller = Callable[[Episode], "Sequence[bool] | None"]
+
+
+@register("thoughts")
+class ThoughtReward(StepReward):
+    """Process rewards of thoughts, from labels of the steps and the group's share of successes.
+
+    A thought is a run of steps with one label. In a correct solution a wrong thought loses ``weight`` times the group's
+    share of successes; in a wrong solution only the thoughts that lead to its answer carry the negative outcome. Add
+    the reward to the standardised outcome and sum from each step on to get the advantages of
+    `palaestra.rewards.steps.thought_rewards`. An episode judged alone is its own group.
+
+    Args:
+        weight: alpha of the paper, 0 or more.
+        labeller: maps an episode to one label a step: in a correct solution true if the step is correct, in a wrong
+            one true if it leads to the wrong answer; None without labels. By default the extra "step_labels".
+    """
+
+    paper = "TP-GRPO (thought-level), arXiv 2507.23317"
+    needs = frozenset({"step_labels"})
+
+    def __init__(self, weight: float = 1.0, labeller: Labeller | None = None):
+        self.weight = check_number("weight", weight, low=0.0)
+        self.labeller = labeller
+        self.needs = frozenset() if labeller else frozenset({"step_labels"})
+
+    def values(self, episode: Episode) -> list[float] | None:
+        return self.group_values([episode])[0]
+
+    def group_values(self, episodes: Sequence[Episode]) -> list[list[float] | None]:
+        """Rewards of the steps of each of the valid episodes of one task; None where labels are missing."""
+        if not episodes:
+            return []
+        success = np.array([float(episode.success) for episode in episodes])
+        spread = success.std()
+        outcomes = (success - success.mean()) / spread if spread > 0 else np.zeros(len(success))
+        scale = ability_scale(success.tolist(), self.weight)
+        rows: list[list[float] | None] = []
+        for episode, outcome in zip(episodes, outcomes.tolist(), strict=True):
+            labels = self.labeller(episode) if self.labeller else episode.extra("step_labels")
+            if labels is None:
+                rows.append(None)
+                continue
+            if any(label not in (False, True) for label in labels):
+                raise InputError(f"step labels must be true or false, not {list(labels)[:8]!r}.")
+            rewards = thought_rewards(labels, episode.success, outcome, scale)
+            rows.append(align_with_turns(rewards, episode, "step labels"))
+        return rows
+
+    def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
+        rows = iter(self.group_values([episode for episode in episodes if episode.valid]))
+        verdicts = []
+        for episode in episodes:
+            row = next(rows) if episode.valid else None
+            verdicts.append(self.verdict(episode, None if row is None else float(sum(row))))
+        return verdicts
+
+
+Coalition = frozenset[int]
+
+EXACT_UP_TO = 10
+"""Up to this number of players all coalitions are evaluated: 1,024 at most."""
+
+
+def shapley_values(
+    value: Callable[[Coalition], float],
+    players: int,
+    permutations: int = 64,
+    rng: np.random.Generator | None = None,
+) -> np.ndarray:
+    """Shapley values [players] of a coalition function (SCAR, arXiv 2505.20417): exact up to 10 players, then sampled.
+
+    In both cases they sum to the value of all players less that of none, and each coalition is evaluated once.
+
+    Args:
+        value: the value of a coalition, a set of indices of players.
+        players: number of players.
+        permutations: number of orders to sample where there are more than 10 players.
+        rng: of the sampling.
+
+    Raises:
+        InputError: more than 10 players without a generator.
+    """
+    known: dict[Coalition, float] = {}
+
+    def v(members: Collection[int]) -> float:
+        coalition = frozenset(members)
+        if coalition not in known:
+            known[coalition] = float(value(coalition))
+        return known[coalition]
+
+    values = np.zeros(players)
+    if players <= EXACT_UP_TO:
+        for mask in range(2**players):
+            inside = [i for i in range(players) if mask >> i & 1]
+            outside = [i for i in range(players) if not mask >> i & 1]
+            for i in outside:
+                weight = 1.0 / (players * math.comb(players - 1, len(inside)))
+                values[i] += weight * (v([*inside, i]) - v(inside))
+        return values
+    if rng is None:
+        raise InputError(f"more than {EXACT_UP_TO} players are sampled: pass rng, not None, for {players} of them.")
+    for _ in range(permutations):
+        order = rng.permutation(players).tolist()
+        for place, i in enumerate(order):
+            values[i] += v(order[: place + 1]) - v(order[:place])
+    return values / permutations
+
+
+def equal_spans(text: str, number: int) -> list[tuple[int, int]]:
+    """Split ``text`` into up to ``number`` contiguous spans (start, stop) of about equally many words."""
+    starts = [0] + [i for i in range(1, len(text)) if text[i - 1].isspace() and not text[i].isspace()]
+    cuts = sorted({starts[k * len(starts) // number] for k in range(number)})
+    return list(zip(cuts, [*cuts[1:], len(text)], strict=True)) if text else []
+
+
+def blank_spans(text: str, spans: Sequence[tuple[int, int]], kept: Collection[int]) -> str:
+    """Replace the characters of the spans whose index is not in ``kept`` by spaces."""
+    parts = (text[start:stop] if i in kept else " " * (stop - start) for i, (start, stop) in enumerate(spans))
+    return "".join(parts)
+
+
+@register("shapley")
+class ShapleyCredit(StepReward):
+    """The value of an episode, distributed over its turns: ``share`` of it by Shapley value, the rest to the last turn.
+
+    If an empty episode has value 0, the turns sum to the value of the whole, whatever the share.
+
+    Args:
+        worth: (episode, indices of the players kept) -> value of the episode with only these players, such as a reward
+            model's score with the others blanked (`blank_spans`); None where it could not be determined. Without it
+            the extra "coalition_values" is read: 2 ** N numbers, that of players i, j, ... at 2**i + 2**j + ...
+        share: alpha of the paper, in [0, 1].
+        players: maps an episode to its number of players; by default its turns are the players. An episode of one turn
+            may have any number (spans of its text, see `equal_spans`); `player_credit` has the credit of each.
+        permutations: number of orders to sample beyond 10 players.
+        seed: of the sampling, which depends only on the seed, the task and the number of players.
+
+    Raises:
+        InputError: when called, an extra whose length is no power of two.
+    """
+
+    paper = "SCAR, arXiv 2505.20417"
+    complete = True
+    needs = frozenset({"coalition_values"})
+
+    def __init__(
+        self,
+        worth: Callable[[Episode, Coalition], float | None] | None = None,
+        share: float = 1.0,
+        players: Callable[[Episode], int] = lambda episode: len(episode.steps),
+        permutations: int = 64,
+        seed: int = 0,
+    ):
+        self.worth = worth
+        self.share = check_number("share", share, low=0.0, high=1.0)
+        self.players = players
+        self.permutations = check_count("permutations", permutations, low=1)
+        self.seed = check_count("seed", seed)
+        self.needs = frozenset() if worth else frozenset({"coalition_values"})
+
+    def player_credit(self, episode: Episode) -> np.ndarray | None:
+        """Credit of each player; None where the value of a coalition could not be determined."""
+        if self.worth is None:
+            table = read_vector(episode.extra("coalition_values"), "coalition values")
+            if table is None:
+                return None
+            players = len(table).bit_length() - 1
+            if len(table) != 2**players:
+                raise InputError(f"coalition values are as many as a power of two, not {len(table)}.")
+
+            def value(coalition: Coalition) -> float | None:
+                return float(table[sum(2**i for i in coalition)])
+        else:
+            worth, players = self.worth, self.players(episode)
+
+            def value(coalition: Coalition) -> float | None:
+                return worth(episode, coalition)
+
+        if not players:
+            return np.zeros(0)
+        task = zlib.crc32(episode.task_id.encode("utf-8", "surrogatepass"))
+        rng = np.random.default_rng([self.seed, task, players])
+        try:
+            credit = self.share * shapley_values(lambda c: _require_known(value(c)), players, self.permutations, rng)
+            credit[-1] += (1.0 - self.share) * _require_known(value(frozenset(range(players))))
+        except _UnknownValue:
+            return None
+        return credit
+
+    def values(self, episode: Episode) -> list[float] | None:
+        credit = self.player_credit(episode)
+        return None if credit is None else align_with_turns(credit, episode, "players")
+
+
+class _UnknownValue(Exception):
+    """The value of a coalition could not be determined, which ends the computation."""
+
+
+def _require_known(value: float | None) -> float:
+    if value is None or not math.isfinite(value):
+        raise _UnknownValue
+    return value

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...envs.puzzles.rush_hour import NAMES, SIDE, RushHour, layers
+from ...envs.puzzles.rush_hour import NAMES, SIDE, RushHour, find_position_layers
 
 COUNT = 96
 TABLE = Path(__file__).parents[2] / "envs" / "puzzles" / "rush_hour.txt"
@@ -65,7 +65,7 @@ def random_cars(cars: Cars, count: int, rng: np.random.Generator) -> Cars:
 
 def depth_of(cars: Cars) -> int:
     """Moves of the position that is farthest from the end; -1 where the end, or the end of the search, is not met."""
-    found = layers(text_of(cars))
+    found = find_position_layers(text_of(cars))
     return len(found) - 1 if found and found[0] else -1
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...envs.puzzles.sudoku import BOXES, search, singles
+from ...envs.puzzles.sudoku import BOXES, count_solutions, fill_singles
 
 COUNTS = {4: 60, 6: 200, 9: 400}
 TABLE = Path(__file__).parents[2] / "envs" / "puzzles" / "sudoku.txt"
@@ -37,7 +37,7 @@ def full_grid(size: int, rng: np.random.Generator) -> list[int]:
             continue
         for digit in rng.permutation(size).tolist():
             cells[cell] = digit + 1
-            if search(cells)[0]:
+            if count_solutions(cells)[0]:
                 break
     return cells
 
@@ -47,11 +47,11 @@ def minimal(solution: list[int], rng: np.random.Generator) -> str:
     clues, line = list(solution), list(map(str, solution))
     for cell in rng.permutation(len(solution)).tolist():
         clues[cell] = 0
-        if search(clues, limit=2)[0] == 1:
+        if count_solutions(clues, limit=2)[0] == 1:
             line[cell] = chr(96 + solution[cell])
         else:
             clues[cell] = solution[cell]
-    return "".join([mark if filled else mark.upper() for mark, filled in zip(line, singles(clues))])
+    return "".join([mark if filled else mark.upper() for mark, filled in zip(line, fill_singles(clues))])
 
 
 if __name__ == "__main__":

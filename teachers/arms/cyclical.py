@@ -38,7 +38,7 @@ def next_size(size: float, rising: bool, start: float, end: float, factor: float
 
 
 @register("cyclical")
-class Cyclical(ArmTeacher):
+class CyclicalSubsets(ArmTeacher):
     """Epochs over random subsets of the arms whose size rises and falls.
 
     With the defaults the subsets hold 0.25, 0.5, 1, 0.5, 0.25, 0.5 ... of the arms (at least one). Arms enter one with
@@ -63,6 +63,7 @@ class Cyclical(ArmTeacher):
     """
 
     paper = "2202.05531"
+    state_name = "Cyclical"
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...checks import check_choice, check_count, check_number
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import softmax
 from ..signals import EPSILON, Groups
@@ -97,7 +97,7 @@ class DUMP(ArmTeacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.counts = restored(own["counts"], self.counts)
+        self.counts = restore_array(own["counts"], self.counts)
         self._windows = {int(arm): deque(map(float, values), maxlen=self.window) for arm, values in own["windows"]}
         self.levels = np.zeros(self.arms.n)
         for arm, window in self._windows.items():

@@ -14,15 +14,15 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_share
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import Preset, register
 from ..sampling import softmax
-from .payoff import PaidArms, PayoffKind
+from .payoff import ImportanceWeightedArms, PayoffKind
 
 LOW, HIGH = 0.2, 0.8  # percentiles of the reservoir that become -1 and 1 (section 3.2)
 
 
-class Rescaling:
+class RewardRescaler:
     """Maps pay to [-1, 1] by percentiles of a uniform sample (a reservoir) of all pay so far."""
 
     def __init__(self, size: int):
@@ -55,7 +55,7 @@ class Rescaling:
 
 
 @register("exp3.s")
-class Exp3S(PaidArms):
+class Exp3S(ImportanceWeightedArms):
     """Exponential weights with sharing, paid for learning progress.
 
     The t-th outcome, of arm a with pay r in [-1, 1], does
@@ -116,19 +116,19 @@ class Exp3S(PaidArms):
         super().__init__(space, bins=bins, floor=floor, settings=settings, **paid, **common)
         self.w = np.zeros(self.arms.n)
         self.t = 0
-        self._rescaling = Rescaling(int(reservoir))
+        self._rescaling = RewardRescaler(int(reservoir))
 
     def _probabilities(self) -> np.ndarray:
         return softmax(self.w, 1.0)
 
-    def _weighing(self) -> np.ndarray:
+    def _importance(self) -> np.ndarray:
         return self.distribution() if self.importance == "mixed" else self._probabilities()
 
     def _values(self) -> np.ndarray:
         return self.w
 
     def _learn(self, evidence: list[Evidence]) -> None:
-        for paid in filter(None, map(self._pay, evidence)):
+        for paid in filter(None, map(self._reward, evidence)):
             arm, probability, pay = paid
             self._step(arm, (self._rescaling(pay, self._rng) if self.rescale else pay) / probability)
 
@@ -153,7 +153,7 @@ class Exp3S(PaidArms):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.w, self.t = restored(own["w"], self.w), int(own["t"])
+        self.w, self.t = restore_array(own["w"], self.w), int(own["t"])
         self._payoff.restore(own["payoff"])
         self._rescaling.restore(own["rescaling"])
 

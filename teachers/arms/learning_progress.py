@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import check_number, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import proportional
 from ..signals import success_counts
@@ -143,5 +143,5 @@ class BidirectionalLP(ArmTeacher):
         return {"fast": self.fast.tolist(), "slow": self.slow.tolist(), "tried": self.tried.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        fast, slow = restored(own["fast"], self.fast), restored(own["slow"], self.slow)
-        self.fast, self.slow, self.tried = fast, slow, restored(own["tried"], self.tried)
+        fast, slow = restore_array(own["fast"], self.fast), restore_array(own["slow"], self.slow)
+        self.fast, self.slow, self.tried = fast, slow, restore_array(own["tried"], self.tried)

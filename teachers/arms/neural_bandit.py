@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from .payoff import Payoff, PayoffKind
 from .thompson import Thompson
@@ -188,7 +188,7 @@ class NeuralBandit(Thompson):
         self._u = np.full(p, self.regularisation) if covariance == "diagonal" else self.regularisation * np.eye(p)
         self._left = int(initial)  # uniform proposals still to come
         self.t = 0
-        self._seen, self._paid = np.zeros(self.memory, dtype=np.int64), np.zeros(self.memory)  # rings
+        self._arms_seen, self._rewards = np.zeros(self.memory, dtype=np.int64), np.zeros(self.memory)  # rings
         self._known: tuple[np.ndarray, np.ndarray] | None = None
 
     def predictions(self) -> tuple[np.ndarray, np.ndarray]:
@@ -242,7 +242,7 @@ class NeuralBandit(Thompson):
             prior = self.regularisation if self.covariance == "diagonal" else self.regularisation * np.eye(len(g))
             news = g**2 if self.covariance == "diagonal" else np.outer(g, g)
             self._u = prior + self.gamma * (self._u - prior) + news
-            self._seen[self.t % self.memory], self._paid[self.t % self.memory] = arm, pay
+            self._arms_seen[self.t % self.memory], self._rewards[self.t % self.memory] = arm, pay
             self.t += 1
             if self.t % self.refit == 0:
                 self._fit()
@@ -251,7 +251,7 @@ class NeuralBandit(Thompson):
         known = min(self.t, self.memory)
         if not self.warm:
             self.network.theta = self._start
-        x, y = self._x[self._seen[:known]], self._paid[:known]
+        x, y = self._x[self._arms_seen[:known]], self._rewards[:known]
         self.network.fit(x, y, self.steps, self.rate, self.regularisation / self.t, self._rng)
 
     def _save(self) -> dict[str, Any]:
@@ -262,20 +262,23 @@ class NeuralBandit(Thompson):
             "u": self._u.tolist(),
             "left": self._left,
             "t": self.t,
-            "seen": self._seen[:known].tolist(),
-            "paid": self._paid[:known].tolist(),
+            "seen": self._arms_seen[:known].tolist(),
+            "paid": self._rewards[:known].tolist(),
             "payoff": self._payoff.save(),
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        theta, start = (restored(own[name], self._start) for name in ("theta", "start"))
-        u = restored(own["u"], self._u)
+        theta, start = (restore_array(own[name], self._start) for name in ("theta", "start"))
+        u = restore_array(own["u"], self._u)
         t = int(own["t"])
         known = min(t, self.memory)
-        seen, paid = restored(own["seen"], self._seen[:known]), restored(own["paid"], self._paid[:known])
+        seen, paid = (
+            restore_array(own["seen"], self._arms_seen[:known]),
+            restore_array(own["paid"], self._rewards[:known]),
+        )
         if known and not 0 <= seen.min() <= seen.max() < self.arms.n:
             raise ValueError("an arm out of range")
         self.network.theta, self._start, self._u = theta, start, u
-        self._seen[:known], self._paid[:known] = seen, paid
+        self._arms_seen[:known], self._rewards[:known] = seen, paid
         self._left, self.t, self._known = int(own["left"]), t, None
         self._payoff.restore(own["payoff"])

@@ -13,14 +13,14 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...checks import check_share
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import softmax
-from .payoff import PaidArms, PayoffKind
+from .payoff import ImportanceWeightedArms, PayoffKind
 
 
 @register("odm")
-class ODM(PaidArms):
+class ODM(ImportanceWeightedArms):
     """Online data mixing.
 
     Each `observe` is one step t: for every arm i in it, R_i <- alpha R_i + (1 - alpha) r_i / p_i, with r_i / p_i
@@ -74,7 +74,7 @@ class ODM(PaidArms):
 
     def _learn(self, evidence: list[Evidence]) -> None:
         paid: dict[int, list[float]] = {}
-        for arm, probability, pay in filter(None, map(self._pay, evidence)):
+        for arm, probability, pay in filter(None, map(self._reward, evidence)):
             paid.setdefault(arm, []).append(pay / probability)
         for arm, values in paid.items():
             self.estimates[arm] = self.alpha * self.estimates[arm] + (1 - self.alpha) * sum(values) / len(values)
@@ -84,5 +84,5 @@ class ODM(PaidArms):
         return {"estimates": self.estimates.tolist(), "t": self.t, "payoff": self._payoff.save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.estimates, self.t = restored(own["estimates"], self.estimates), int(own["t"])
+        self.estimates, self.t = restore_array(own["estimates"], self.estimates), int(own["t"])
         self._payoff.restore(own["payoff"])

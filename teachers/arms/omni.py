@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from .learning_progress import BidirectionalLP
 
@@ -128,6 +128,6 @@ class OMNI(BidirectionalLP):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        mastered, boring = (restored(own[name], self.boring) for name in ("mastered", "boring"))
+        mastered, boring = (restore_array(own[name], self.boring) for name in ("mastered", "boring"))
         self._mastered, self.boring = mastered, boring
-        self._covers = restored(own["covers"], self._covers)
+        self._covers = restore_array(own["covers"], self._covers)

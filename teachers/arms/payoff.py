@@ -62,7 +62,7 @@ class Payoff:
         self._last = {int(arm): float(mean) for arm, mean in saved["last"]}
 
 
-class PaidArms(ArmTeacher):
+class ImportanceWeightedArms(ArmTeacher):
     """A bandit whose updates need the probability of the draw; a subclass writes `_probabilities` and `_learn`.
 
     ``Evidence.record`` is [arm, probability], as of the moment of the draw: an outcome may come late.
@@ -94,21 +94,21 @@ class PaidArms(ArmTeacher):
     @abstractmethod
     def _learn(self, evidence: list[Evidence]) -> None: ...
 
-    def _weighing(self) -> np.ndarray:
+    def _importance(self) -> np.ndarray:
         """float64[n], the probabilities by which pay is divided: those of the draw."""
         return self.distribution()
 
     def _draw(self, k: int) -> list[Draw]:
-        probabilities, weighing = self.distribution(), self._weighing()
+        probabilities, weighing = self.distribution(), self._importance()
         drawn = pick(probabilities, k, self._rng)
         chances = zip(drawn.tolist(), probabilities[drawn].tolist(), weighing[drawn].tolist())
         return [Draw([arm, w], self.arms.task(arm, self._rng), p, "exploit") for arm, p, w in chances]
 
     def _record(self, task: Any) -> list[Any]:
         arm = self.arms.arm(task)
-        return [arm, float(self._weighing()[arm])]
+        return [arm, float(self._importance()[arm])]
 
-    def _pay(self, item: Evidence) -> tuple[int, float, float] | None:
+    def _reward(self, item: Evidence) -> tuple[int, float, float] | None:
         """(arm, probability, pay) of an outcome, or None where the pay is not known."""
         arm, probability = int(item.record[0]), float(item.record[1])
         pay = self._payoff.of(arm, item.returns)

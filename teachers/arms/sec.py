@@ -14,7 +14,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_share
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import softmax
 from ..signals import Groups, mean_absolute_advantage, mean_absolute_deviation
@@ -113,6 +113,6 @@ class SEC(ArmTeacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.q = restored(own["q"], self.q)
+        self.q = restore_array(own["q"], self.q)
         self._groups.restore(own["waiting"])
         self._last_mean = {int(arm): float(mean) for arm, mean in own["last_mean"]}

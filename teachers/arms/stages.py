@@ -34,7 +34,7 @@ def stages_of(difficulty: np.ndarray, stages: int) -> np.ndarray:
     return (rank.ravel() * min(int(stages), len(values)) // len(values)).astype(np.int64)
 
 
-class Staged(ArmTeacher):
+class StagedTeacher(ArmTeacher):
     """Shares the probability of a stage evenly among its arms; a subclass writes `_mass`, and `_until` where the mass
     changes at a certain position.
 
@@ -95,7 +95,7 @@ class Staged(ArmTeacher):
 
 
 @register("sequential")
-class Sequential(Staged):
+class SequentialStages(StagedTeacher):
     """One stage after another, from easy to hard.
 
     The next stage begins once the mean of the last `window` outcomes of the present one is at least `threshold`, or,
@@ -119,6 +119,7 @@ class Sequential(Staged):
     """
 
     paper = "Bengio, Louradour, Collobert, Weston, ICML 2009"
+    state_name = "Sequential"
 
     def __init__(
         self,
@@ -186,10 +187,12 @@ class Sequential(Staged):
 
 
 SYLLABUSES = "Collier, Beel, AICS 2018, arXiv 1809.10789"
-Preset("look-back", Sequential, "One stage after another, with a tenth of what was before.", SYLLABUSES, review=0.1)
+Preset(
+    "look-back", SequentialStages, "One stage after another, with a tenth of what was before.", SYLLABUSES, review=0.1
+)
 Preset(
     "look-back-and-forward",
-    Sequential,
+    SequentialStages,
     "One stage after another, with a fifth of everything: the best hand-made syllabus of six.",
     SYLLABUSES,
     floor=0.2,
@@ -197,7 +200,7 @@ Preset(
 
 
 @register("cumulative")
-class Cumulative(Staged):
+class Cumulative(StagedTeacher):
     """A set of arms that grows by one stage after each number of proposals in a plan.
 
     In phase k every arm of the stages 0 to k is equally likely. The last phase, of all arms, does not end.
@@ -251,7 +254,7 @@ class Cumulative(Staged):
 
 
 @register("annealed")
-class Annealed(Staged):
+class Annealed(StagedTeacher):
     """A mixture of K stages whose weight moves from the easiest to the hardest within a horizon (E2H Reasoner).
 
     At the share s of the horizon, "cosine" mixes weights K - i with weights i + 1 (each divided by their sum), the

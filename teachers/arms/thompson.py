@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...checks import check_count, check_number, check_share
-from ..protocol import Common, Draw, Evidence, restored
+from ..protocol import Common, Draw, Evidence, restore_array
 from ..registration import register
 from ..signals import PassRates
 from .arm_teacher import ArmTeacher
@@ -178,6 +178,6 @@ class GaussianThompson(Thompson):
         return {"counts": self.counts.tolist(), "sums": self.sums.tolist(), "payoff": self._payoff.save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        counts, sums = restored(own["counts"], self.counts), restored(own["sums"], self.sums)
+        counts, sums = restore_array(own["counts"], self.counts), restore_array(own["sums"], self.sums)
         self.counts, self.sums = counts, sums
         self._payoff.restore(own["payoff"])

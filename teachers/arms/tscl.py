@@ -14,7 +14,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_share
-from ..protocol import Common, Draw, Evidence, restored
+from ..protocol import Common, Draw, Evidence, restore_array
 from ..registration import register
 from ..sampling import epsilon_greedy, pick, softmax
 from .arm_teacher import ArmTeacher
@@ -95,7 +95,7 @@ class TSCL(ArmTeacher):
         return {"q": self.q.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.q = restored(own["q"], self.q)
+        self.q = restore_array(own["q"], self.q)
 
 
 @register("tscl-online")
@@ -144,7 +144,7 @@ class Online(TSCL):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self.last = restored(own["last"], self.last)
+        self.last = restore_array(own["last"], self.last)
 
 
 @register("tscl-naive")

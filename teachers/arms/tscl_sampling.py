@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...checks import check_count
-from ..protocol import Common, Draw, Evidence, restored
+from ..protocol import Common, Draw, Evidence, restore_array
 from ..registration import register
 from .arm_teacher import ArmTeacher
 from .tscl import OPTIMISM
@@ -88,8 +88,8 @@ class Sampling(ArmTeacher):
         return {"last": self.last.tolist(), "counts": self.counts.tolist(), "changes": changes}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        last, counts = restored(own["last"], self.last), restored(own["counts"], self.counts)
+        last, counts = restore_array(own["last"], self.last), restore_array(own["counts"], self.counts)
         self._changes = np.full((self.arms.n, self.window), OPTIMISM)
         for arm, changes in own["changes"]:
-            self._changes[int(arm)] = restored(changes, self._changes[0])
+            self._changes[int(arm)] = restore_array(changes, self._changes[0])
         self.last, self.counts = last, counts

@@ -13,7 +13,7 @@ from ..protocol import Common, Evidence, Outcome
 from ..registration import TEACHERS
 from ..sampling import proportional
 from ..students import CategoryStudent
-from .table import OURS, UNIFORM, Result, Table, make, registered, settings_of
+from .table import OURS, UNIFORM, Table, TableResult, keep_registered, make_teacher, settings_of
 
 BATCH, GROUP = 64, 8
 CHECKPOINTS = 24
@@ -37,7 +37,7 @@ NOTES = {
 TUNED = ("sec tau=0.2",)
 
 
-class Variance(ArmTeacher):
+class VarianceOracle(ArmTeacher):
     """In proportion to p (1 - p) of what can be learned, by the student's true rates: it looks into the student."""
 
     def __init__(self, space: Any, *, student: CategoryStudent, **common: Unpack[Common]):
@@ -54,16 +54,16 @@ class Variance(ArmTeacher):
 
 def _teachers() -> list[str]:
     arms = [name for name, made in TEACHERS.items() if getattr(made, "kind", "") == "arms"]
-    return [UNIFORM, *arms, *TUNED, *registered(OURS), "oracle"]
+    return [UNIFORM, *arms, *TUNED, *keep_registered(OURS), "oracle"]
 
 
-def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:
     student = CategoryStudent(**{name: value for name, value in options.items() if name != "length"}, seed=seed)
 
-    def oracle(space: Any, **common: Any) -> Variance:
-        return Variance(space, student=student, **common)
+    def oracle(space: Any, **common: Any) -> VarianceOracle:
+        return VarianceOracle(space, student=student, **common)
 
-    built = make(teacher, student.space, seed, {"oracle": oracle})
+    built = make_teacher(teacher, student.space, seed, {"oracle": oracle})
     x, y = [0.0], [student.score()]
     shares = np.zeros((student.arms, min(SLICES, length)))
     proposing = observing = 0.0
@@ -88,7 +88,7 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Re
             y.append(student.score())
     total = shares.sum()
     wasted = shares[~student.scored].sum() / total
-    return Result(
+    return TableResult(
         score=y[-1],
         curve=(x, y),
         measures={"rollouts on what cannot be learned": float(wasted)},

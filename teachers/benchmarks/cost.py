@@ -12,7 +12,7 @@ import numpy as np
 from ..protocol import Outcome, Teacher
 from ..registration import TEACHERS
 from ..students import HypercubeStudent
-from .table import Result, Table, make, settings_of
+from .table import Table, TableResult, make_teacher, settings_of
 
 # Measured over this many tasks before each checkpoint: two of ALP-GMM's periods, so that refits are in it.
 WINDOW = 500
@@ -26,9 +26,9 @@ def _teachers() -> list[str]:
     return ["random", *(name for name, made in TEACHERS.items() if getattr(made, "kind", "") == "box")]
 
 
-def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:
     student = HypercubeStudent(2, 10, options["dimensions"] - 2, seed=seed)
-    built = make(teacher, student.space, seed)
+    built = make_teacher(teacher, student.space, seed)
     measures: dict[str, float] = {}
     seen, costs, curve = 0, (0.0, 0.0), ([], [])
     start = time.thread_time()
@@ -46,7 +46,7 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Re
         measures |= {f"us/task at {checkpoint:,}": sum(costs), f"kB at {checkpoint:,}": size}
         curve[0].append(float(checkpoint))
         curve[1].append(sum(costs))
-    return Result(
+    return TableResult(
         score=sum(costs),
         curve=curve,
         measures=measures,

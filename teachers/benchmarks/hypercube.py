@@ -13,7 +13,7 @@ from ..boxes.box_teacher import BoxTeacher
 from ..protocol import Common, Evidence, Outcome
 from ..students import HypercubeStudent
 from ..students.hypercube import LEARNABLE, LOCKED, MASTERED, UNLEARNABLE
-from .table import OURS, Result, Table, make, registered, settings_of
+from .table import OURS, Table, TableResult, keep_registered, make_teacher, settings_of
 
 CHECKPOINTS = 20
 TOGETHER = 25  # divides 75 and 250, palaestra's and the GMMs' outcomes between fits: they learn as from single tasks
@@ -49,7 +49,7 @@ NOTES = {
 }
 
 
-class Frontier(BoxTeacher):
+class FrontierOracle(BoxTeacher):
     """Uniform over the cubes that can be learned and are not mastered yet: it looks into the student. No teacher that
     sees returns only can be expected to come near."""
 
@@ -86,10 +86,10 @@ def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, ch
     teacher's."""
     student = _student(options, seed, episodes)
 
-    def frontier(space: Any, **common: Any) -> Frontier:
-        return Frontier(space, student=student, **common)
+    def frontier(space: Any, **common: Any) -> FrontierOracle:
+        return FrontierOracle(space, student=student, **common)
 
-    built = make(teacher, student.space, seed, {"oracle": frontier})
+    built = make_teacher(teacher, student.space, seed, {"oracle": frontier})
     clock, batches, mastered, proposing, observing = time.perf_counter, [], [], 0.0, 0.0
     for checkpoint in range(1, checkpoints + 1):
         while (left := checkpoint * episodes // checkpoints - student.practised) > 0:
@@ -109,7 +109,9 @@ def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, ch
     return Lesson(student, tuple(mastered), seen, proposing, observing, settings_of(built))
 
 
-def run(setting: str, teacher: str, seed: int, episodes: int | None = None, checkpoints: int = CHECKPOINTS) -> Lesson:
+def teach_setting(
+    setting: str, teacher: str, seed: int, episodes: int | None = None, checkpoints: int = CHECKPOINTS
+) -> Lesson:
     """Teach the student of a named setting."""
     options = SETTINGS[setting]
     return teach(options, teacher, seed, options["length"] if episodes is None else episodes, checkpoints)
@@ -122,12 +124,12 @@ def _student(options: Mapping[str, Any], seed: int, episodes: int) -> HypercubeS
     return HypercubeStudent(**arguments, seed=seed)
 
 
-def _result(options: Mapping[str, Any], teacher: str, seed: int, episodes: int) -> Result:
+def _result(options: Mapping[str, Any], teacher: str, seed: int, episodes: int) -> TableResult:
     lesson = teach(options, teacher, seed, episodes)
     count = len(lesson.mastered)
     visits = lesson.student.visits
     shares = {"locked": LOCKED, "learnable": LEARNABLE, "mastered": MASTERED, "unlearnable": UNLEARNABLE}
-    return Result(
+    return TableResult(
         score=lesson.mastered[-1],
         curve=([0.0, *(episodes * (i + 1) / count for i in range(count))], [0.0, *lesson.mastered]),
         measures={f"practised on {name}": visits[at] / episodes for name, at in shares.items()},
@@ -160,7 +162,7 @@ TABLE = Table(
     settings=SETTINGS,
     notes=NOTES,
     run=_result,
-    teachers=lambda: [*TEACHERS, *registered(OURS), "oracle"],
+    teachers=lambda: [*TEACHERS, *keep_registered(OURS), "oracle"],
     kinds=frozenset({"box", "arms", "prompts", "levels"}),
     length="episodes",
     score="cells mastered",

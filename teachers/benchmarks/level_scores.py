@@ -28,7 +28,7 @@ TIME_LIMIT = 60
 
 
 @dataclass(frozen=True)
-class Maze:
+class GridMaze:
     """A grid with walls, a start and a goal; reaching the goal pays 1 and ends the episode, discounted by 0.95 a step.
 
     Attributes:
@@ -41,7 +41,7 @@ class Maze:
     goal: int
 
 
-def generate(rng: np.random.Generator, walls: int = 20) -> Maze:
+def generate_maze(rng: np.random.Generator, walls: int = 20) -> GridMaze:
     """A random maze with 0 to ``walls`` wall cells whose goal can be reached."""
     while True:
         cells = rng.permutation(SIDE * SIDE)
@@ -52,12 +52,12 @@ def generate(rng: np.random.Generator, walls: int = 20) -> Maze:
         inside = ((at >= 0) & (at < SIDE)).all(-1)
         target = np.where(inside, at[..., 0] * SIDE + at[..., 1], 0)
         here = np.arange(SIDE * SIDE)[:, None]
-        maze = Maze(np.where(inside & free[target], target, here), start, goal)
-        if np.isfinite(distances(maze)[start]):
+        maze = GridMaze(np.where(inside & free[target], target, here), start, goal)
+        if np.isfinite(goal_distances(maze)[start]):
             return maze
 
 
-def distances(maze: Maze) -> np.ndarray:
+def goal_distances(maze: GridMaze) -> np.ndarray:
     """float64[cells]: steps to the goal along the shortest way, infinite where there is none."""
     steps = np.full(len(maze.successors), np.inf)
     steps[maze.goal], queue = 0, deque([maze.goal])
@@ -69,7 +69,7 @@ def distances(maze: Maze) -> np.ndarray:
     return steps
 
 
-def optimal_values(maze: Maze) -> np.ndarray:
+def optimal_values(maze: GridMaze) -> np.ndarray:
     """float64[cells]: V*, by value iteration to 1e-12."""
     values = np.zeros(len(maze.successors))
     while True:
@@ -81,7 +81,7 @@ def optimal_values(maze: Maze) -> np.ndarray:
         values = new
 
 
-def policy_values(maze: Maze, policy: np.ndarray) -> np.ndarray:
+def exact_values(maze: GridMaze, policy: np.ndarray) -> np.ndarray:
     """float64[cells]: V^pi of ``policy`` (float64[cells, 4]), solved exactly."""
     n = len(policy)
     pays = maze.successors == maze.goal
@@ -107,11 +107,11 @@ class Student:
     compass: float
     noise: float = 0.1
 
-    def policy(self, maze: Maze) -> np.ndarray:
+    def policy(self, maze: GridMaze) -> np.ndarray:
         """float64[cells, 4]."""
         cells = np.stack(np.divmod(np.arange(len(maze.successors)), SIDE), 1)
         crow = np.abs(cells - cells[maze.goal]).sum(1).astype(float)
-        way = np.minimum(distances(maze), 4.0 * SIDE)
+        way = np.minimum(goal_distances(maze), 4.0 * SIDE)
         after = maze.successors
         preference = self.skill * (way[:, None] - way[after]) + self.compass * (crow[:, None] - crow[after])
         weights = np.exp(preference - preference.max(1, keepdims=True))
@@ -127,25 +127,25 @@ SWEEP: Mapping[str, Student] = {
 """Students along a training run: from nearly uniform, past one that walks straight at the goal, to nearly optimal."""
 
 
-def critic(mazes: Sequence[Maze], students: Sequence[np.ndarray]) -> np.ndarray:
+def fit_critic(mazes: Sequence[GridMaze], students: Sequence[np.ndarray]) -> np.ndarray:
     """float64[2 SIDE - 1]: the value that a critic gives a cell by its distance to the goal as the crow flies, the mean
     of exact values over all mazes: what a critic of limited sight learns, right on average and wrong about walls."""
     total, count = np.zeros(2 * SIDE - 1), np.zeros(2 * SIDE - 1)
     for maze, values in zip(mazes, students, strict=True):
-        reached = np.flatnonzero(np.isfinite(distances(maze)))
-        np.add.at(total, crow_flies(maze)[reached], values[reached])
-        np.add.at(count, crow_flies(maze)[reached], 1)
+        reached = np.flatnonzero(np.isfinite(goal_distances(maze)))
+        np.add.at(total, manhattan_distances(maze)[reached], values[reached])
+        np.add.at(count, manhattan_distances(maze)[reached], 1)
     return total / np.maximum(count, 1)
 
 
-def crow_flies(maze: Maze) -> np.ndarray:
+def manhattan_distances(maze: GridMaze) -> np.ndarray:
     """int[cells]: Manhattan distances to the goal."""
     cells = np.stack(np.divmod(np.arange(len(maze.successors)), SIDE), 1)
     return np.abs(cells - cells[maze.goal]).sum(1)
 
 
-def play(
-    maze: Maze, policy: np.ndarray, values: np.ndarray, rng: np.random.Generator
+def play_episode(
+    maze: GridMaze, policy: np.ndarray, values: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, bool, dict[str, float]]:
     """One episode: its discounted return, whether it reached the goal, and what a learner would measure."""
     cell, cells = maze.start, []
@@ -163,12 +163,12 @@ def play(
     return (GAMMA ** (len(cells) - 1) if won else 0.0), won, extras
 
 
-def scores_of(
-    maze: Maze, policy: np.ndarray, values: np.ndarray, episodes: int, rng: np.random.Generator
+def score_maze(
+    maze: GridMaze, policy: np.ndarray, values: np.ndarray, episodes: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Every score that needs no further model, from ``episodes`` episodes on one maze: by its name from the critic's
     measurements, and with "/returns" behind it from returns alone, two groups of half of the episodes each."""
-    played = [play(maze, policy, values, rng) for _ in range(episodes)]
+    played = [play_episode(maze, policy, values, rng) for _ in range(episodes)]
     returns = np.array([ret for ret, _, _ in played])
     rate = float(np.mean([won for _, won, _ in played]))
     extras = {name: float(np.mean([measured[name] for _, _, measured in played])) for name in played[0][2]}
@@ -199,25 +199,30 @@ def _ranks(x: np.ndarray) -> np.ndarray:
     return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
 
 
-def run(student: Student, mazes: int = 200, episodes: int = 16, seed: int = 0) -> dict[str, float]:
+def correlate_scores(student: Student, mazes: int = 200, episodes: int = 16, seed: int = 0) -> dict[str, float]:
     """Spearman correlation of each score with the exact regret over random mazes."""
     rng = np.random.default_rng(seed)
-    levels = [generate(rng) for _ in range(mazes)]
+    levels = [generate_maze(rng) for _ in range(mazes)]
     policies = [student.policy(maze) for maze in levels]
-    exact = [policy_values(maze, policy) for maze, policy in zip(levels, policies)]
+    exact = [exact_values(maze, policy) for maze, policy in zip(levels, policies)]
     regret = np.array([optimal_values(maze)[maze.start] - v[maze.start] for maze, v in zip(levels, exact)])
-    by_distance = critic(levels, exact)
+    by_distance = fit_critic(levels, exact)
     rows = []
     for maze, policy in zip(levels, policies):
-        expected = by_distance[crow_flies(maze)]
+        expected = by_distance[manhattan_distances(maze)]
         expected[maze.goal] = 0.0
-        rows.append(scores_of(maze, policy, expected, episodes, rng))
+        rows.append(score_maze(maze, policy, expected, episodes, rng))
     return {name: spearman(np.array([row[name] for row in rows]), regret) for name in rows[0]}
 
 
-def table(mazes: int = 200, episodes: int = 16, seeds: int = 5) -> dict[str, dict[str, tuple[float, float]]]:
+def tabulate_correlations(
+    mazes: int = 200, episodes: int = 16, seeds: int = 5
+) -> dict[str, dict[str, tuple[float, float]]]:
     """Mean and standard error over seeds (NaN for one), by score and student."""
-    runs = {name: [run(student, mazes, episodes, seed) for seed in range(seeds)] for name, student in SWEEP.items()}
+    runs = {
+        name: [correlate_scores(student, mazes, episodes, seed) for seed in range(seeds)]
+        for name, student in SWEEP.items()
+    }
     result: dict[str, dict[str, tuple[float, float]]] = {}
     for student, records in runs.items():
         for score in records[0]:
@@ -243,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
     parser.add_argument("--episodes", type=int, default=16, help="per maze")
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args(arguments)
-    return format_table(table(options.mazes, options.episodes, options.seeds))
+    return format_table(tabulate_correlations(options.mazes, options.episodes, options.seeds))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..levels.scores import LEVEL_SCORES
-from .level_scores import CRITICS, SWEEP, run
-from .table import UNIFORM, Result, Table
+from .level_scores import CRITICS, SWEEP, correlate_scores
+from .table import UNIFORM, Table, TableResult
 
 NOTES = {
     "novice": "a student that moves almost at random",
@@ -20,9 +20,9 @@ ROWS = {name: " ".join((score.of.__doc__ or "").split()) for name, score in LEVE
 ROWS |= {f"{name}/returns": f"{name} without a critic, from returns alone." for name in CRITICS}
 
 
-def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
-    scores = run(SWEEP[options["student"]], mazes=length, episodes=options["episodes"], seed=seed)
-    return Result(scores.pop(UNIFORM), also=scores)
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:
+    scores = correlate_scores(SWEEP[options["student"]], mazes=length, episodes=options["episodes"], seed=seed)
+    return TableResult(scores.pop(UNIFORM), also=scores)
 
 
 TABLE = Table(

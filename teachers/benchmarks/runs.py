@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from .table import Table, defaults
+from .table import Table, resolve_options
 
 Key = tuple[str, str, str, int]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
-class Run:
+class BenchmarkRun:
     """One run to be made; ``table`` is where the table is found, as "module:attribute"."""
 
     table: str
@@ -42,51 +42,53 @@ class Run:
 class Failure:
     """A run that raised: ``error`` is its type and message."""
 
-    run: Run
+    run: BenchmarkRun
     error: str
 
 
-def load(table: str) -> Table:
+def load_table(table: str) -> Table:
     """The table at "module:attribute"."""
     module, _, attribute = table.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
-def plan(
+def plan_runs(
     tables: Mapping[str, str], teachers: Mapping[str, Sequence[str]], seeds: int | None, length: int | None
-) -> list[Run]:
+) -> list[BenchmarkRun]:
     """All runs of some tables (name -> where it is) with the teachers of each, by table, setting and seed, so that
     teachers alternate and a busy machine slows them alike."""
     runs = []
     for name, place in tables.items():
-        table = load(place)
+        table = load_table(place)
         for setting, options in table.settings.items():
             for seed in range(table.seeds if seeds is None else seeds):
                 for teacher in teachers[name]:
                     runs.append(
-                        Run(place, setting, teacher, seed, int(options["length"] if length is None else length))
+                        BenchmarkRun(
+                            place, setting, teacher, seed, int(options["length"] if length is None else length)
+                        )
                     )
     return runs
 
 
-def made(run: Run) -> dict[str, Any]:
+def record_inputs(run: BenchmarkRun) -> dict[str, Any]:
     """What a record depends on besides its key: the setting, the length, and the teacher's options."""
-    table = load(run.table)
+    table = load_table(run.table)
     options = {name: value for name, value in table.settings[run.setting].items() if name != "length"}
-    found = {"length": run.length, "setting": options, "teacher": defaults(run.teacher, table.own)}
+    found = {"length": run.length, "setting": options, "teacher": resolve_options(run.teacher, table.own)}
     return json.loads(json.dumps(found))
 
 
-def key(run: Run) -> Key:
-    return load(run.table).name, run.setting, run.teacher, run.seed
+def record_key(run: BenchmarkRun) -> Key:
+    return load_table(run.table).name, run.setting, run.teacher, run.seed
 
 
-def play(run: Run) -> dict[str, Any]:
+def play_run(run: BenchmarkRun) -> dict[str, Any]:
     """Make one run; its record, JSON-able."""
-    table = load(run.table)
+    table = load_table(run.table)
     result = table.run(table.settings[run.setting], run.teacher, run.seed, run.length)
-    name, setting, teacher, seed = key(run)
-    row = {"table": name, "setting": setting, "teacher": teacher, "seed": seed, "made": made(run)}
+    name, setting, teacher, seed = record_key(run)
+    row = {"table": name, "setting": setting, "teacher": teacher, "seed": seed, "made": record_inputs(run)}
     return json.loads(json.dumps({**row, **dataclasses.asdict(result)}, allow_nan=False))
 
 
@@ -116,7 +118,7 @@ class Records:
             with path.open("r+b") as file:
                 file.truncate(len(text) - len(cut))
 
-    def missing(self, runs: Sequence[Run]) -> list[Run]:
+    def find_missing(self, runs: Sequence[BenchmarkRun]) -> list[BenchmarkRun]:
         """Those of ``runs`` without a record.
 
         Raises:
@@ -124,13 +126,14 @@ class Records:
         """
         left = []
         for run in runs:
-            row = self.rows.get(key(run))
+            row = self.rows.get(record_key(run))
             if row is None:
                 left.append(run)
-            elif row["made"] != (wanted := made(run)):
+            elif row["made"] != (wanted := record_inputs(run)):
                 changed = sorted(name for name in wanted if row["made"].get(name) != wanted[name])
+                place = " / ".join(map(str, record_key(run)))
                 raise InputError(
-                    f"{str(self.path)!r} holds {' / '.join(map(str, key(run)))} made with another {', '.join(changed)} "
+                    f"{str(self.path)!r} holds {place} made with another {', '.join(changed)} "
                     f"({', '.join(repr(row['made'].get(name)) for name in changed)}); choose another --out, or remove "
                     "the file."
                 )
@@ -144,7 +147,7 @@ class Records:
         self.rows[(row["table"], row["setting"], row["teacher"], row["seed"])] = row
 
 
-def play_all(runs: Sequence[Run], jobs: int) -> Iterator[dict[str, Any] | Failure]:
+def play_all(runs: Sequence[BenchmarkRun], jobs: int) -> Iterator[dict[str, Any] | Failure]:
     """The records of ``runs`` as they are done, and a `Failure` for each that raised; at most ``jobs`` at a time.
 
     A run whose process dies (for lack of memory, say) takes those beside it along; each of them is played again alone,
@@ -158,13 +161,15 @@ def play_all(runs: Sequence[Run], jobs: int) -> Iterator[dict[str, Any] | Failur
                 yield Failure(run, "its process died, perhaps for lack of memory.")
 
 
-def _play(runs: list[Run], jobs: int) -> Generator[dict[str, Any] | Failure, None, tuple[list[Run], list[Run]]]:
+def _play(
+    runs: list[BenchmarkRun], jobs: int
+) -> Generator[dict[str, Any] | Failure, None, tuple[list[BenchmarkRun], list[BenchmarkRun]]]:
     """Play ``runs`` until a process dies; returns those that were being played then, and those not begun."""
     with _pool(jobs) as pool:
-        playing: dict[Future[dict[str, Any]], Run] = {}
+        playing: dict[Future[dict[str, Any]], BenchmarkRun] = {}
         for position in range(len(runs) + 1):
             if position < len(runs):
-                playing[pool.submit(play, runs[position])] = runs[position]
+                playing[pool.submit(play_run, runs[position])] = runs[position]
             # Only as many as are played are submitted, so that it is known which were when a process dies.
             while len(playing) >= (jobs if position + 1 < len(runs) else 1):
                 for future in wait(playing, return_when=FIRST_COMPLETED).done:

@@ -17,7 +17,7 @@ from ..random import RandomTeacher
 from ..registration import TEACHERS
 from ..sampling import lowest
 from ..students import ItemStudent
-from .table import OURS, Result, Table, make, registered, settings_of, split
+from .table import OURS, Table, TableResult, keep_registered, make_teacher, parse_teacher, settings_of
 
 BATCH, GROUP = 64, 8
 TARGET = 0.8
@@ -41,7 +41,7 @@ DAPO = "random+drop-flat"
 LEFT_OUT = frozenset({"clpo", "eva", "webrl", "puzzlecraft", "seele", "pairing"})
 
 
-class Nearest(PromptTeacher):
+class NearestOracle(PromptTeacher):
     """The learnable items with p nearest to 1/2, by the student's true rates: it looks into the student."""
 
     def __init__(self, space: Any, *, student: ItemStudent, **common: Unpack[Common]):
@@ -56,7 +56,7 @@ class Nearest(PromptTeacher):
 
 
 @dataclass
-class Count:
+class RolloutCount:
     """What was played so far, and where it went."""
 
     rollouts: int = 0
@@ -69,16 +69,25 @@ class Count:
 
 def _teachers() -> list[str]:
     prompts = [name for name, made in TEACHERS.items() if getattr(made, "kind", "") == "prompts"]
-    return ["random", *(name for name in prompts if name not in LEFT_OUT), DAPO, *SHARED, *registered(OURS), "oracle"]
+    return [
+        "random",
+        *(name for name in prompts if name not in LEFT_OUT),
+        DAPO,
+        *SHARED,
+        *keep_registered(OURS),
+        "oracle",
+    ]
 
 
-def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:
     student = ItemStudent(**{name: value for name, value in options.items() if name != "length"}, seed=seed)
-    name = split(teacher)[0]
-    own: dict[str, Callable[..., Teacher]] = {name: partial(_budgeted, allocator) for name, allocator in SHARED.items()}
-    own |= {DAPO: RandomTeacher, "oracle": lambda space, **common: Nearest(space, student=student, **common)}
-    built = make(teacher, student.space, seed, own)
-    count, looked = Count(), {}
+    name = parse_teacher(teacher)[0]
+    own: dict[str, Callable[..., Teacher]] = {
+        name: partial(_make_budgeted, allocator) for name, allocator in SHARED.items()
+    }
+    own |= {DAPO: RandomTeacher, "oracle": lambda space, **common: NearestOracle(space, student=student, **common)}
+    built = make_teacher(teacher, student.space, seed, own)
+    count, looked = RolloutCount(), {}
     x, y, reached = [0.0], [student.score()], float(length)
     while count.rollouts < length:
         items, groups = _batch(student, built, count, looked, length, drop_flat=name == DAPO)
@@ -94,17 +103,17 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Re
         "rollouts in groups with a gradient": count.useful / count.rollouts,
         "rollouts for looking only": count.probing / count.rollouts,
     }
-    if (area := _area(count.predicted)) is not None:
+    if (area := _predicted_auc(count.predicted)) is not None:
         measures["AUC of predicted success"] = area
     per = 1e6 / max(count.proposals, 1)
     calls = {"propose": count.seconds[0] * per, "observe": count.seconds[1] * per}
-    return Result(reached, (x, y), measures, calls=calls, hyperparameters=settings_of(built))
+    return TableResult(reached, (x, y), measures, calls=calls, hyperparameters=settings_of(built))
 
 
 def _batch(
     student: ItemStudent,
     teacher: Teacher,
-    count: Count,
+    count: RolloutCount,
     looked: dict[int, np.ndarray],
     budget: int,
     *,
@@ -120,7 +129,7 @@ def _batch(
         tasks = np.array([proposal.task for proposal in proposals])
         sizes = [GROUP if proposal.n is None else proposal.n for proposal in proposals]
         outcomes = student.play(tasks, sizes)
-        if (predicted := _predicted(teacher, student.space.n)) is not None:
+        if (predicted := _predicted_rates(teacher, student.space.n)) is not None:
             count.predicted.append((predicted[tasks], np.array([y.sum() for y in outcomes]), np.array(sizes)))
         start = time.perf_counter()
         teacher.observe([Outcome(p.id, p.task, y.tolist(), y.tolist()) for p, y in zip(proposals, outcomes)])
@@ -132,7 +141,7 @@ def _batch(
                 count.probing += len(group)
                 looked[proposal.id] = group
                 continue
-            group = _joined(proposal, group, looked)
+            group = _join_screening(proposal, group, looked)
             flat = len(group) == 0 or not 0 < group.sum() < len(group)
             count.useful += 0 if flat else len(group)
             if len(group) and not (drop_flat and flat):
@@ -143,24 +152,24 @@ def _batch(
     return items, groups
 
 
-def _joined(proposal: Proposal, group: np.ndarray, looked: dict[int, np.ndarray]) -> np.ndarray:
+def _join_screening(proposal: Proposal, group: np.ndarray, looked: dict[int, np.ndarray]) -> np.ndarray:
     """The group with the rollouts that looked at the same prompt before, where the teacher asks for them."""
     earlier = [looked.pop(id) for id in proposal.meta.get("joins", ()) if id in looked]
     return np.concatenate([*earlier, group]) if earlier else group
 
 
-def _budgeted(allocator: str, space: Any, **common: Any) -> Teacher:
+def _make_budgeted(allocator: str, space: Any, **common: Any) -> Teacher:
     return Budgeted(RandomTeacher(space, **common), allocator, rollouts=GROUP)
 
 
-def _predicted(teacher: Teacher, items: int) -> np.ndarray | None:
+def _predicted_rates(teacher: Teacher, items: int) -> np.ndarray | None:
     """float64[items], the success rates that a teacher believes in, where it keeps such."""
     rates = getattr(teacher, "rates", None)
     rates = getattr(rates, "mean", None) if not isinstance(rates, np.ndarray) else rates
     return np.array(rates) if isinstance(rates, np.ndarray) and rates.shape == (items,) else None
 
 
-def _area(predicted: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> float | None:
+def _predicted_auc(predicted: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> float | None:
     """The chance that a rollout that succeeded had been given a higher rate than one that failed, ties counting half;
     None where nothing was predicted, or only one of both happened."""
     if not predicted:

@@ -20,7 +20,7 @@ T = (
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanEstimate:
     """A mean over n seeds and its 95 % interval by Student's t; the bounds are NaN for a single seed."""
 
     mean: float
@@ -36,23 +36,23 @@ class Line:
 
     setting: str
     teacher: str
-    score: Estimate
-    gain: Estimate | None
+    score: MeanEstimate
+    gain: MeanEstimate | None
     measures: Mapping[str, float]
     calls: Mapping[str, float]
 
 
-def estimate(values: Sequence[float]) -> Estimate:
+def estimate_mean(values: Sequence[float]) -> MeanEstimate:
     """Of the mean of ``values`` (one or more, infinities allowed: then there is no interval)."""
     n = len(values)
     mean = float(np.mean(values)) if all(map(math.isfinite, values)) else float(np.median(values))
     if n < 2 or not all(map(math.isfinite, values)):
-        return Estimate(mean, math.nan, math.nan, n)
-    half = quantile(n - 1) * float(np.std(values, ddof=1)) / math.sqrt(n)
-    return Estimate(mean, mean - half, mean + half, n)
+        return MeanEstimate(mean, math.nan, math.nan, n)
+    half = t_quantile(n - 1) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    return MeanEstimate(mean, mean - half, mean + half, n)
 
 
-def quantile(freedom: int) -> float:
+def t_quantile(freedom: int) -> float:
     """The 97.5 % quantile of Student's t."""
     z = 1.959964
     if freedom <= len(T):
@@ -61,7 +61,7 @@ def quantile(freedom: int) -> float:
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
-def summarise(records: Iterable[Mapping[str, Any]]) -> list[Line]:
+def summarise_records(records: Iterable[Mapping[str, Any]]) -> list[Line]:
     """A line for each setting and teacher of one table's records, in the order in which they first occur."""
     groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
     for record in records:
@@ -69,7 +69,7 @@ def summarise(records: Iterable[Mapping[str, Any]]) -> list[Line]:
     return [_line(setting, teacher, group, groups) for (setting, teacher), group in groups.items()]
 
 
-def expanded(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def expand_records(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The records, and one more for each contestant whose score a run gave beside its own."""
     found: list[Mapping[str, Any]] = []
     for record in records:
@@ -87,8 +87,8 @@ def _line(
 ) -> Line:
     uniform = groups.get((setting, UNIFORM), {})
     paired = [group[seed]["score"] - uniform[seed]["score"] for seed in sorted(group.keys() & uniform.keys())]
-    gain = estimate(paired) if paired and teacher != UNIFORM else None
-    score = estimate([group[seed]["score"] for seed in sorted(group)])
+    gain = estimate_mean(paired) if paired and teacher != UNIFORM else None
+    score = estimate_mean([group[seed]["score"] for seed in sorted(group)])
     return Line(setting, teacher, score, gain, _means(group.values(), "measures"), _means(group.values(), "calls"))
 
 
@@ -107,6 +107,6 @@ def mean_curve(records: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.nda
     if not curves:
         return None
     x = np.array(curves[0][0])
-    estimates = [estimate(column.tolist()) for column in np.array([np.interp(x, *curve) for curve in curves]).T]
+    estimates = [estimate_mean(column.tolist()) for column in np.array([np.interp(x, *curve) for curve in curves]).T]
     means = np.array([[e.mean, e.low, e.high] for e in estimates])
     return x, means[:, 0], means[:, 1], means[:, 2]

@@ -20,7 +20,7 @@ Own = Mapping[str, Callable[..., Teacher]]
 
 
 @dataclass(frozen=True)
-class Result:
+class TableResult:
     """What one run found.
 
     Attributes:
@@ -73,7 +73,7 @@ class Table:
     about: str
     settings: Mapping[str, Mapping[str, Any]]
     notes: Mapping[str, str]
-    run: Callable[[Mapping[str, Any], str, int, int], Result]
+    run: Callable[[Mapping[str, Any], str, int, int], TableResult]
     teachers: Callable[[], list[str]]
     kinds: frozenset[str]
     length: str
@@ -92,7 +92,7 @@ class Table:
 
     def fits(self, teacher: str) -> bool:
         """Whether this table takes a teacher. Raises InputError for a name that is not registered anywhere."""
-        name = split(teacher)[0]
+        name = parse_teacher(teacher)[0]
         if not self.kinds:
             return name == UNIFORM
         if name in self.own or ":" in name:
@@ -100,7 +100,7 @@ class Table:
         return TEACHERS[name].kind in (*self.kinds, "any")  # type: ignore[attr-defined]
 
 
-def split(teacher: str) -> tuple[str, dict[str, Any]]:
+def parse_teacher(teacher: str) -> tuple[str, dict[str, Any]]:
     """("alp-gmm", {"history": 250}) of "alp-gmm history=250"; values are JSON, or else text."""
     name, *rest = teacher.split()
     options = {}
@@ -115,7 +115,7 @@ def split(teacher: str) -> tuple[str, dict[str, Any]]:
     return name, options
 
 
-def factory(name: str, own: Own | None = None) -> Callable[..., Teacher]:
+def find_factory(name: str, own: Own | None = None) -> Callable[..., Teacher]:
     """What makes the teacher of a name: the table's own, ``module:attribute``, or a registered one.
 
     Raises:
@@ -137,25 +137,25 @@ def factory(name: str, own: Own | None = None) -> Callable[..., Teacher]:
     return found  # type: ignore[return-value]
 
 
-def make(teacher: str, space: Any, seed: int, own: Own | None = None) -> Teacher:
+def make_teacher(teacher: str, space: Any, seed: int, own: Own | None = None) -> Teacher:
     """The teacher that a text names, on a task space. Raises InputError for unknown names and options."""
-    name, options = split(teacher)
+    name, options = parse_teacher(teacher)
     if name in TEACHERS and not (own and name in own):
         return TEACHERS.make(name, space, seed=seed, **options)
-    return factory(name, own)(space, seed=seed, **options)
+    return find_factory(name, own)(space, seed=seed, **options)
 
 
-def defaults(teacher: str, own: frozenset[str] = frozenset()) -> dict[str, Any]:
+def resolve_options(teacher: str, own: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The options that a text stands for, those of its constructor's defaults included, as JSON-able values."""
-    name, options = split(teacher)
+    name, options = parse_teacher(teacher)
     if name in own:
         return options
-    parameters = inspect.signature(factory(name)).parameters
+    parameters = inspect.signature(find_factory(name)).parameters
     found = {p.name: p.default for p in parameters.values() if p.default is not p.empty and p.name != "seed"}
     return json.loads(json.dumps({**found, **options}, default=repr))
 
 
-def registered(*names: str) -> list[str]:
+def keep_registered(*names: str) -> list[str]:
     """Those of ``names`` that are registered."""
     return [name for name in names if name in TEACHERS]
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...checks import check_choice, check_count, check_share
 from ...errors import InputError
 from ..pools import task_key
-from ..protocol import Common, Draw, Evidence, Teacher, restored
+from ..protocol import Common, Draw, Evidence, Teacher, restore_array
 from ..registration import register
 from ..signals import success_counts
 from ..spaces import as_cube
@@ -170,6 +170,6 @@ class ADR(Teacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        walls, tested = restored(own["walls"], self.walls), restored(own["tested"], self._tested)
-        moves = restored(own["moves"], self._moves)
+        walls, tested = restore_array(own["walls"], self.walls), restore_array(own["tested"], self._tested)
+        moves = restore_array(own["moves"], self._moves)
         self.walls, self._tested, self._moves, self._sampled = walls, tested, moves, own["sampled"]

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...checks import check_number, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import pick, softmax
 from .ladder import LadderTeacher
@@ -97,6 +97,6 @@ class ComplexityMinimax(LadderTeacher):
         return {**super()._save(), "losses": self.losses.tolist(), "seen": self._seen.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        losses, seen = restored(own["losses"], self.losses), restored(own["seen"], self._seen)
+        losses, seen = restore_array(own["losses"], self.losses), restore_array(own["seen"], self._seen)
         super()._restore(own)
         self.losses, self._seen = losses, seen

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import proportional
 from .assignment import assign
@@ -225,7 +225,7 @@ class CurrOT(BoxTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         d = self.cube.dimension
-        particles = restored(own["particles"], self.particles)
+        particles = restore_array(own["particles"], self.particles)
         buffer = np.array(own["buffer"], dtype=np.float64).reshape(-1, d + 1)
         if len(buffer) > self.count:
             raise ValueError(f"{len(buffer)} successes where at most {self.count} are kept")

@@ -122,10 +122,10 @@ class MixtureTeacher(BoxTeacher):
             self._count += m
             if at + m == self.fit_rate:
                 fitted = fit(self._rows, self.components, self._rng)
-                self._use(min(fitted, key=lambda mixture: mixture.criterion(self._rows, self.criterion)))
+                self._set_mixture(min(fitted, key=lambda mixture: mixture.criterion(self._rows, self.criterion)))
             points, returns = points[m:], returns[m:]
 
-    def _use(self, mixture: GaussianMixture) -> None:
+    def _set_mixture(self, mixture: GaussianMixture) -> None:
         d = self.cube.dimension
         weights = proportional(self._utility(mixture))
         # Dropping the measured coordinates of a draw is drawing from the marginal over tasks.
@@ -153,4 +153,4 @@ class MixtureTeacher(BoxTeacher):
         self._count, self._rows = int(own["count"]), rows
         self._mixture = self._sampler = None
         if own["mixture"] is not None:
-            self._use(GaussianMixture(*(np.array(part, dtype=np.float64) for part in own["mixture"])))
+            self._set_mixture(GaussianMixture(*(np.array(part, dtype=np.float64) for part in own["mixture"])))

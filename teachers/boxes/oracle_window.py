@@ -11,7 +11,7 @@ import numpy as np
 
 from ...checks import check_count, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, directions, per_axis
@@ -81,5 +81,5 @@ class OracleWindow(BoxTeacher):
         return {"low": self.low.tolist(), "total": self._total, "seen": self._seen}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        low, total, seen = restored(own["low"], self.low), float(own["total"]), int(own["seen"])
+        low, total, seen = restore_array(own["low"], self.low), float(own["total"]), int(own["seen"])
         self.low, self._total, self._seen = low, total, seen

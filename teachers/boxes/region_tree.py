@@ -158,7 +158,7 @@ class RegionTree:
         full = [region for region in self._changed if self._added[region] > self.size]
         for region in self._changed.difference(full):
             tasks, returns = self.tasks(region)
-            self._progress[region], self._worst[region] = progress(returns), tasks[returns.argmin()]
+            self._progress[region], self._worst[region] = half_difference(returns), tasks[returns.argmin()]
         self._changed.clear()
         if not full:
             return
@@ -214,14 +214,14 @@ def best_cut(
     if not len(axes):
         return None
     left = (tasks[:, axes] <= thresholds).T
-    score = np.abs(masked_progress(left, returns) - masked_progress(~left, returns))
+    score = np.abs(half_differences(left, returns) - half_differences(~left, returns))
     if by_population:
         score = score * left.sum(1) * (~left).sum(1)
     best = int(score.argmax())
     return int(axes[best]), float(thresholds[best])
 
 
-def progress(returns: np.ndarray) -> float:
+def half_difference(returns: np.ndarray) -> float:
     """|mean of the older half - mean of the newer half| of ``returns``, oldest first; 0 for fewer than three. Of an odd
     number the one in the middle counts as older."""
     n = len(returns)
@@ -233,8 +233,8 @@ def progress(returns: np.ndarray) -> float:
     return abs(older / (n - half) - newer / half)
 
 
-def masked_progress(masks: np.ndarray, returns: np.ndarray) -> np.ndarray:
-    """float64[m]: `progress` of the returns that each of ``masks`` [m, n] selects."""
+def half_differences(masks: np.ndarray, returns: np.ndarray) -> np.ndarray:
+    """float64[m]: `half_difference` of the returns that each of ``masks`` [m, n] selects."""
     rank = np.cumsum(masks, axis=1)
     count = rank[:, -1]
     half = count // 2

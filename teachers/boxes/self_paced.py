@@ -36,7 +36,7 @@ class Gaussian:
 Functional = Callable[[Gaussian], tuple[float, np.ndarray, np.ndarray]]
 
 
-def divergence(p: Gaussian, q: Gaussian) -> tuple[float, np.ndarray, np.ndarray]:
+def kl_divergence(p: Gaussian, q: Gaussian) -> tuple[float, np.ndarray, np.ndarray]:
     """KL(p || q), with its gradients by the mean and the log_std of p."""
     away = (p.mean - q.mean) / q.std
     ratio = np.exp(2 * (p.log_std - q.log_std))
@@ -44,7 +44,7 @@ def divergence(p: Gaussian, q: Gaussian) -> tuple[float, np.ndarray, np.ndarray]
     return value, away / q.std, ratio - 1
 
 
-class ValueModel:
+class ReturnRegression:
     """Kernel ridge regression of values on tasks, with the mean value as its prior.
 
     Args:
@@ -131,7 +131,7 @@ def move_by_weight(
     value: Functional, target: Gaussian, old: Gaussian, epsilon: float, alpha: float, least_std: float
 ) -> Gaussian:
     """Maximise E[value] - alpha KL(p || target) in the trust region (Klink et al. 2020, arXiv 2004.11812, eq. 4)."""
-    return best_within(_weighted(value, target, alpha), old, epsilon, old, least_std)
+    return best_within(_weigh_objective(value, target, alpha), old, epsilon, old, least_std)
 
 
 def move_by_threshold(
@@ -144,13 +144,13 @@ def move_by_threshold(
     """
     if value(old)[0] < delta:
         return best_within(value, old, epsilon, old, least_std)
-    best = best_within(_weighted(value, target, math.inf), old, epsilon, old, least_std)
+    best = best_within(_weigh_objective(value, target, math.inf), old, epsilon, old, least_std)
     if value(best)[0] >= delta:
         return best
     low, high, best = LIGHTEST, HEAVIEST, old
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        p = best_within(_weighted(value, target, 10**middle), old, epsilon, best, least_std)
+        p = best_within(_weigh_objective(value, target, 10**middle), old, epsilon, best, least_std)
         if value(p)[0] >= delta:
             low, best = middle, p
         else:
@@ -158,19 +158,19 @@ def move_by_threshold(
     return best
 
 
-def _weighted(value: Functional, target: Gaussian, alpha: float) -> Functional:
+def _weigh_objective(value: Functional, target: Gaussian, alpha: float) -> Functional:
     """(E[value] - alpha KL(p || target)) / (1 + alpha), which stays of order one for any weight."""
     pull = 1.0 if math.isinf(alpha) else alpha / (1 + alpha)
 
     def objective(p: Gaussian) -> tuple[float, np.ndarray, np.ndarray]:
-        (worth, *up), (away, *out) = value(p), divergence(p, target)
+        (worth, *up), (away, *out) = value(p), kl_divergence(p, target)
         by_mean, by_log_std = ((1 - pull) * u - pull * o for u, o in zip(up, out))
         return (1 - pull) * worth - pull * away, by_mean, by_log_std
 
     return objective
 
 
-def _moved(z: np.ndarray) -> tuple[float, np.ndarray]:
+def _kl_from_old(z: np.ndarray) -> tuple[float, np.ndarray]:
     """KL(p || old), with its gradient, by z: how many old standard deviations the mean moved, and the change of
     log_std."""
     d = len(z) // 2
@@ -184,7 +184,7 @@ def _shrink(z: np.ndarray, epsilon: float) -> np.ndarray:
     z = z * min(1.0, 20.0 / max(longest, 1e-300))  # far outside, and exp would overflow
     share = 1.0
     for _ in range(50):  # Newton's method from outside on a convex function, which comes down to the border
-        kl, gradient = _moved(share * z)
+        kl, gradient = _kl_from_old(share * z)
         if kl <= epsilon * (1 + 1e-9):
             break
         share -= (kl - epsilon) / float(gradient @ z)
@@ -197,7 +197,7 @@ def _along_the_border(
     """The part of a gradient that does not point out of the bounds or the trust region."""
     blocked = ((z <= lowest) & (gradient < 0)) | ((z >= highest) & (gradient > 0))
     direction = np.where(blocked, 0.0, gradient)
-    kl, normal = _moved(z)
+    kl, normal = _kl_from_old(z)
     if kl >= epsilon * (1 - 1e-6):
         normal = np.where(blocked, 0.0, normal)
         outward = float(direction @ normal)

@@ -14,12 +14,12 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import Preset, register
 from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, from_hardness, per_axis
 from .recent import Recent
-from .self_paced import Gaussian, ValueModel, divergence, move_by_threshold, move_by_weight
+from .self_paced import Gaussian, ReturnRegression, kl_divergence, move_by_threshold, move_by_weight
 
 REDRAWS = 20  # a coordinate that falls outside is drawn again; what is still outside then goes onto the border
 MOST_ALPHA, LEAST_KL = 1e5, 1e-10  # bounds of the weight in the authors' code
@@ -105,7 +105,7 @@ class SPDL(BoxTeacher):
         d = self.cube.dimension
         easiest = from_hardness(self.cube, np.full(d, 0.1))
         self.target = self._gaussian("target", target or (0.5, 0.25))
-        self._use(self._gaussian("initial", initial or (easiest, 0.1)))
+        self._set_gaussian(self._gaussian("initial", initial or (easiest, 0.1)))
         self._outcomes = Recent(self.memory, d + 1)
         self._waiting: list[float] = []  # returns since the last step
         self._updates = 0
@@ -116,7 +116,7 @@ class SPDL(BoxTeacher):
             raise InputError(f"{name}={given!r} must be means in [0, 1] and positive standard deviations.")
         return Gaussian(mean, np.log(std))
 
-    def _use(self, current: Gaussian) -> None:
+    def _set_gaussian(self, current: Gaussian) -> None:
         """Make ``current`` the Gaussian that tasks come from; what of it lies outside the cube is cut off."""
         self.current = current
         inside = [_mass(m, s) for m, s in zip(current.mean.tolist(), current.std.tolist())]
@@ -157,20 +157,20 @@ class SPDL(BoxTeacher):
             if len(raw) != len(tasks):
                 raise InputError(f"value_estimator gave {len(raw)} values for {len(tasks)} tasks; give one each.")
             values = np.clip((np.array(raw) - low) / (high - low), 0.0, 1.0)
-        value = ValueModel(tasks, values).expectation
+        value = ReturnRegression(tasks, values).expectation
         common = (value, self.target, self.current, self.max_kl)
         if self.mode == "delta":
             moved = move_by_threshold(*common, self.delta, self.least_std)
         else:
-            kl = max(divergence(self.current, self.target)[0], LEAST_KL)
+            kl = max(kl_divergence(self.current, self.target)[0], LEAST_KL)
             alpha = 0.0 if self._updates < self.offset else min(self.zeta * mean_return / kl, MOST_ALPHA)
             moved = move_by_weight(*common, alpha, self.least_std)
         self._updates += 1
-        self._use(moved)
+        self._set_gaussian(moved)
 
     def _metrics(self) -> dict[str, float]:
         return {
-            "kl_to_target": divergence(self.current, self.target)[0],
+            "kl_to_target": kl_divergence(self.current, self.target)[0],
             "std": float(self.current.std.mean()),
             "updates": float(self._updates),
         }
@@ -186,11 +186,11 @@ class SPDL(BoxTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         d = self.cube.dimension
-        mean, log_std = (restored(own[name], self.current.mean) for name in ("mean", "log_std"))
+        mean, log_std = (restore_array(own[name], self.current.mean) for name in ("mean", "log_std"))
         outcomes = Recent(self.memory, d + 1)
         outcomes.restore(own["outcomes"])
         waiting, updates = [float(r) for r in own["waiting"]], int(own["updates"])
-        self._use(Gaussian(mean, log_std))
+        self._set_gaussian(Gaussian(mean, log_std))
         self._outcomes, self._waiting, self._updates = outcomes, waiting, updates
 
 

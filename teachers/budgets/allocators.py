@@ -23,20 +23,20 @@ Allocator = Callable[..., np.ndarray]
 ALLOCATORS: Registry[Allocator] = Registry("allocator", group="palaestra.allocators")
 
 
-def register(name: str) -> Callable[[Allocator], Allocator]:
+def register_allocator(name: str) -> Callable[[Allocator], Allocator]:
     """Decorator that adds an allocator under ``name`` and checks what it is given (see `checked`)."""
 
     def add(allocator: Allocator) -> Allocator:
         @wraps(allocator)
         def allocate(p_hat: Any, budget: int, low: int = 2, high: int = 128, **params: Any) -> np.ndarray:
-            return allocator(checked(p_hat, budget, low, high), int(budget), int(low), int(high), **params)
+            return allocator(check_rates(p_hat, budget, low, high), int(budget), int(low), int(high), **params)
 
         return ALLOCATORS.register(name)(allocate)
 
     return add
 
 
-def checked(p_hat: Any, budget: int, low: int, high: int) -> np.ndarray:
+def check_rates(p_hat: Any, budget: int, low: int, high: int) -> np.ndarray:
     """``p_hat`` as float64[k]. Raises InputError for rates outside [0, 1], or bounds under which k counts cannot add up
     to the budget."""
     rates = np.asarray(p_hat, dtype=np.float64)
@@ -73,7 +73,7 @@ def proportional_counts(weights: Sequence[float] | np.ndarray, budget: int, low:
             counts[~positive] = proportional_counts(np.ones(idle), budget - int(positive.sum()) * high, low, high)
         return counts
     exact = counts.astype(np.float64)
-    exact[positive] = _clipped(w[positive], budget - int((~positive).sum()) * low, low, high)
+    exact[positive] = _clip_to_total(w[positive], budget - int((~positive).sum()) * low, low, high)
     exact = np.round(exact, 9)  # so that a whole number that is a rounding error below itself counts as one
     counts = np.floor(exact).astype(np.int64)
     missing = budget - int(counts.sum())
@@ -81,7 +81,7 @@ def proportional_counts(weights: Sequence[float] | np.ndarray, budget: int, low:
     return counts
 
 
-def _clipped(w: np.ndarray, total: float, low: int, high: int) -> np.ndarray:
+def _clip_to_total(w: np.ndarray, total: float, low: int, high: int) -> np.ndarray:
     """clip(c w, low, high) with the c at which it adds up to ``total``; the sum is piecewise linear in c."""
     w = np.maximum(w / w.max(), 1e-12)  # a ratio past 1e12 is beyond any count
     corners = np.unique(np.concatenate([low / w, high / w]))
@@ -98,8 +98,8 @@ def _clipped(w: np.ndarray, total: float, low: int, high: int) -> np.ndarray:
     return below + (above - below) * ((total - below.sum()) / gap if gap > 0 else 0.0)
 
 
-@register("uniform")
-def uniform(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
+@register_allocator("uniform")
+def allocate_evenly(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     """The same number for every prompt, within one."""
     return proportional_counts(np.ones(len(p_hat)), budget, low, high)
 
@@ -111,8 +111,8 @@ def knapsack_value(rollouts: np.ndarray | float, p: np.ndarray | float) -> np.nd
     return (1 - p**rollouts - (1 - p) ** rollouts) * p * (1 - p) ** 2
 
 
-@register("knapsack")
-def knapsack(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
+@register_allocator("knapsack")
+def allocate_by_value(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     """The counts of the highest total `knapsack_value` (Knapsack RL, arXiv 2509.25849).
 
     The paper solves a knapsack by dynamic programming. One more rollout is worth p(1-p)^2 [p^N (1-p) + (1-p)^N p],
@@ -125,7 +125,7 @@ def knapsack(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     spare = budget - len(p_hat) * low
     mixed = np.flatnonzero((p_hat > 0) & (p_hat < 1))
     if spare < len(mixed) * (high - low):
-        counts[mixed] += _greedy(p_hat[mixed], spare, low, high)
+        counts[mixed] += _allocate_greedily(p_hat[mixed], spare, low, high)
         return counts
     for group in (mixed, np.flatnonzero(p_hat == 0), np.flatnonzero(p_hat == 1)):
         extra = min(spare, len(group) * (high - low))
@@ -134,7 +134,7 @@ def knapsack(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     return counts
 
 
-def _greedy(p: np.ndarray, spare: int, low: int, high: int) -> np.ndarray:
+def _allocate_greedily(p: np.ndarray, spare: int, low: int, high: int) -> np.ndarray:
     """int64[k]: ``spare`` rollouts above ``low``, each given to the prompt that gains most by it."""
     gain = (p * (1 - p) ** 2).tolist()
     won = (p**low * (1 - p)).tolist()  # the two terms of the increment; each more rollout multiplies them by p and 1-p
@@ -153,16 +153,16 @@ def _greedy(p: np.ndarray, spare: int, low: int, high: int) -> np.ndarray:
     return np.array(counts, dtype=np.int64)
 
 
-@register("cures")
-def cures(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
+@register_allocator("cures")
+def allocate_by_deviation(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     """In proportion to the standard deviation sqrt(p(1-p)) of a rollout, by largest remainder (CurES, arXiv 2510.01037;
     Neyman 1934): the counts n that minimise the sum of sigma^2 / n. Equal norms of the gradients of right and of wrong
     answers are assumed, under which the paper's sigma is this one."""
     return proportional_counts(np.sqrt(p_hat * (1 - p_hat)), budget, low, high)
 
 
-@register("e3")
-def e3(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
+@register_allocator("e3")
+def allocate_by_difficulty(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     """``low`` each, and the rest in proportion to the rank of difficulty in the batch, 0 for the highest rate (E3,
     arXiv 2505.18573; its code ranks over the data set). Prompts of equal rate share their mean rank."""
     _, place, ties = np.unique(-p_hat, return_inverse=True, return_counts=True)
@@ -170,8 +170,8 @@ def e3(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     return low + proportional_counts(rank, budget - len(p_hat) * low, 0, high - low)
 
 
-@register("zero-one")
-def zero_one(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
+@register_allocator("zero-one")
+def allocate_to_mixed(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     """Everything above ``low`` to the prompts of rate strictly between 0 and 1, in equal parts: what dynamic sampling
     (DAPO, arXiv 2503.14476) and skipping prompts without signal (GRESO, 2506.02177) come to. Where these cannot take
     it all, the others share the rest."""

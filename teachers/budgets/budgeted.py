@@ -16,14 +16,14 @@ import numpy as np
 
 from ...checks import check_count, check_share
 from ...errors import InputError
-from ..combinators import Combined
+from ..combinators import CombinedTeacher
 from ..pools import task_key
 from ..protocol import Draw, Evidence, Proposal, Teacher
 from ..signals import success_counts
 from .allocators import ALLOCATORS, Allocator
 
 
-class Budgeted(Combined):
+class Budgeted(CombinedTeacher):
     """Sets `Proposal.n` by an allocator; tasks, probabilities, origins and advice are the teacher's own.
 
     A batch of k proposals has k times ``rollouts`` episodes in all. Proposals for evaluation only (``train=False``)

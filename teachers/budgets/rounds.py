@@ -109,12 +109,12 @@ class Rounds:
             setattr(self, name, counts)
 
 
-def racing(prompts: int, n: int, limit: int) -> Rounds:
+def race_rounds(prompts: int, n: int, limit: int) -> Rounds:
     """Rounds that draw one by one until a group is mixed, then fill it up to n; at most ``limit`` draws a prompt."""
     return Rounds(prompts, exit="mixed", size=1, rounds=limit, fill=n)
 
 
-def keep_some(
+def thin_group(
     returns: Sequence[float] | np.ndarray, keep: int, rng: np.random.Generator, *, threshold: float = 0.7
 ) -> tuple[np.ndarray, np.ndarray]:
     """Thin a group out to ``keep`` answers, half successes and half failures as far as there are (section 3.3).

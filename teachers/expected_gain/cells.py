@@ -34,7 +34,7 @@ class Cells:
         return (self.high - self.low).prod(1)
 
 
-def cut(points: np.ndarray, returns: np.ndarray) -> Cells:
+def cut_cells(points: np.ndarray, returns: np.ndarray) -> Cells:
     """Cut greedily: every cell at the place, on the axis, that most lowers the sum of squared deviations from the mean
     return on either side, as long as the F ratio of the cut (gain over remaining variance) is above `EVIDENCE`
     log(n d).
@@ -54,7 +54,7 @@ def cut(points: np.ndarray, returns: np.ndarray) -> Cells:
     stack = [(np.argsort(columns, axis=1, kind="stable"), np.zeros(d), np.ones(d))]
     while stack:
         order, start, end = stack.pop()
-        found = _best(columns, returns, order, axes, counts)
+        found = _find_best_cut(columns, returns, order, axes, counts)
         if found is None:
             index[order[0]] = len(low)
             low.append(start)
@@ -71,7 +71,7 @@ def cut(points: np.ndarray, returns: np.ndarray) -> Cells:
     return Cells(index, np.array(low), np.array(high))
 
 
-def _best(
+def _find_best_cut(
     columns: np.ndarray, returns: np.ndarray, order: np.ndarray, axes: np.ndarray, counts: np.ndarray
 ) -> tuple[int, int, float] | None:
     """(axis, points on its lower side, place) of the best cut, or None where none is worth it."""

@@ -23,7 +23,7 @@ from ..protocol import Common, Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import effective_number, pick
 from ..spaces import as_cube
-from .cells import LEAST, cut
+from .cells import LEAST, cut_cells
 from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
 
 EXHAUSTED = 0.0025  # with 1/20 of the record gain, half of the focus is given up
@@ -49,23 +49,23 @@ class _Focus:
         self.record = max(record, float((known.proven**2).max(initial=0.0)))
         self.share = best / (best + EXHAUSTED * self.record) if self.record > 0 else 1.0
         self.gain = math.sqrt(best)
-        room = _normalised(volume * np.maximum(1 - level, 0.0), volume)
-        focus = _normalised(volume * value, room)
+        room = _normalise(volume * np.maximum(1 - level, 0.0), volume)
+        focus = _normalise(volume * value, room)
         return self.share * focus + (1 - self.share) * room
 
 
-def _normalised(weights: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+def _normalise(weights: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     total = weights.sum()
     return weights / total if total > 0 else otherwise / otherwise.sum()
 
 
-class _Cube:
+class _CellPlaces:
     """Places found in a cube: the last ``window`` outcomes, cut anew into cells at every fit."""
 
     def __init__(self, dimension: int, window: int, scales: np.ndarray):
         self.points, self.returns = np.zeros((window, dimension)), np.zeros(window)
         self.scales, self.count = scales, 0
-        self._use(np.zeros((0, dimension)), np.zeros((0, dimension)), np.zeros(0))
+        self._set_cells(np.zeros((0, dimension)), np.zeros((0, dimension)), np.zeros(0))
 
     def add(self, records: Sequence[Sequence[float]], returns: Sequence[float]) -> None:
         at = np.arange(self.count, self.count + len(returns)) % len(self.returns)
@@ -76,14 +76,14 @@ class _Cube:
         seen, at = min(self.count, len(self.returns)), self.count % len(self.returns)
         oldest_first = np.arange(seen) if seen < len(self.returns) else np.roll(np.arange(seen), -at)
         points, returns = self.points[oldest_first], self.returns[oldest_first]
-        cells = cut(points, returns)
+        cells = cut_cells(points, returns)
         n = len(cells.low)
         found = fit_gains(sum_moments(ages_within(cells.index, n), returns, cells.index, n, self.scales))
         chances = focus.weigh(found, found.value, found.level, cells.volume, outcomes)
         widening = margin * (cells.high - cells.low)
-        self._use(np.maximum(cells.low - widening, 0.0), np.minimum(cells.high + widening, 1.0), chances)
+        self._set_cells(np.maximum(cells.low - widening, 0.0), np.minimum(cells.high + widening, 1.0), chances)
 
-    def _use(self, low: np.ndarray, high: np.ndarray, chances: np.ndarray) -> None:
+    def _set_cells(self, low: np.ndarray, high: np.ndarray, chances: np.ndarray) -> None:
         self.low, self.high, self.chances = low, high, chances
         self._upto = chances.cumsum()[:-1]
         self._heights = chances / (high - low).prod(1)
@@ -112,10 +112,10 @@ class _Cube:
         chances = np.array(saved["chances"], dtype=np.float64)
         low, high = (_array(saved[name], len(chances), d) for name in ("low", "high"))
         self.points[:n], self.returns[:n], self.count = points, returns, count
-        self._use(low, high, chances)
+        self._set_cells(low, high, chances)
 
 
-class _List:
+class _ArmPlaces:
     """Places given as arms: running sums for each."""
 
     def __init__(self, n: int, scales: np.ndarray):
@@ -233,14 +233,14 @@ class Palaestra(Teacher):
         self._focus = _Focus()
         self._waiting = 0  # outcomes since the last fit
         if isinstance(self.domain, Arms):
-            self._places = _List(self.domain.n, np.array(ascending))
+            self._places = _ArmPlaces(self.domain.n, np.array(ascending))
             self._due = max(min(8, self.refit), self.domain.n // 16)
         else:
-            self._places = _Cube(self.domain.dimension, self.window, np.array(ascending))
+            self._places = _CellPlaces(self.domain.dimension, self.window, np.array(ascending))
             self._due = self.refit
 
     def distribution(self) -> np.ndarray | None:
-        if not isinstance(self._places, _List):
+        if not isinstance(self._places, _ArmPlaces):
             return None
         return (1 - self.floor) * self._places.chances + self.floor / len(self._places.chances)
 
@@ -251,7 +251,7 @@ class Palaestra(Teacher):
             return self._draw_arms(self.domain, free, origins)
         cube, places = self.domain, self._places
         points = self._rng.random((k, cube.dimension))
-        if not isinstance(places, _Cube) or not len(places.chances):
+        if not isinstance(places, _CellPlaces) or not len(places.chances):
             return [Draw(u, task, 1.0, "warmup") for u, task in zip(points.tolist(), cube.decode_all(points))]
         points[~free] = places.draw(int((~free).sum()), self._rng)
         density = self.floor + (1 - self.floor) * places.density(points)

@@ -84,12 +84,14 @@ class GoExplore(Teacher):
 
     def _draw(self, k: int) -> list[Draw]:
         if not self._kept:
-            return [self._drawn(self.levels.generate(self._rng), "warmup") for _ in range(k)]
+            return [self._make_draw(self.levels.generate(self._rng), "warmup") for _ in range(k)]
         slots = pick(self.weights(), k, self._rng)
         np.add.at(self._counts_of[:, 0], slots, 1)
-        return [self._drawn(self.levels.mutate(self._kept[s], self.edits, self._rng), "edit") for s in slots.tolist()]
+        return [
+            self._make_draw(self.levels.mutate(self._kept[s], self.edits, self._rng), "edit") for s in slots.tolist()
+        ]
 
-    def _drawn(self, level: Any, origin: str) -> Draw:
+    def _make_draw(self, level: Any, origin: str) -> Draw:
         task = self.levels.task(level, self._rng)
         return Draw([level, self.levels.cell(task, self.bins)], task, origin=origin)
 

@@ -209,7 +209,7 @@ class LevelBuffer:
     def score_weights(self) -> np.ndarray:
         """P_S, float64[n]; computed once between changes. Not to be written to."""
         if self._weights is None:
-            order = self._sorted() if self._transform == "rank" else None
+            order = self._sort_slots() if self._transform == "rank" else None
             scores = self._scores[: len(self)]
             self._weights = score_distribution(scores, self._transform, self._temperature, order=order, **self._options)
         return self._weights
@@ -246,7 +246,7 @@ class LevelBuffer:
         lightest = np.argpartition(weight, m - 1)[:m]
         heap = list(zip(weight[lightest].tolist(), lightest.tolist()))
         heapq.heapify(heap)
-        arriving = [entry.score for entry in entries] if by_score else self._arriving(entries, clock).tolist()
+        arriving = [entry.score for entry in entries] if by_score else self._weigh_arrivals(entries, clock).tolist()
         placed = 0
         for entry, own in zip(entries, arriving, strict=True):
             slot = heap[0][1]
@@ -257,9 +257,9 @@ class LevelBuffer:
                 placed += 1
         return placed
 
-    def _arriving(self, entries: Sequence[Entry], clock: int) -> np.ndarray:
+    def _weigh_arrivals(self, entries: Sequence[Entry], clock: int) -> np.ndarray:
         """The weights of new levels, were each alone to take the place of the best level that it outdoes."""
-        order, rho = self._sorted(), self.staleness
+        order, rho = self._sort_slots(), self.staleness
         places = np.searchsorted(self._descending, [-entry.score for entry in entries])
         weights = (1 - rho) * self.score_weights()[order[np.minimum(places, len(order) - 1)]]
         ages = np.array([clock - entry.last for entry in entries], dtype=np.float64).clip(0.0)
@@ -271,7 +271,7 @@ class LevelBuffer:
         self._last[slot] = entry.last
         self.set(slot, entry.score, entry.history)
 
-    def _sorted(self) -> np.ndarray:
+    def _sort_slots(self) -> np.ndarray:
         """int[n], slots by descending score. Only scores that changed are sorted, and merged into the rest."""
         n, changed = len(self), np.fromiter(self._changed, dtype=np.int64, count=len(self._changed))
         if len(changed) > n // 8:

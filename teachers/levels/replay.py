@@ -148,7 +148,7 @@ class LevelTeacher(Teacher):
 
     def _draw(self, k: int) -> list[Draw]:
         parents, self._parents = self._parents[:k], self._parents[k:]
-        draws = [self._made(self.levels.mutate(level, self.edits, self._rng), "edit", False) for level in parents]
+        draws = [self._draw_level(self.levels.mutate(level, self.edits, self._rng), "edit", False) for level in parents]
         chance = self.replay_share()
         replay = self._rng.random(k - len(draws)) < chance
         count = int(replay.sum())
@@ -159,25 +159,25 @@ class LevelTeacher(Teacher):
             if again:
                 slot, prob = next(chosen)
                 level, key = self.buffer.levels[slot], self.buffer.keys[slot]
-                draws.append(self._proposed(level, self.levels.task(level, self._rng), key, "replay", True, prob))
+                draws.append(self._make_draw(level, self.levels.task(level, self._rng), key, "replay", True, prob))
             else:
-                draws.append(self._generated(new))
+                draws.append(self._draw_new(new))
         return draws
 
-    def _generated(self, role: str) -> Draw:
+    def _draw_new(self, role: str) -> Draw:
         train = self.train_on_new if role == "new" else True
-        draw = self._made(self.levels.generate(self._rng), role, train)
+        draw = self._draw_level(self.levels.generate(self._rng), role, train)
         for _ in range(ATTEMPTS - 1):
             if role != "new" or self.buffer.find(draw.record[1]) is None:
                 break
-            draw = self._made(self.levels.generate(self._rng), role, train)
+            draw = self._draw_level(self.levels.generate(self._rng), role, train)
         return draw
 
-    def _made(self, level: Any, role: str, train: bool) -> Draw:
+    def _draw_level(self, level: Any, role: str, train: bool) -> Draw:
         task = self.levels.task(level, self._rng)
-        return self._proposed(level, task, self.levels.key(task), role, train, math.nan)
+        return self._make_draw(level, task, self.levels.key(task), role, train, math.nan)
 
-    def _proposed(self, level: Any, task: Any, key: str, role: str, train: bool, prob: float) -> Draw:
+    def _make_draw(self, level: Any, task: Any, key: str, role: str, train: bool, prob: float) -> Draw:
         origin = role if role in ("replay", "edit") else "explore"
         return Draw([level, key, role], task, prob, origin, n=self.rollouts, train=train)
 
@@ -193,7 +193,7 @@ class LevelTeacher(Teacher):
             level, key, role = item.record
             n, mean, best = len(item.returns), float(item.returns.sum()) / len(item.returns), float(item.returns.max())
             slot = self.buffer.find(key)
-            before = self._known(key, slot, offered)
+            before = self._find_history(key, slot, offered)
             successes = success_counts(item)[0]
             history = before.after(n, mean, best, successes)
             rate = successes / n if n > 1 else history.successes / history.episodes
@@ -210,15 +210,15 @@ class LevelTeacher(Teacher):
             if role == "replay":
                 trained.append(key)
                 self._replayed.append([mean - raw, level])
-            self._count(item, n, mean, role)
+            self._count_outcome(item, n, mean, role)
         self._dropped += len(offered) - self.buffer.insert(list(offered.values()), self.clock)
-        self._credit(falls, trained)
-        self._edit()
+        self._credit_last_batch(falls, trained)
+        self._queue_edits()
         if self.resample is not None and self._round[1] >= self.resample[1]:
             self.buffer.clear()
             self._round = [0, 0]
 
-    def _known(self, key: str, slot: int | None, offered: Mapping[str, Entry]) -> History:
+    def _find_history(self, key: str, slot: int | None, offered: Mapping[str, Entry]) -> History:
         if slot is not None:
             return self.buffer.history(slot)
         return offered[key].history if key in offered else History()
@@ -233,7 +233,7 @@ class LevelTeacher(Teacher):
         value = before.mean if before.visits else unseen
         return Visit(item.returns, value, after.best, rate, extras, self.score_weight, self._rng)
 
-    def _count(self, item: Evidence, n: int, mean: float, role: str) -> None:
+    def _count_outcome(self, item: Evidence, n: int, mean: float, role: str) -> None:
         self._updates += item.outcome.id < 0
         episodes = self._seen[0] + n
         self._seen = [episodes, self._seen[1] + (mean - self._seen[1]) * n / episodes]
@@ -242,7 +242,7 @@ class LevelTeacher(Teacher):
         elif self.resample is not None:
             self._round[1] += role != "new"
 
-    def _credit(self, falls: list[float], trained: list[str]) -> None:
+    def _credit_last_batch(self, falls: list[float], trained: list[str]) -> None:
         """TRACED: levels trained on last time gain what the scores met again since have lost on average."""
         if not self.co_learnability:
             return
@@ -253,7 +253,7 @@ class LevelTeacher(Teacher):
                     self.buffer.set(slot, float(scores[slot]) + gain)
         self._trained_last = list(dict.fromkeys(trained))
 
-    def _edit(self) -> None:
+    def _queue_edits(self) -> None:
         """ACCEL: the easiest levels of a batch of replays become the parents of as many edited ones."""
         if not self.edits:
             self._replayed.clear()

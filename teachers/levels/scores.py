@@ -46,7 +46,7 @@ class Visit:
     weight: float
     rng: np.random.Generator
 
-    def measured(self, name: str, otherwise: float | np.ndarray) -> float:
+    def measurement(self, name: str, otherwise: float | np.ndarray) -> float:
         """The extra of that name or, where there is none, the mean of ``otherwise``."""
         if name in self.extras:
             return self.extras[name]
@@ -76,61 +76,61 @@ def level_score(name: str, paper: str, *needs: str) -> Callable[[Callable[[Visit
 
 
 @level_score("value_l1", "2010.03934")
-def value_l1(visit: Visit) -> float:
+def score_value_l1(visit: Visit) -> float:
     """Mean |GAE|: extra "value_l1", else mean |R - V|."""
-    return visit.measured("value_l1", np.abs(visit.returns - visit.value))
+    return visit.measurement("value_l1", np.abs(visit.returns - visit.value))
 
 
 @level_score("positive_value_loss", "2110.02439")
-def positive_value_loss(visit: Visit) -> float:
+def score_positive_value_loss(visit: Visit) -> float:
     """Mean max(GAE, 0): extra "positive_value_loss", else mean max(R - V, 0)."""
-    return visit.measured("positive_value_loss", np.maximum(visit.returns - visit.value, 0.0))
+    return visit.measurement("positive_value_loss", np.maximum(visit.returns - visit.value, 0.0))
 
 
 @level_score("signed_value_loss", "2010.03934")
-def signed_value_loss(visit: Visit) -> float:
+def score_signed_value_loss(visit: Visit) -> float:
     """Mean GAE: extra "signed_value_loss", else mean R - V."""
-    return visit.measured("signed_value_loss", visit.returns - visit.value)
+    return visit.measurement("signed_value_loss", visit.returns - visit.value)
 
 
 @level_score("one_step_td", "2010.03934")
-def one_step_td(visit: Visit) -> float:
+def score_one_step_td(visit: Visit) -> float:
     """Mean |r + gamma V' - V|: extra "one_step_td", else mean |R - V|, the error of the only step that has one."""
-    return visit.measured("one_step_td", np.abs(visit.returns - visit.value))
+    return visit.measurement("one_step_td", np.abs(visit.returns - visit.value))
 
 
 @level_score("max_mc", "2110.02439")
-def max_mc(visit: Visit) -> float:
+def score_max_mc(visit: Visit) -> float:
     """R_max - mean V_t, R_max over all visits (minimax keeps the last batch's only): V from extra "mean_value"."""
-    return visit.best - visit.measured("mean_value", visit.value)
+    return visit.best - visit.measurement("mean_value", visit.value)
 
 
 @level_score("policy_entropy", "2010.03934", "policy_entropy")
-def policy_entropy(visit: Visit) -> float:
+def score_policy_entropy(visit: Visit) -> float:
     """Mean entropy of the policy: needs extra "policy_entropy"."""
     return visit.extras["policy_entropy"]
 
 
 @level_score("least_confidence", "2010.03934", "least_confidence")
-def least_confidence(visit: Visit) -> float:
+def score_least_confidence(visit: Visit) -> float:
     """Mean 1 - max pi: needs extra "least_confidence"."""
     return visit.extras["least_confidence"]
 
 
 @level_score("min_margin", "2010.03934", "min_margin")
-def min_margin(visit: Visit) -> float:
+def score_min_margin(visit: Visit) -> float:
     """1 minus the mean gap between the two most likely actions: needs that gap as extra "min_margin"."""
     return 1.0 - visit.extras["min_margin"]
 
 
 @level_score("learnability", "2408.15099")
-def learnability(visit: Visit) -> float:
+def score_learnability(visit: Visit) -> float:
     """p (1 - p) of the success rate p."""
     return visit.rate * (1.0 - visit.rate)
 
 
 @level_score("abs_advantage", "2505.14970")
-def abs_advantage(visit: Visit) -> float:
+def score_abs_advantage(visit: Visit) -> float:
     """Mean |advantage| of the group, normalised by its standard deviation; of a single episode 2 sqrt(p (1 - p)), which
     is the same for binary returns, with p of all visits."""
     if len(visit.returns) > 1:
@@ -139,35 +139,35 @@ def abs_advantage(visit: Visit) -> float:
 
 
 @level_score("regret", "2310.02782")
-def regret(visit: Visit) -> float:
+def score_regret(visit: Visit) -> float:
     """Antagonist's mean return (extra "antagonist_return") minus the student's, negative where the student is better
     (algorithmic regret). Without antagonist the student's best return ever on the level stands for it, as in PAIRED's
     best minus mean (arXiv 2012.02096)."""
-    return visit.measured("antagonist_return", visit.best) - float(visit.returns.mean())
+    return visit.measurement("antagonist_return", visit.best) - float(visit.returns.mean())
 
 
 @level_score("traced", "2506.19997", "transition_loss")
-def traced(visit: Visit) -> float:
+def score_traced(visit: Visit) -> float:
     """Positive value loss plus ``weight`` times the loss of a model of transitions: needs extra "transition_loss"."""
-    return positive_value_loss(visit) + visit.weight * visit.extras["transition_loss"]
+    return score_positive_value_loss(visit) + visit.weight * visit.extras["transition_loss"]
 
 
 @level_score("mna", "2601.14957")
-def mna(visit: Visit) -> float:
+def score_mna(visit: Visit) -> float:
     """Maximised negative advantage, 0 on levels never solved (best return not above the lowest of the range): extra
     "negative_advantage" (see `trajectories.negative_advantages`), else mean max(V - R, 0)."""
     if visit.best <= 0:
         return 0.0
-    return visit.measured("negative_advantage", np.maximum(visit.value - visit.returns, 0.0))
+    return visit.measurement("negative_advantage", np.maximum(visit.value - visit.returns, 0.0))
 
 
 @level_score("random", "2010.03934")
-def random(visit: Visit) -> float:
+def score_random(visit: Visit) -> float:
     """A uniform number: the control that keeps the buffer and drops the signal."""
     return float(visit.rng.random())
 
 
 @level_score("uniform", "2010.03934")
-def uniform(visit: Visit) -> float:
+def score_uniform(visit: Visit) -> float:
     """1 for every level."""
     return 1.0

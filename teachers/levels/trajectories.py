@@ -29,7 +29,7 @@ def td_errors(rewards: Any, values: Any, dones: Any, gamma: float) -> np.ndarray
     return r + gamma * v[1:] * (1 - end) - v[:-1]
 
 
-def gae(rewards: Any, values: Any, dones: Any, gamma: float, lam: float) -> np.ndarray:
+def estimate_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam: float) -> np.ndarray:
     """float64[T]: generalised advantage estimates, sum_k (gamma lam)^k delta_{t+k} up to the end of the episode (arXiv
     1506.02438, equation 16)."""
     deltas = td_errors(rewards, values, dones, gamma)
@@ -63,7 +63,7 @@ def negative_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam
     return total
 
 
-def entropy(probabilities: Any) -> float:
+def mean_entropy(probabilities: Any) -> float:
     """Mean entropy of float64[T, actions], divided by its greatest, the logarithm of the number of actions. (In dcd a
     misplaced parenthesis sums logarithms before weighting them.)"""
     p = np.asarray(probabilities, dtype=np.float64)
@@ -71,12 +71,12 @@ def entropy(probabilities: Any) -> float:
     return float(-(p * logs).sum(-1).mean() / np.log(max(p.shape[-1], 2)))
 
 
-def least_confidence(probabilities: Any) -> float:
+def mean_least_confidence(probabilities: Any) -> float:
     """Mean of 1 - max_a pi(a), of float64[T, actions]."""
     return float(1 - np.asarray(probabilities, dtype=np.float64).max(-1).mean())
 
 
-def min_margin(probabilities: Any) -> float:
+def mean_margin(probabilities: Any) -> float:
     """Mean gap between the two most likely actions, of float64[T, actions >= 2]; the score is 1 minus it."""
     two = np.sort(np.asarray(probabilities, dtype=np.float64), -1)[..., -2:]
     return float((two[..., 1] - two[..., 0]).mean())
@@ -89,7 +89,7 @@ def measurements(
     "mean_value", "negative_advantage" (a sum, the others are means over steps); with the policy's ``probabilities``
     (float64[T, actions]) also "policy_entropy", "least_confidence" and "min_margin".
     """
-    advantages = gae(rewards, values, dones, gamma, lam)
+    advantages = estimate_advantages(rewards, values, dones, gamma, lam)
     extras = {
         "value_l1": float(np.abs(advantages).mean()),
         "positive_value_loss": float(advantages.clip(0.0).mean()),
@@ -99,7 +99,7 @@ def measurements(
         "negative_advantage": float(-negative_advantages(rewards, values, dones, gamma, lam).sum()),
     }
     if probabilities is not None:
-        extras["policy_entropy"] = entropy(probabilities)
-        extras["least_confidence"] = least_confidence(probabilities)
-        extras["min_margin"] = min_margin(probabilities)
+        extras["policy_entropy"] = mean_entropy(probabilities)
+        extras["least_confidence"] = mean_least_confidence(probabilities)
+        extras["min_margin"] = mean_margin(probabilities)
     return extras

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_count
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
@@ -63,7 +63,7 @@ class ADCL(ScreeningTeacher):
     A prompt's first difficulty is ``pool.difficulty``; give 1 - the base model's pass rate there for the paper's.
 
     Args:
-        chunks: how many chunks; at most one per prompt (no number is published where we looked; 8 is our choice).
+        chunks: how many chunks; at most one per prompt (no number is published where we screened; 8 is our choice).
         probe: estimate the next chunk by rollouts made for it. Without, the rates that training gave decide, which
             first have an effect in the second pass.
         screen: rollouts by which a prompt's difficulty, 1 - pass rate, is estimated. An outcome with a single return
@@ -104,9 +104,9 @@ class ADCL(ScreeningTeacher):
     def _choose(self, k: int) -> tuple[np.ndarray, float, list[str] | str]:
         if self._to_screen:
             screened, self._to_screen = self._to_screen[:k], self._to_screen[k:]
-            self._looking = set(screened)
+            self._screening = set(screened)
             return np.array(screened), np.nan, "explore"
-        self._looking = set()
+        self._screening = set()
         order = self._to_train[np.argsort(self.difficulty[self._to_train], kind="stable")]
         chosen, self._to_train = order[:k], order[k:]
         self._done += chosen.tolist()
@@ -122,7 +122,7 @@ class ADCL(ScreeningTeacher):
         self._to_train = self.chunks[self._chunk].copy()
         self._to_screen = self._to_train.tolist() if self.probe else []
 
-    def _see(self, item: Evidence, looked: bool) -> None:
+    def _learn_outcome(self, item: Evidence, screened: bool) -> None:
         step = 1.0 if len(item.returns) > 1 else 1 / self.screen
         self.difficulty[item.record] += step * (1 - success_rate(item) - self.difficulty[item.record])
 
@@ -144,8 +144,8 @@ class ADCL(ScreeningTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self.difficulty = restored(own["difficulty"], self.difficulty)
-        order = restored(own["order"], np.concatenate(self.chunks))
+        self.difficulty = restore_array(own["difficulty"], self.difficulty)
+        order = restore_array(own["order"], np.concatenate(self.chunks))
         if not np.array_equal(np.sort(order), np.arange(self.pool.n)):
             raise ValueError("the order is none of all prompts")
         self.chunks = np.array_split(order, len(self.chunks))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import Preset, register
 from .prompt_teacher import PromptTeacher
 from .screening import Tallies, Turns
@@ -109,7 +109,7 @@ class BalancedFilter(PromptTeacher):
         known = np.where(self.rates[chosen] == UNTRIED, "explore", "exploit").tolist()
         return self._turns.mark(np.concatenate([chosen, reviewed])), np.nan, known + ["review"] * len(reviewed)
 
-    def _advice(self, index: int) -> dict[str, Any]:
+    def _draw_fields(self, index: int) -> dict[str, Any]:
         return {"meta": self._meta}
 
     def _learn(self, evidence: list[Evidence]) -> None:
@@ -143,7 +143,10 @@ class BalancedFilter(PromptTeacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.rates, self._outside = restored(own["rates"], self.rates), restored(own["outside"], self._outside)
+        self.rates, self._outside = (
+            restore_array(own["rates"], self.rates),
+            restore_array(own["outside"], self._outside),
+        )
         self._turns.restore(own["turns"])
         self._tallies.restore(own["tallies"])
         self._groups, self._kept = (int(count) for count in own["groups"])

@@ -19,7 +19,7 @@ from ...errors import InputError
 from ..protocol import Common, Draw, Evidence
 from ..registration import register
 from ..signals import success_rate
-from .latest import Latest
+from .latest import LatestGroups
 from .prompt_teacher import PromptTeacher
 from .screening import Turns
 
@@ -88,7 +88,7 @@ class CLPO(PromptTeacher):
             },
             **common,
         )
-        self.latest = Latest(self.pool.n, int(group))
+        self.latest = LatestGroups(self.pool.n, int(group))
         self._waiting: dict[int, str] = {}  # prompts to rewrite, the oldest first
         self._turns = Turns(self.pool.n)
         self._rewritten, self._rescued = 0, 0
@@ -126,9 +126,9 @@ class CLPO(PromptTeacher):
                 self._rewritten += 1
                 self._rescued += 0 < success_rate(item) < 1
             elif self.latest.add(index, item):
-                self._note(index)
+                self._queue_rewrite(index)
 
-    def _note(self, index: int) -> None:
+    def _queue_rewrite(self, index: int) -> None:
         how = {"hard": "simplify", "medium": "diversify"}.get(self.grade(self.latest.rate[index]))
         self._waiting.pop(index, None)
         if how in MODES[self.mode]:

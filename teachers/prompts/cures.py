@@ -15,8 +15,8 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_numbers
 from ...errors import InputError
-from ..budgets.allocators import cures as neyman
-from ..protocol import Common, Draw, Evidence, restored
+from ..budgets.allocators import allocate_by_deviation as neyman
+from ..protocol import Common, Draw, Evidence, restore_array
 from ..registration import register
 from ..sampling import effective_number, in_turn, softmax
 from ..signals import PassRates
@@ -133,6 +133,6 @@ class CurES(PromptTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         if own["subset"] is not None:
-            self.subset = restored(own["subset"], self.subset)
+            self.subset = restore_array(own["subset"], self.subset)
         self.rates.restore(own["rates"])
         self.current, self._seen = int(own["current"]), int(own["seen"])

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...checks import check_numbers
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import in_turn
 from ..signals import Groups
@@ -96,6 +96,6 @@ class DifficultyPool(PromptTeacher):
         return {"rates": self.rates.tolist(), "member": self._member.tolist(), "groups": self._groups.save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.rates = restored(own["rates"], self.rates)
-        self._member = restored(own["member"], self._member)
+        self.rates = restore_array(own["rates"], self.rates)
+        self._member = restore_array(own["member"], self._member)
         self._groups.restore(own["groups"])

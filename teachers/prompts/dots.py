@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...checks import check_count, check_number, check_share
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import in_turn
 from ..signals import success_rate
@@ -128,7 +128,7 @@ class DOTS(ScreeningTeacher):
             self._ask = self._rng.permutation(self.pool.n)[: self._size].tolist()
             self._rates, self._trained, self._fitted = dict.fromkeys(self._ask), 0, 0
         look, self._ask = self._ask[:k], self._ask[k:]
-        self._looking = set(look)
+        self._screening = set(look)
         log_weights = self._log_weights()
         log_weights[look] = -np.inf
         count = min(k, self.pool.n) - len(look)
@@ -137,8 +137,8 @@ class DOTS(ScreeningTeacher):
         chosen, unknown = np.concatenate([np.array(look, dtype=np.int64), drawn]), np.full(len(look), np.nan)
         return chosen, np.concatenate([unknown, probs]), ["explore"] * len(look) + ["exploit"] * count
 
-    def _see(self, item: Evidence, looked: bool) -> None:
-        if looked and item.record in self._rates:
+    def _learn_outcome(self, item: Evidence, screened: bool) -> None:
+        if screened and item.record in self._rates:
             self._rates[item.record] = success_rate(item)
 
     def _learn(self, evidence: list[Evidence]) -> None:
@@ -177,7 +177,7 @@ class DOTS(ScreeningTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self.predicted = restored(own["predicted"], self.predicted)
+        self.predicted = restore_array(own["predicted"], self.predicted)
         self._rates = {int(task): None if rate is None else float(rate) for task, rate in own["rates"]}
         self._ask = [int(task) for task in own["ask"]]
         self._trained, self._fitted = (int(count) for count in own["counts"])

@@ -16,7 +16,7 @@ from ...checks import check_choice, check_count, check_share
 from ..protocol import Common, Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import pick
-from .generation import Generate, Seed, Source, Writer
+from .generation import Generate, Seed, TaskSource, Writer
 
 
 @register("eva")
@@ -66,7 +66,7 @@ class Eva(Teacher):
         check_count("capacity", capacity, low=1)
         self.baseline, self.group, self.capacity = baseline, int(group), int(capacity)
         self.fresh, self.evolve = check_share("fresh", fresh, positive=True), check_share("evolve", evolve)
-        self.source = Source(space, generator, step)
+        self.source = TaskSource(space, generator, step)
         self.domain = self.source.domain
         settings = {
             "generator": generator is not None,
@@ -131,7 +131,7 @@ class Eva(Teacher):
         return {"memory": [list(entry) for entry in self._memory.values()], "rejected": self.source.rejected}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        entries = [(self.source.checked(seed), [float(r) for r in returns]) for seed, returns in own["memory"]]
+        entries = [(self.source.check_seed(seed), [float(r) for r in returns]) for seed, returns in own["memory"]]
         self._memory = {self.source.key(seed): (seed, returns) for seed, returns in entries}
         self._gaps = None
         self.source.rejected = int(own["rejected"])

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_count, check_number, check_numbers, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import in_turn, lowest
 from ..signals import success_counts
@@ -137,10 +137,10 @@ class GainRL(PromptTeacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        order = restored(own["order"], self.order)
+        order = restore_array(own["order"], self.order)
         if not np.array_equal(np.sort(order), np.arange(self.pool.n)):
             raise ValueError("the order is none of all prompts")
         self.order, self.mu = order, float(own["mu"])
         self._used = np.zeros(self.pool.n, dtype=bool)
         self._used[np.array(own["used"], dtype=np.int64)] = True
-        self._sums, self._groups = restored(own["sums"], self._sums), int(own["groups"])
+        self._sums, self._groups = restore_array(own["sums"], self._sums), int(own["groups"])

@@ -54,7 +54,7 @@ def as_generator(generator: Generate | Writer | None, request: str = REQUEST) ->
     return generate
 
 
-class Source:
+class TaskSource:
     """Tasks of a space, old and new.
 
     Args:
@@ -140,7 +140,7 @@ class Source:
         """A seed as text, the same for seeds of the same task."""
         return seed_key(seed) if isinstance(self.domain, Arms) else task_key(self.domain.decode(np.array(seed)))
 
-    def checked(self, seed: Any) -> Seed:
+    def check_seed(self, seed: Any) -> Seed:
         """A saved seed, if it is one. Raises ValueError otherwise."""
         if isinstance(self.domain, Arms):
             if not 0 <= self.index(seed) < self.domain.n or (isinstance(seed, dict) and "task" not in seed):

@@ -50,13 +50,13 @@ class GreedyFail(StreamTeacher):
         self.solved = check_share("solved", solved, positive=True)
         super().__init__(space, screen=1, n=n, bins=bins, settings={"solved": self.solved}, **common)
 
-    def _rated(self, task: int, rate: float, ids: list[int]) -> None:
+    def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:
         self.queue.pop(task, None)
         if rate < self.solved:
             self.queue[task] = ids
 
-    def _advice(self, index: int) -> dict[str, Any]:
-        advice = super()._advice(index)
+    def _draw_fields(self, index: int) -> dict[str, Any]:
+        advice = super()._draw_fields(index)
         return {**advice, "meta": {}} if advice["train"] else {**advice, "meta": {"greedy": True}}
 
     def _metrics(self) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...checks import check_count, check_number, check_share
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import Groups, is_flat
@@ -139,8 +139,8 @@ class GRESO(PromptTeacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.p, self.flat = restored(own["p"], self.p), restored(own["flat"], self.flat)
-        self._easy, self._due = restored(own["easy"], self._easy), restored(own["due"], self._due)
+        self.p, self.flat = restore_array(own["p"], self.p), restore_array(own["flat"], self.flat)
+        self._easy, self._due = restore_array(own["easy"], self._easy), restore_array(own["due"], self._due)
         self._groups.restore(own["groups"])
-        self._flat_groups = restored(own["flat_groups"], self._flat_groups)
-        self._all_groups, self._shares = int(own["all_groups"]), restored(own["shares"], self._shares)
+        self._flat_groups = restore_array(own["flat_groups"], self._flat_groups)
+        self._all_groups, self._shares = int(own["all_groups"]), restore_array(own["shares"], self._shares)

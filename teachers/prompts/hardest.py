@@ -13,7 +13,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from ...checks import check_choice, check_share
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import Groups, is_flat
@@ -68,9 +68,9 @@ class Hardest(ScreeningTeacher):
             self._select()
         if self.chosen is None:
             tasks = self._pilot.take(k, self._rng)
-            self._looking = set(tasks.tolist())
+            self._screening = set(tasks.tolist())
             return tasks, np.nan, "warmup"
-        self._looking = set()
+        self._screening = set()
         return self._turns.take(k, self._rng, allowed=self.chosen), np.nan, "exploit"
 
     def _select(self) -> None:
@@ -81,7 +81,7 @@ class Hardest(ScreeningTeacher):
         self.chosen = np.zeros(self.pool.n, dtype=bool)
         self.chosen[seen[lowest(costs[self.part], count, self._rng)]] = True
 
-    def _see(self, item: Evidence, looked: bool) -> None:
+    def _learn_outcome(self, item: Evidence, screened: bool) -> None:
         if self.chosen is not None:
             group = self._groups.add(item.record, item.returns)
             if group is not None:
@@ -111,7 +111,7 @@ class Hardest(ScreeningTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self.rates = restored(own["rates"], self.rates)
+        self.rates = restore_array(own["rates"], self.rates)
         self.chosen = None
         if own["chosen"] is not None:
             self.chosen = np.zeros(self.pool.n, dtype=bool)

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...checks import check_count
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
@@ -101,7 +101,7 @@ class HistoryVariance(PromptTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         self._pilot.restore(own["pilot"])
-        self._mean, self._squares = restored(own["mean"], self._mean), restored(own["squares"], self._squares)
+        self._mean, self._squares = restore_array(own["mean"], self._mean), restore_array(own["squares"], self._squares)
         chosen = own["chosen"]
         self.chosen = None if chosen is None else np.array(chosen, dtype=np.int64)
         if self.chosen is not None and not ((self.chosen >= 0) & (self.chosen < self.pool.n)).all():

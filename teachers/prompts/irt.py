@@ -100,18 +100,18 @@ class PUDF(PromptTeacher):
             return np.maximum(gap - math.log(1 / self.target - 1), 0.0)
         return np.maximum(np.maximum(self.band[0] - gap, gap - self.band[1]), 0.0)
 
-    def _admitted(self) -> np.ndarray:
+    def _admissible(self) -> np.ndarray:
         """bool[n]; more than `least` where difficulties are equal."""
         excess = self._excess()
         least = min(self.least, len(excess))
         return excess <= max(float(np.partition(excess, least - 1)[least - 1]), 0.0)
 
     def distribution(self) -> np.ndarray:
-        admitted = self._admitted()
+        admitted = self._admissible()
         return admitted / admitted.sum()
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
-        admitted = self._admitted()
+        admitted = self._admissible()
         chosen = lowest(np.where(admitted, 0.0, 1.0 + self._excess()), k, self._rng)
         return chosen, np.where(admitted[chosen], 1 / admitted.sum(), np.nan), "exploit"
 
@@ -121,7 +121,7 @@ class PUDF(PromptTeacher):
         self.ability = fit_ability(self.difficulties[task], successes, episodes)
 
     def _metrics(self) -> dict[str, float]:
-        return {"ability": self.ability, "admitted": float(self._admitted().mean())}
+        return {"ability": self.ability, "admitted": float(self._admissible().mean())}
 
     def _save(self) -> dict[str, Any]:
         return {"answers": [list(answer) for answer in self._answers], "ability": self.ability}

@@ -11,7 +11,7 @@ from ..protocol import Evidence
 from .screening import Tallies
 
 
-class Latest:
+class LatestGroups:
     """The success rate of each of n tasks in its latest group; single episodes are collected into groups first.
 
     Args:

@@ -1,7 +1,7 @@
-"""LILO: look at a pool several times the batch, train on what is most learnable in it (arXiv 2502.12272).
+"""LILO: screen a pool several times as large as the batch and train on its most learnable prompts (arXiv 2502.12272).
 
-Learnability is p (1 - p), the variance of success. The pool is looked at with rollouts that are not learned from, which
-the budget of a comparison must count: `train` is False in those proposals, and `metrics` gives their share.
+Learnability is p (1 - p), the variance of success at the pass rate p. The rollouts that screen the pool are not trained
+on, but they cost compute: `train` is False in those proposals, and `metrics` gives their share.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from .screening import StreamTeacher
 ROUNDS = 3  # through the list, after which the pool no longer waits for prompts that never answered
 
 
-def learnability(rate: Any) -> Any:
-    """p (1 - p), for a success rate or an array of them."""
+def success_variance(rate: Any) -> Any:
+    """Return p (1 - p), the variance of success, for a success rate p in [0, 1] or an array of them."""
     return rate * (1 - rate)
 
 
 @register("lilo")
 class LILO(StreamTeacher):
-    """Looks at ``factor`` times as many prompts as it trains on, and trains on those with the largest p (1 - p).
+    """Screen ``factor`` times as many prompts as it trains on, and train on those with the largest p (1 - p).
 
-    Proposals are to look, in turn through the list, until ``factor * batch`` prompts have rates; then the first
-    ``batch`` by learnability are proposed to train on, ties in random order, and all these rates are forgotten: nothing
-    is chosen by a rate from before the last batch. A prompt may never give a valid episode: once another was rated
-    three times, the pool is what has rates. While outcomes are awaited, more prompts are looked at. So a learner asks
-    for proposals until it has a batch of ``train=True``. ``meta["joins"]`` of those holds the ids of the proposals that
-    looked at the prompt.
+    Screening proposals go through the list in turn until ``factor * batch`` prompts have a pass rate. The ``batch``
+    most learnable of these are then proposed for training, ties in random order, and all rates are forgotten, so that
+    no rate older than one pool decides. A prompt may never give a valid episode: once any other prompt was rated three
+    times, the pool consists of the prompts that have a rate. While outcomes are outstanding, further prompts are
+    screened; a learner therefore asks for proposals until it has a batch with ``train=True``. ``meta["joins"]`` of a
+    training proposal holds the ids of the proposals that screened its prompt.
 
     Args:
         batch: prompts trained on from each pool (the papers' batches depend on the data set; 64 is our choice). In a
             short list the pool is the whole list.
         factor: size of the pool over that of the batch (4 in the paper).
-        screen: rollouts to look at a prompt (8 in the paper); single outcomes are collected until they are so many.
-        n: rollouts asked for to train on one.
+        screen: rollouts that screen a prompt (8 in the paper); single outcomes are collected up to that number.
+        n: rollouts of a training proposal.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
 
     Raises:
@@ -70,10 +70,10 @@ class LILO(StreamTeacher):
         self._candidates: dict[int, tuple[float, list[int], int]] = {}  # learnability, ids, how often rated
         self._learnability = [0.0, 0.0]  # means over the last pool and over what was chosen of it
 
-    def _rated(self, task: int, rate: float, ids: list[int]) -> None:
+    def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:
         times = self._candidates[task][2] if task in self._candidates else 0
-        times += bool(ids)  # what nobody proposed says nothing of how often the list was gone through
-        self._candidates[task] = (learnability(rate), ids, times)
+        times += bool(ids)  # outcomes from `update` have no ids and do not count as a pass through the list
+        self._candidates[task] = (success_variance(rate), ids, times)
         if len(self._candidates) < self._pool_size and times < ROUNDS:
             return
         tasks = list(self._candidates)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import PassRates, success_counts
@@ -51,7 +51,10 @@ class KalmanRates:
         return {"mean": self.mean.tolist(), "variance": self.variance.tolist()}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        self.mean, self.variance = restored(saved["mean"], self.mean), restored(saved["variance"], self.variance)
+        self.mean, self.variance = (
+            restore_array(saved["mean"], self.mean),
+            restore_array(saved["variance"], self.variance),
+        )
 
 
 @register("mopps")

@@ -17,7 +17,7 @@ from ...checks import check_count, check_number, check_share
 from ...errors import InputError
 from ..protocol import Common, Draw, Evidence
 from ..registration import register
-from .latest import Latest
+from .latest import LatestGroups
 from .prompt_teacher import PromptTeacher
 from .screening import Turns
 
@@ -78,7 +78,7 @@ class Pairing(PromptTeacher):
             },
             **common,
         )
-        self.latest = Latest(self.pool.n, self.group)
+        self.latest = LatestGroups(self.pool.n, self.group)
         self._turns = Turns(self.pool.n)
         self._halves: deque[tuple[int, int, str, int]] = deque()  # index, pair, role, partner: second halves to come
         self._pairs = 0
@@ -103,11 +103,11 @@ class Pairing(PromptTeacher):
             self._halves.append((first, self._pairs, "hard", second))
             self._halves.append((second, self._pairs, "easy", first))
             self._pairs += 1
-        draws = [self._half(*self._halves.popleft()) for _ in range(min(served, len(self._halves)))]
+        draws = [self._make_half(*self._halves.popleft()) for _ in range(min(served, len(self._halves)))]
         self._turns.mark(np.array([draw.record for draw in draws], dtype=np.int64))
         return draws + super()._draw(k - len(draws))
 
-    def _half(self, index: int, pair: int, role: str, partner: int) -> Draw:
+    def _make_half(self, index: int, pair: int, role: str, partner: int) -> Draw:
         meta = {
             "pair": pair,
             "role": role,
@@ -117,7 +117,7 @@ class Pairing(PromptTeacher):
         }
         return Draw(index, self.pool.task(index, self._rng), origin="exploit", n=self.group, meta=meta)
 
-    def _advice(self, index: int) -> dict[str, Any]:
+    def _draw_fields(self, index: int) -> dict[str, Any]:
         return {"n": self.group, "train": False}
 
     def _learn(self, evidence: list[Evidence]) -> None:

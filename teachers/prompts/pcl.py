@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, restored
+from ..protocol import Common, Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import is_flat, success_rate
@@ -22,7 +22,7 @@ from .prompt_teacher import PromptTeacher
 STEPS = 4  # of gradient descent for each batch observed
 
 
-class ValueModel:
+class PassRateModel:
     """Predicts pass rates as sigmoid(w x + b) of standardised features, by Adam on the mean squared error.
 
     Args:
@@ -57,7 +57,7 @@ class ValueModel:
         return {"moments": moments, "steps": self.steps}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        self.weights, self._first, self._second = restored(saved["moments"], np.zeros((3, len(self.weights))))
+        self.weights, self._first, self._second = restore_array(saved["moments"], np.zeros((3, len(self.weights))))
         self.steps = int(saved["steps"])
 
 
@@ -103,7 +103,7 @@ class PCL(PromptTeacher):
             "value": value is not None,
         }
         super().__init__(space, bins=bins, settings=settings, **common)
-        self._model = None if value else ValueModel(self.pool.features, float(rate))
+        self._model = None if value else PassRateModel(self.pool.features, float(rate))
         self._error, self._effective = 0.0, 0.0  # of the last batch
 
     def predict(self, tasks: np.ndarray) -> np.ndarray:

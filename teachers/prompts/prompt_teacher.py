@@ -56,10 +56,10 @@ class PromptTeacher(Teacher):
             probs = probs.tolist() if isinstance(probs, np.ndarray) else [float(probs)] * len(chosen)
             origins = [origins] * len(chosen) if isinstance(origins, str) else origins
             for index, p, origin in zip(chosen.tolist(), probs, origins, strict=True):
-                draws.append(Draw(index, self.pool.task(index, self._rng), p, origin, **self._advice(index)))
+                draws.append(Draw(index, self.pool.task(index, self._rng), p, origin, **self._draw_fields(index)))
         return draws
 
-    def _advice(self, index: int) -> dict[str, Any]:
+    def _draw_fields(self, index: int) -> dict[str, Any]:
         """Further fields of the `Draw` of a chosen task: n, train, meta."""
         return {}
 

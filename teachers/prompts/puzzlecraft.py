@@ -16,7 +16,7 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence, Outcome, restored
+from ..protocol import Common, Evidence, Outcome, restore_array
 from ..registration import Preset, register
 from ..sampling import in_turn
 from ..signals import Groups
@@ -80,7 +80,7 @@ class PuzzleCraft(PromptTeacher):
         with np.errstate(divide="ignore"):
             return *in_turn(np.log(self.distribution()), k, self._rng), "exploit"
 
-    def _advice(self, index: int) -> dict[str, Any]:
+    def _draw_fields(self, index: int) -> dict[str, Any]:
         return {"meta": {"weight": float(self.weights[index])}} if self.mode == "weight" else {}
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
@@ -120,7 +120,7 @@ class PuzzleCraft(PromptTeacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.weights = restored(own["weights"], self.weights)
+        self.weights = restore_array(own["weights"], self.weights)
         self._groups.restore(own["groups"])
         self._dispersions.restore(own["dispersions"])
 
@@ -136,7 +136,7 @@ def group_weight(returns: np.ndarray, dispersion: float = 1.0, *, scale: float =
     return scale * d * (1 - d) * dispersion**gamma
 
 
-def answer_entropy(answers: Sequence[Hashable], options: int) -> float:
+def normalised_answer_entropy(answers: Sequence[Hashable], options: int) -> float:
     """Entropy of the answers of one group over ln(options), in [0, 1]: 0 where all are the same.
 
     Args:

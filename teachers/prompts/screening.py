@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...checks import check_count
-from ..protocol import Common, Draw, Evidence, restored
+from ..protocol import Common, Draw, Evidence, restore_array
 from ..sampling import lowest
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
@@ -51,7 +51,7 @@ class Turns:
         return {"last": self.last.tolist(), "now": self.now}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        self.last, self.now = restored(saved["last"], self.last), int(saved["now"])
+        self.last, self.now = restore_array(saved["last"], self.last), int(saved["now"])
 
 
 class Tallies:
@@ -109,12 +109,14 @@ class Pilot:
         return {"asked": self.asked.tolist(), "seen": self.seen.tolist(), "answered": self.answered}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        self.asked, self.seen = restored(saved["asked"], self.asked), restored(saved["seen"], self.seen)
+        self.asked, self.seen = restore_array(saved["asked"], self.asked), restore_array(saved["seen"], self.seen)
         self.answered = int(saved["answered"])
 
 
 class ScreeningTeacher(PromptTeacher):
-    """A selector that also proposes to look only; its `_choose` puts the tasks to look at into `_looking`, and `_see`
+    """Base of selectors that propose some tasks for screening only (``train=False``).
+
+    A subclass writes `_choose`, which puts the tasks to be screened into `_screening`, and `_learn_outcome`, which
     takes the place of `_learn`.
 
     Args:
@@ -138,13 +140,17 @@ class ScreeningTeacher(PromptTeacher):
         self.screen, self.n = int(screen), int(n)
         settings = {"screen": self.screen, "n": self.n, **(settings or {})}
         super().__init__(space, bins=bins, settings=settings, **common)
-        self._looking: set[int] = set()
+        self._screening: set[int] = set()
         self._proposed = {"screened": 0, "trained": 0}
 
     @abstractmethod
-    def _see(self, item: Evidence, looked: bool) -> None:
-        """Take up one outcome; its record is the task's index. ``looked``: it was proposed to look only, or comes from
-        `update`, where nobody knows."""
+    def _learn_outcome(self, item: Evidence, screened: bool) -> None:
+        """Learn from one outcome, whose record is the task's index.
+
+        Args:
+            item: the outcome.
+            screened: True for a screening proposal, and for `update`, where it is unknown.
+        """
 
     def _draw(self, k: int) -> list[Draw]:
         draws = [replace(draw, record=[draw.record, not draw.train]) for draw in super()._draw(k)]
@@ -158,11 +164,11 @@ class ScreeningTeacher(PromptTeacher):
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
-            task, looked = item.record
-            self._see(Evidence(int(task), item.returns, item.outcome), bool(looked))
+            task, screened = item.record
+            self._learn_outcome(Evidence(int(task), item.returns, item.outcome), bool(screened))
 
-    def _advice(self, index: int) -> dict[str, Any]:
-        look = index in self._looking
+    def _draw_fields(self, index: int) -> dict[str, Any]:
+        look = index in self._screening
         return {"n": self.screen if look else self.n, "train": not look}
 
     def _metrics(self) -> dict[str, float]:
@@ -177,22 +183,22 @@ class ScreeningTeacher(PromptTeacher):
 
 
 class StreamTeacher(ScreeningTeacher):
-    """Looks at tasks in turn and trains on a queue that a subclass fills in `_rated`.
+    """Looks at tasks in turn and trains on a queue that a subclass fills in `_take_rate`.
 
     Attributes:
-        queue: tasks to train on next, each with the ids of the proposals by which it was looked at.
+        queue: tasks to train on next, each with the ids of the proposals by which it was screened at.
     """
 
     def __init__(self, space: Any, **options: Any):
         super().__init__(space, **options)
         self.queue: dict[int, list[int]] = {}
         self._turns, self._tallies = Turns(self.pool.n), Tallies(self.screen)
-        self._ids: dict[int, list[int]] = {}  # proposals that looked at a task whose tally is open
+        self._ids: dict[int, list[int]] = {}  # proposals that screened at a task whose tally is open
         self._joins: dict[int, list[int]] = {}  # of the batch being drawn
 
     @abstractmethod
-    def _rated(self, task: int, rate: float, ids: list[int]) -> None:
-        """A task has been looked at often enough."""
+    def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:
+        """A task has been screened at often enough."""
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, list[str]]:
         self._joins = {task: self.queue.pop(task) for task in list(self.queue)[:k]}
@@ -202,23 +208,23 @@ class StreamTeacher(ScreeningTeacher):
         look = [task for task in self._tallies.open if free[task]][: k - len(train)]
         free[look] = False
         more = self._turns.take(k - len(train) - len(look), self._rng, allowed=free)
-        self._looking = {*look, *more.tolist()}
+        self._screening = {*look, *more.tolist()}
         chosen = np.concatenate([np.array(train + look, dtype=np.int64), more])
         return chosen, np.nan, ["exploit"] * len(train) + ["explore"] * (len(chosen) - len(train))
 
-    def _advice(self, index: int) -> dict[str, Any]:
-        advice = super()._advice(index)
+    def _draw_fields(self, index: int) -> dict[str, Any]:
+        advice = super()._draw_fields(index)
         return {**advice, "meta": {"joins": self._joins[index]}} if advice["train"] else advice
 
-    def _see(self, item: Evidence, looked: bool) -> None:
-        if not looked:
+    def _learn_outcome(self, item: Evidence, screened: bool) -> None:
+        if not screened:
             return
         ids = self._ids.pop(item.record, []) + ([item.outcome.id] if item.outcome.id >= 0 else [])
         done = self._tallies.add(item)
         if done is None:
             self._ids[item.record] = ids
         else:
-            self._rated(item.record, done[0], ids)
+            self._take_rate(item.record, done[0], ids)
 
     def _save(self) -> dict[str, Any]:
         return {

@@ -85,9 +85,9 @@ class SEELE(PromptTeacher):
     def _draw(self, k: int) -> list[Draw]:
         draws = super()._draw(k)
         hints = self.hints([draw.record for draw in draws]).tolist()
-        return [self._hinted(draw, hint) for draw, hint in zip(draws, hints, strict=True)]
+        return [self._add_hint(draw, hint) for draw, hint in zip(draws, hints, strict=True)]
 
-    def _hinted(self, draw: Draw, hint: float) -> Draw:
+    def _add_hint(self, draw: Draw, hint: float) -> Draw:
         if self.axis is None or not isinstance(self.pool, Grid):
             return replace(draw, record=[draw.record, hint], meta={"hint": hint})
         cube = self.pool.cube

@@ -51,7 +51,7 @@ class SPEED(StreamTeacher):
         super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
         self._screened, self._passed = 0, 0
 
-    def _rated(self, task: int, rate: float, ids: list[int]) -> None:
+    def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:
         passed = self.low < rate < self.high
         if passed:
             self.queue[task] = ids

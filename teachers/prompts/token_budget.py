@@ -66,7 +66,7 @@ class TokenBudget(PromptTeacher):
     def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
         return self._rng.choice(self.pool.n, min(k, self.pool.n), replace=False), 1 / self.pool.n, "explore"
 
-    def _advice(self, index: int) -> dict[str, Any]:
+    def _draw_fields(self, index: int) -> dict[str, Any]:
         return {"meta": {"max_tokens": int(self.budget)}}
 
     def _learn(self, evidence: list[Evidence]) -> None:

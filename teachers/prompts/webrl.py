@@ -17,7 +17,7 @@ from ...errors import InputError
 from ..protocol import Common, Draw, Evidence, Teacher
 from ..registration import register
 from ..signals import success_counts
-from .generation import Generate, Seed, Source, Writer
+from .generation import Generate, Seed, TaskSource, Writer
 
 Critic = Callable[[Any], float | Sequence[float]]
 
@@ -79,7 +79,7 @@ class WebRL(Teacher):
         self.bandwidth = check_number("bandwidth", bandwidth, above=0)
         self.fresh = check_share("fresh", fresh)
         self.failed_below = check_share("failed_below", failed_below, positive=True)
-        self.critic, self.source = critic, Source(space, generator, step)
+        self.critic, self.source = critic, TaskSource(space, generator, step)
         self.domain = self.source.domain
         settings = {
             "generator": generator is not None,
@@ -113,7 +113,7 @@ class WebRL(Teacher):
         near = np.exp(-0.5 * square / self.bandwidth**2)
         return ((near @ np.array(successes) + 0.5) / (near @ np.array(episodes) + 1.0))[:, None]
 
-    def _keep(self, seeds: list[Seed]) -> np.ndarray:
+    def _in_band(self, seeds: list[Seed]) -> np.ndarray:
         """bool[m]: whether any head's value lies in the band."""
         values = self.values(seeds)
         return np.asarray(((values >= self.band[0]) & (values <= self.band[1])).any(1))
@@ -125,15 +125,15 @@ class WebRL(Teacher):
         for _ in range(self.tries):
             if not slots:
                 break
-            grown = {slot: seed for slot in slots if (seed := self._grow()) is not None}
-            keep = dict(zip(grown, self._keep(list(grown.values())).tolist() if grown else []))
+            grown = {slot: seed for slot in slots if (seed := self._make_variant()) is not None}
+            keep = dict(zip(grown, self._in_band(list(grown.values())).tolist() if grown else []))
             for slot in [slot for slot, kept in keep.items() if kept]:
                 seeds[slot], origins[slot] = grown[slot], "edit"
             self._grown, self._kept = self._grown + len(grown), self._kept + sum(keep.values())
             slots = [slot for slot in slots if not keep.get(slot)]
         return [Draw(seed, source.task(seed, rng), origin=origin) for seed, origin in zip(seeds, origins)]
 
-    def _grow(self) -> Seed | None:
+    def _make_variant(self) -> Seed | None:
         if not self.source.can_vary:
             return self.source.uniform(1, self._rng)[0]
         return self.source.variant(self._failed[int(self._rng.integers(len(self._failed)))], self._rng)
@@ -160,8 +160,8 @@ class WebRL(Teacher):
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        checked = self.source.checked
-        self._failed = deque((checked(seed) for seed in own["failed"]), maxlen=self._failed.maxlen)
-        seen = [(checked(seed), float(s), int(m)) for seed, s, m in own["seen"]]
+        check_seed = self.source.check_seed
+        self._failed = deque((check_seed(seed) for seed in own["failed"]), maxlen=self._failed.maxlen)
+        seen = [(check_seed(seed), float(s), int(m)) for seed, s, m in own["seen"]]
         self._seen = deque(seen, maxlen=self._seen.maxlen)
         self._grown, self._kept, self.source.rejected = map(int, own["counts"])

@@ -84,7 +84,7 @@ class TabularStudent:
         return sum(self.episode(task, learn=False)[1] for task in tasks) / len(tasks)
 
     def _values(self, observation: Any, keep: bool) -> np.ndarray:
-        key = row(observation)
+        key = observation_key(observation)
         values = self.table.get(key)
         if values is None:
             values = np.full(self.actions, self.initial)
@@ -99,12 +99,12 @@ class TabularStudent:
         return int(best[self._rng.integers(len(best))])
 
 
-def row(observation: Any) -> Hashable:
+def observation_key(observation: Any) -> Hashable:
     """An observation as a key: equal for equal observations, whatever they are made of."""
     if isinstance(observation, Mapping):
-        return tuple((name, row(observation[name])) for name in sorted(observation))
+        return tuple((name, observation_key(observation[name])) for name in sorted(observation))
     if isinstance(observation, np.ndarray):
         return observation.shape, observation.tobytes()
     if isinstance(observation, tuple | list):
-        return tuple(map(row, observation))
+        return tuple(map(observation_key, observation))
     return observation.item() if isinstance(observation, np.generic) else observation

@@ -59,7 +59,7 @@ def test_players_begin_at_the_start_whatever_the_one_before_did(monkeypatch: pyt
 
     def looking(env: Any, rng: np.random.Generator) -> Any:
         begun.append((env._turn, env._ended))
-        yield from baselines.constant(env, rng)
+        yield from baselines.constant_policies(env, rng)
 
     monkeypatch.setattr(baselines, "PLAYERS", {"first": looking, "second": looking})
     success_rates("palaestra/ConnectFour-v0", 0.0, episodes=2)

@@ -38,31 +38,33 @@ def read(text: str) -> dk.World:
 
 
 def test_map_is_drawn_with_one_character_per_cell():
-    assert dk.draw(WORLD) == "#####\n#K#.#\n#.L.#\n#^#G#\n#####"
+    assert dk.render_map(WORLD) == "#####\n#K#.#\n#.L.#\n#^#G#\n#####"
 
 
 def test_shortest_plan_by_hand():
     # North to (1, 2), key ahead: take it. Right turn: door ahead, open, through, on to (3, 2), right turn, goal.
     expected = [dk.FORWARD, dk.PICK_UP, dk.RIGHT, dk.TOGGLE, dk.FORWARD, dk.FORWARD, dk.RIGHT, dk.FORWARD]
-    assert dk.plan(WORLD) == expected
+    assert dk.find_shortest_plan(WORLD) == expected
 
 
 def test_a_locked_door_needs_the_key():
     at_door = dk.World(5, WORLD.walls, (2, 2), (3, 3), "locked", (1, 1), (1, 2), 0)
-    assert dk.act(at_door, dk.TOGGLE) is at_door
-    assert dk.act(dk.World(5, WORLD.walls, (2, 2), (3, 3), "locked", None, (1, 2), 0), dk.TOGGLE).lock == "open"
+    assert dk.apply_action(at_door, dk.TOGGLE) is at_door
+    assert (
+        dk.apply_action(dk.World(5, WORLD.walls, (2, 2), (3, 3), "locked", None, (1, 2), 0), dk.TOGGLE).lock == "open"
+    )
 
 
 def test_there_is_no_plan_where_the_key_is_out_of_reach():
     beyond = dk.World(5, WORLD.walls, (2, 2), (3, 3), "locked", (3, 1), (1, 3), 3)
-    assert dk.plan(beyond) == []
+    assert dk.find_shortest_plan(beyond) == []
 
 
 @pytest.mark.parametrize("size", [5, 6, 9, 16])
 @pytest.mark.parametrize("obstacles", [0, 8])
 def test_generated_worlds_are_laid_out_as_promised(size: int, obstacles: int):
     for seed in range(15):
-        world = dk.generate(np.random.default_rng(seed), size, obstacles)
+        world = dk.generate_world(np.random.default_rng(seed), size, obstacles)
         split = world.door[0]
         assert 2 <= split <= size - 3
         assert world.agent[0] < split
@@ -75,8 +77,8 @@ def test_generated_worlds_are_laid_out_as_promised(size: int, obstacles: int):
         # At nine and more cells there is always room for all eight.
         assert extra == obstacles or size < 9
         at = world
-        for action in dk.plan(world):
-            at = dk.act(at, action)
+        for action in dk.find_shortest_plan(world):
+            at = dk.apply_action(at, action)
         assert at.solved
 
 
@@ -90,8 +92,8 @@ def test_own_dynamics_are_those_of_minigrid(difficulty: float):
         world = env.here()  # type: ignore[attr-defined]
         for _ in range(250):
             # Actions towards the goal among random ones, so that doors are opened and keys dropped behind them.
-            action = int(rng.integers(7)) if rng.random() < 0.7 else dk.approach(world)
-            after = dk.act(world, action)
+            action = int(rng.integers(7)) if rng.random() < 0.7 else dk.greedy_action(world)
+            after = dk.apply_action(world, action)
             changes.add((action, world.lock, after.lock, world.key is None, after.key is None))
             _, _, terminated, truncated, info = env.step(action)
             assert env.here() == after  # type: ignore[attr-defined]
@@ -130,7 +132,7 @@ def test_the_twin_without_observations_plays_as_the_grid_does(difficulty: float)
             assert other["is_success"] is info["is_success"]
             ended = terminated or truncated
     twin.reset(seed=0)
-    twin.set_state({**twin.get_state(), "steps": dk.most_steps(twin.here().size) - 1})
+    twin.set_state({**twin.get_state(), "steps": dk.step_limit(twin.here().size) - 1})
     assert twin.step(dk.DONE)[2:4] == (False, True)
 
 
@@ -155,7 +157,7 @@ def test_text_alone_is_enough_to_solve_it():
         observation, _ = env.reset(seed=seed)
         info: dict[str, Any] = {}
         while not env._ended:
-            observation, _, _, _, info = env.step(names[dk.plan(read(observation))[0]])
+            observation, _, _, _, info = env.step(names[dk.find_shortest_plan(read(observation))[0]])
         assert info["is_success"]
 
 

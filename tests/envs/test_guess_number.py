@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palaestra.envs.games.guess_number import Guessing, GuessNumber
+from palaestra.envs.games.guess_number import GuessNumber, GuessNumberState
 from palaestra.errors import InputError
 
 
 def played(env: GuessNumber, guesses: list[str]) -> tuple[float, dict[str, Any]]:
     """Total reward and last info of an episode with a secret of 11 in 1 to 16."""
     env.reset(seed=0, options={"params": {"bits": 4, "slack": 0}})
-    env.set_state({**env.get_state(), "state": Guessing(secret=11, size=16, guesses=5, low=1, high=16)})
+    env.set_state({**env.get_state(), "state": GuessNumberState(secret=11, size=16, guesses=5, low=1, high=16)})
     total, info = 0.0, {}
     for guess in guesses:
         _, reward, terminated, truncated, info = env.step(guess)
@@ -46,7 +46,7 @@ def test_bisection_always_fits_the_guesses():
     env = GuessNumber(split="all", slack=0)
     for secret in range(1, 17):
         env.reset(seed=0, options={"params": {"bits": 4}})
-        env.set_state({**env.get_state(), "state": Guessing(secret, 16, guesses=5, low=1, high=16)})
+        env.set_state({**env.get_state(), "state": GuessNumberState(secret, 16, guesses=5, low=1, high=16)})
         while not env._ended:
             info = env.step(env.oracle())[4]
         assert info["is_success"]

@@ -6,8 +6,9 @@ import re
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.math.arithmetic import Arithmetic, _value
-from palaestra.envs.math.linear_equation import LinearEquation, _side, _signed
+from palaestra.envs.math.arithmetic import Arithmetic, _evaluate
+from palaestra.envs.math.linear_equation import LinearEquation, _format_side
+from palaestra.envs.math.polynomials import nonzero_integer
 from palaestra.envs.puzzles.countdown import Countdown
 from palaestra.rewards.verifiers.countdown import evaluate_expression
 
@@ -23,7 +24,7 @@ from palaestra.rewards.verifiers.countdown import evaluate_expression
     ],
 )
 def test_products_bind_before_sums(numbers: list[int], operators: str, value: int):
-    assert _value(numbers, list(operators)) == value
+    assert _evaluate(numbers, list(operators)) == value
 
 
 def test_arithmetic_tasks_are_what_their_parameters_say():
@@ -82,11 +83,11 @@ def test_linear_equations_hold_for_the_oracles_answer(sides: str, solution: str)
     ("slope", "constant", "text"), [(1, 0, "x"), (-1, 2, "-x + 2"), (3, -4, "3x - 4"), (0, -5, "-5"), (-2, 0, "-2x")]
 )
 def test_a_side_is_written_as_in_school(slope: int, constant: int, text: str):
-    assert _side(slope, constant) == text
+    assert _format_side(slope, constant) == text
 
 
 def test_signed_numbers_leave_out_zero_and_reach_both_ends():
-    assert [_signed(i / 6, 3) for i in range(6)] == [-3, -2, -1, 1, 2, 3]
+    assert [nonzero_integer(i / 6, 3) for i in range(6)] == [-3, -2, -1, 1, 2, 3]
 
 
 def test_countdown_targets_are_reached_by_all_numbers_and_given_by_none():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from palaestra.envs.splits import checked_split, split_of
+from palaestra.envs.splits import check_split, split_of
 from palaestra.errors import InputError
 
 
@@ -20,4 +20,4 @@ def test_a_fifth_of_all_contents_is_test():
 
 def test_unknown_split_names_the_nearest():
     with pytest.raises(InputError, match="'test'"):
-        checked_split("tests")
+        check_split("tests")

@@ -20,8 +20,8 @@ from palaestra.errors import MissingExtra
 from palaestra.rewards import REWARDS, Episode, Reward, Step
 from palaestra.rewards.algebra import Composite, Shaped
 from palaestra.rewards.models.token_episode import TokenEpisode
-from palaestra.rewards.terms.outcome import Outcome
-from palaestra.rewards.terms.overlong import Overlong
+from palaestra.rewards.terms.length_limits import Overlong
+from palaestra.rewards.terms.outcome import EnvironmentReward
 
 # Registered here and not by a test of something else in the same process.
 NAMES = sorted(name for name, cls in REWARDS.items() if cls.__module__.startswith("palaestra.rewards"))
@@ -34,14 +34,14 @@ def options(name: str) -> dict[str, Any]:
     """What a constructor cannot do without."""
     child = Overlong(max_tokens=40)
     return {
-        "clip": {"child": Outcome(), "low": 0.0, "high": 1.0},
+        "clip": {"child": EnvironmentReward(), "low": 0.0, "high": 1.0},
         "gate": {"child": child},
         "geometric-mean": {"a": Reward_("judge_score", 0.0), "b": Reward_("confidence", 0.0)},
-        "normalize": {"correct": Outcome(), "brevity": child},
+        "normalize": {"correct": EnvironmentReward(), "brevity": child},
         "saturate": {"child": child},
         "scheduled": {"child": child, "schedule": {"kind": "linear", "start": 1.0, "end": 0.0}},
         "shaped": {"brevity": child, "judged": Reward_("judge_score", 0.0), "width": 0.99},
-        "sum": {"correct": Outcome(), "brevity": child},
+        "sum": {"correct": EnvironmentReward(), "brevity": child},
         "trust": {"child": child},
         "veto": {"child": child, "critic": Reward_("judge_score", 0.0)},
         "weighted": {"child": child, "weight": -2.0},

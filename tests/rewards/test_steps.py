@@ -52,7 +52,7 @@ def test_suffix_sums_are_discounted():
 
 
 def test_min_form_of_three_steps():
-    shaped = steps.min_form([0.5, -0.2, 0.8], 0.1)
+    shaped = steps.min_form_steps([0.5, -0.2, 0.8], 0.1)
     assert shaped == close([0.0005, -0.1998, 0.00004], 5e-5)
     assert steps.suffix_sums(shaped) == close([-0.1993, -0.1998, 0.00004], 5e-5)
 
@@ -60,16 +60,16 @@ def test_min_form_of_three_steps():
 @untimed
 @given(SCORES)
 def test_min_form_sums_to_the_minimum_as_the_temperature_falls(scores: list[float]):
-    assert steps.min_form(scores, 0.0).sum() == pytest.approx(min(scores), abs=1e-12)
-    assert steps.min_form(scores, 1e-9).sum() == pytest.approx(min(scores), abs=1e-6)
+    assert steps.min_form_steps(scores, 0.0).sum() == pytest.approx(min(scores), abs=1e-12)
+    assert steps.min_form_steps(scores, 1e-9).sum() == pytest.approx(min(scores), abs=1e-6)
 
 
 def test_a_very_good_step_hardly_changes_the_min_form():
-    assert abs(steps.min_form([0.5, -0.2, 0.8, 1.0]).sum() - steps.min_form([0.5, -0.2, 0.8]).sum()) < 1e-3
+    assert abs(steps.min_form_steps([0.5, -0.2, 0.8, 1.0]).sum() - steps.min_form_steps([0.5, -0.2, 0.8]).sum()) < 1e-3
 
 
 def test_min_form_keeps_huge_rewards_finite():
-    assert steps.min_form([1e6, -1e6]) == close([0.0, -1e6])
+    assert steps.min_form_steps([1e6, -1e6]) == close([0.0, -1e6])
 
 
 def test_suffix_minimum_is_the_worst_step_yet_to_come():
@@ -78,7 +78,7 @@ def test_suffix_minimum_is_the_worst_step_yet_to_come():
 
 def test_a_negative_temperature_is_refused():
     with pytest.raises(InputError, match="temperature"):
-        steps.min_form([1.0], -1.0)
+        steps.min_form_steps([1.0], -1.0)
 
 
 # ReNorm.
@@ -86,13 +86,13 @@ def test_a_negative_temperature_is_refused():
 
 @pytest.mark.parametrize(("process", "outcome", "reward"), [(1, 1, 1), (0, 0, -1), (1, 0, 0), (0, 1, 0), (0.5, 0.5, 0)])
 def test_renorm_centres_process_and_outcome(process: float, outcome: float, reward: float):
-    assert steps.renormed([process], outcome) == close([reward])
+    assert steps.renorm_steps([process], outcome) == close([reward])
 
 
 def test_a_middling_extra_turn_adds_nothing_under_renorm_and_1_to_the_raw_sum():
     # Not a constant shift: the number of turns matters.
     turns, padded = [0.7, 0.2], [0.7, 0.2, 0.5]
-    assert steps.renormed(padded, 0.5).sum() == pytest.approx(steps.renormed(turns, 0.5).sum())
+    assert steps.renorm_steps(padded, 0.5).sum() == pytest.approx(steps.renorm_steps(turns, 0.5).sum())
     assert sum(p + 0.5 for p in padded) - sum(p + 0.5 for p in turns) == pytest.approx(1.0)
 
 
@@ -238,5 +238,5 @@ def test_scores_must_be_one_sequence_of_numbers(wrong: object):
 
 
 def test_an_episode_without_steps_has_no_rewards():
-    for function in (steps.delta_steps, steps.min_form, steps.suffix_sums, steps.suffix_minima):
+    for function in (steps.delta_steps, steps.min_form_steps, steps.suffix_sums, steps.suffix_minima):
         assert function([]).tolist() == []

@@ -17,6 +17,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from .segments import segment_sum
 from .trajectory import Group, Origin, Trajectory
 
 
@@ -106,11 +107,11 @@ class Batch:
 
     def sum_by_episode(self, token_value: Tensor) -> Tensor:
         """Sum of a token value [N] over each episode, [E]."""
-        return torch.zeros(self.episodes, dtype=token_value.dtype).index_add_(0, self.episode_of, token_value)
+        return segment_sum(token_value, self.episode_of, self.episodes)
 
     def sum_by_group(self, episode_value: Tensor) -> Tensor:
         """Sum of an episode value [E] over each group, [G]."""
-        return torch.zeros(self.groups, dtype=episode_value.dtype).index_add_(0, self.group_of, episode_value)
+        return segment_sum(episode_value, self.group_of, self.groups)
 
     def per_token(self, episode_value: Tensor) -> Tensor:
         """Spread a value per episode [E] over its tokens [N]."""

@@ -13,6 +13,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from .segments import segment_sum
+
 F = TypeVar("F")
 
 
@@ -56,12 +58,7 @@ class Scored:
 
     def sum_by_episode(self, token_value: Tensor) -> Tensor:
         """Sum over each episode's tokens, [A] -> [R]; differentiable."""
-        return token_value.new_zeros(self.episodes).index_add(0, self.episode, token_value)
-
-    def mean_by_episode(self, token_value: Tensor) -> Tensor:
-        """Mean over each episode's tokens that are trained, [A] -> [R]; 0 for an episode without any."""
-        trained = self.trained.to(token_value.dtype)
-        return self.sum_by_episode(token_value * trained) / self.sum_by_episode(trained).clamp(min=1)
+        return segment_sum(token_value, self.episode, self.episodes)
 
     def per_token(self, episode_value: Tensor) -> Tensor:
         """Spread a value per episode over its tokens, [R] -> [A]."""

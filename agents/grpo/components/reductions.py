@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..batch.batch import Batch
+from ..batch.segments import segment_sum
 from ..recipes.stages import REDUCTIONS
 
 
@@ -54,8 +55,8 @@ def turn_mean(batch: Batch, keep: Tensor) -> Tensor:
 
     Turns count that have any token to train.
     """
-    tokens = torch.zeros(len(batch.episode_of_turn)).index_add_(0, batch.turn_of, keep.float())
-    turns = torch.zeros(batch.episodes).index_add_(0, batch.episode_of_turn, (tokens > 0).float())
+    tokens = segment_sum(keep.float(), batch.turn_of, len(batch.episode_of_turn))
+    turns = segment_sum((tokens > 0).float(), batch.episode_of_turn, batch.episodes)
     each = batch.episodes * turns[batch.episode_of_turn].clamp(min=1) * tokens.clamp(min=1)
     return keep / each[batch.turn_of]
 

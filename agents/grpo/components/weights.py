@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
+from ....checks import check_choice, check_count, check_number
 from ....errors import InputError
 from ..batch.batch import Batch
 from ..batch.scored import needs
+from ..batch.trajectory import Origin, Trajectory
 from ..recipes.stages import WEIGHTS
 from . import masks
 from .credit.peers import answer_entropy
+from .credit.priorities import ObjectivePriorities
 from .credit.units import place_of_turn
 
 
@@ -95,3 +99,85 @@ def roles(batch: Batch, advantage: Tensor, factors: Mapping[str, float]) -> Tens
 def turn_discount(batch: Batch, advantage: Tensor, discount: float = 0.9) -> Tensor:
     """discount^(turns of the episode before this one): what is decided first counts most."""
     return (discount ** place_of_turn(batch).to(advantage.dtype))[batch.turn_of]
+
+
+@WEIGHTS.register("entropy_factor")
+@needs("entropy")
+def entropy_factor(
+    batch: Batch,
+    advantage: Tensor,
+    scale: float = 0.1,
+    power: float = 1.0,
+    sign: str = "any",
+    origin: str = "any",
+) -> Tensor:
+    """scale x exp(power x H), H the mean entropy at the batch's action tokens under the policy before the update (SRFT,
+    arXiv 2506.19767: 0.1 exp(H) on successful rollouts).
+
+    Args:
+        sign: the tokens that it acts on: "any", or those with "positive" advantage; the others keep weight 1.
+        origin: likewise: "any", or those that the "policy" wrote.
+    """
+    check_choice("sign", sign, ("any", "positive"))
+    check_choice("origin", origin, ("any", "policy"))
+    entropy = batch.measured("entropy")[batch.action]
+    mean = entropy.mean() if len(entropy) else torch.zeros(())
+    reached = batch.action if origin == "any" else batch.written_by(Origin.POLICY)
+    if sign == "positive":
+        reached = reached & (advantage > 0)
+    return torch.where(reached, (scale * (power * mean).exp()).to(advantage), torch.ones_like(advantage))
+
+
+@WEIGHTS.register("version_decay")
+def version_decay(batch: Batch, advantage: Tensor, decay: float = 0.9) -> Tensor:
+    """decay^(v - version), [N], v the newest version among the batch's trajectories; 1 for what the policy did not
+    sample.
+
+    A version counts optimiser batches; in a batch that mixes replayed with fresh episodes the fresh ones are of age 0.
+    """
+    check_number("decay", decay, 0, 1)
+    version = torch.tensor([t.version for t in batch.trajectories], dtype=torch.int64)
+    newest = int(version.max()) if len(version) else 0
+    age = torch.where(version >= 0, newest - version, 0)
+    return batch.per_token(torch.tensor(decay, dtype=torch.float32) ** age)
+
+
+@WEIGHTS.register("priorities")
+class Priorities(ObjectivePriorities):
+    """w = K softmax(priority / temperature) over the K kinds of tasks in the batch (RECAP, arXiv 2510.21978, with
+    `priority` for its undisclosed measure).
+
+    Args:
+        window: batches that are remembered.
+        temperature: of the softmax; large: all alike.
+        by: kinds are ``bins`` equal intervals of "difficulty", the "role", or the values of the parameter of this name.
+        bins: see there.
+
+    Raises:
+        InputError: an episode has no such parameter.
+    """
+
+    def __init__(self, window: int = 20, temperature: float = 1.0, by: str = "difficulty", bins: int = 4):
+        super().__init__(window, temperature)
+        self.by, self.bins = by, check_count("bins", bins, 1)
+
+    def kind(self, trajectory: Trajectory) -> str:
+        """What kind of task an episode played."""
+        if self.by == "difficulty":
+            return str(min(int(trajectory.difficulty * self.bins), self.bins - 1))
+        if self.by == "role":
+            return trajectory.role
+        if self.by not in trajectory.params:
+            known = ", ".join(trajectory.params) or "none"
+            raise InputError(f"by={self.by!r} is no parameter of these tasks; there are: difficulty, role, {known}.")
+        return str(trajectory.params[self.by])
+
+    def __call__(self, batch: Batch, advantage: Tensor) -> Tensor:
+        kinds = [self.kind(t) for t in batch.trajectories]
+        paid = {
+            kind: math.fsum(t.outcome for t, k in zip(batch.trajectories, kinds, strict=True) if k == kind)
+            / kinds.count(kind)
+            for kind in set(kinds)
+        }
+        weights = self.weigh(paid)
+        return batch.per_token(torch.tensor([weights[kind] for kind in kinds], dtype=advantage.dtype))

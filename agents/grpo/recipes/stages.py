@@ -81,36 +81,20 @@ BASELINES = _add(Stage("baseline", "baseline", "components.credit", arguments=2,
 SCALES = _add(Stage("scale", "scale", "components.credit", arguments=2, part="credit"))
 """``(units, batch, **params) -> [M]``: units whose values are centred already -> advantages."""
 
-ADJUSTMENTS = _add(
-    Stage("adjustments", "adjustment", "components.credit", "components.auxiliaries", arguments=2, many=True)
-)
+ADJUSTMENTS = _add(Stage("adjustments", "adjustment", "components.credit", arguments=2, many=True))
 """``(advantage [N], batch, **params) -> advantage [N]``: what happens to advantages once they lie at the tokens."""
 
 MASKS = _add(Stage("masks", "mask", "components.masks", arguments=2, many=True, part="selection"))
 """``(batch, advantage [N], **params) -> bool [N]``: which tokens are trained. Masked ones leave the denominators."""
 
-WEIGHTS = _add(
-    Stage(
-        "weights",
-        "weight",
-        "components.weights",
-        "components.credit",
-        "components.correctors",
-        "components.streams",
-        arguments=2,
-        many=True,
-        part="selection",
-    )
-)
+WEIGHTS = _add(Stage("weights", "weight", "components.weights", arguments=2, many=True, part="selection"))
 """``(batch, advantage [N], **params) -> float [N]``: multiplies a token's weight. Denominators stay."""
 
 CORRECTORS = _add(Stage("corrector", "corrector", "components.correctors", arguments=1, part="loss"))
 """``(scored, **params) -> factor [A]`` without gradient: for the gap between sampler and anchor, or between either and
 the policy; 0 drops a token."""
 
-SURROGATES = _add(
-    Stage("surrogate", "surrogate", "components.surrogates", "components.streams", arguments=1, part="loss")
-)
+SURROGATES = _add(Stage("surrogate", "surrogate", "components.surrogates", arguments=1, part="loss"))
 """``(scored, **params) -> LossTerm``: what is maximised at each token."""
 
 REGULARISERS = _add(

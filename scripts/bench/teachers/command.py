@@ -32,8 +32,8 @@ import tyro
 from ....agents.atomic import write_atomically
 from ....errors import InputError, MissingExtra, unknown_name
 from ....teachers.benchmarks import table as named
-from ....teachers.benchmarks.runs import Failure, Records, Run, key, load, plan, play_all
-from ....teachers.benchmarks.statistics import Line, expanded, summarise
+from ....teachers.benchmarks.runs import BenchmarkRun, Failure, Records, load_table, plan_runs, play_all, record_key
+from ....teachers.benchmarks.statistics import Line, expand_records, summarise_records
 from ....teachers.benchmarks.table import UNIFORM, Table
 from ....teachers.registration import TEACHERS
 from .figures import compare_to_uniform, format_estimate
@@ -81,20 +81,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name not in TABLES:
             raise unknown_name("table", name, TABLES)
     places = {name: TABLES[name] for name in dict.fromkeys(config.tables)}
-    tables = {name: load(place) for name, place in places.items()}
+    tables = {name: load_table(place) for name, place in places.items()}
     for name in config.settings:
         if name not in (known := [setting for table in tables.values() for setting in table.settings]):
             raise unknown_name("setting", name, known)
-    runs = plan(places, teachers_of(config, tables), config.seeds, config.episodes)
+    runs = plan_runs(places, teachers_of(config, tables), config.seeds, config.episodes)
     runs = [run for run in runs if not config.settings or run.setting in config.settings]
     records = Records(config.out / "results.jsonl")
     failures, stopped = _play(runs, records, config.jobs)
     rows: dict[str, list[Any]] = {name: [] for name in tables}
     for run in runs:
-        if (found := records.rows.get(key(run))) is not None:
+        if (found := records.rows.get(record_key(run))) is not None:
             rows[found["table"]].append(found)
-    rows = {name: expanded(found) for name, found in rows.items()}
-    lines = {name: summarise(rows[name]) for name in tables}
+    rows = {name: expand_records(found) for name, found in rows.items()}
+    lines = {name: summarise_records(rows[name]) for name in tables}
     _print(tables, lines, failures)
     summary = {name: [asdict(line) for line in lines[name]] for name in tables}
     write_atomically(config.out / "summary.json", json.dumps(_plain(summary), indent=2) + "\n")
@@ -116,15 +116,17 @@ def teachers_of(config: Config, tables: Mapping[str, Table]) -> dict[str, list[s
     asked = list(dict.fromkeys((*config.teachers, *config.teacher)))
     for teacher in asked:
         # A module that cannot be imported is the command's error, not that of every run.
-        name, options = named.split(teacher)
+        name, options = named.parse_teacher(teacher)
         if name not in own:
-            named.factory(name)
+            named.find_factory(name)
             if ":" not in name:
                 TEACHERS.check_options(name, options)
     for name, table in tables.items():
         chosen = config.teachers if config.teachers else table.teachers()
         # An oracle of one table is no name in another.
-        fitting = [t for t in (*chosen, *config.teacher) if named.split(t)[0] not in own - table.own and table.fits(t)]
+        fitting = [
+            t for t in (*chosen, *config.teacher) if named.parse_teacher(t)[0] not in own - table.own and table.fits(t)
+        ]
         found[name] = list(dict.fromkeys((UNIFORM, *fitting)))
     for teacher in asked:
         if not any(teacher in fitting for fitting in found.values()):
@@ -132,9 +134,9 @@ def teachers_of(config: Config, tables: Mapping[str, Table]) -> dict[str, list[s
     return found
 
 
-def _play(runs: Sequence[Run], records: Records, jobs: int) -> tuple[list[Failure], bool]:
+def _play(runs: Sequence[BenchmarkRun], records: Records, jobs: int) -> tuple[list[Failure], bool]:
     """Make the runs that are missing; what failed, and whether Ctrl-C came."""
-    left = records.missing(runs)
+    left = records.find_missing(runs)
     failures: list[Failure] = []
     with _progress(len(runs), len(runs) - len(left)) as advance:
         try:
@@ -163,9 +165,11 @@ def _progress(total: int, done: int) -> Iterator[Callable[[str], None]]:
 
 def grouped(failures: Sequence[Failure]) -> list[str]:
     """One sentence for each teacher and error, however many runs it spoilt."""
-    found: dict[tuple[str, str, str], list[Run]] = {}
+    found: dict[tuple[str, str, str], list[BenchmarkRun]] = {}
     for failure in failures:
-        found.setdefault((load(failure.run.table).name, failure.run.teacher, failure.error), []).append(failure.run)
+        found.setdefault((load_table(failure.run.table).name, failure.run.teacher, failure.error), []).append(
+            failure.run
+        )
     return [
         f"teacher {teacher!r} failed in {len(runs)} runs of {table}, first in {runs[0].setting!r} with seed "
         f"{runs[0].seed}: {error}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from ....teachers.benchmarks.statistics import Estimate, Line
+from ....teachers.benchmarks.statistics import Line, MeanEstimate
 from ....teachers.benchmarks.table import Table
 
 
@@ -19,7 +19,7 @@ def format_score(value: float, table: Table, precision_of: float | None = None) 
     return f"{value:,.{0 if size >= 100 else 1 if size >= 10 else 2}f}"
 
 
-def format_estimate(value: Estimate, table: Table) -> str:
+def format_estimate(value: MeanEstimate, table: Table) -> str:
     """Format a mean and half of its 95 % interval: ``34.3 ± 1.8``."""
     half = (value.high - value.low) / 2
     return format_score(value.mean, table) + (

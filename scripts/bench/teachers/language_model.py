@@ -11,7 +11,7 @@ from typing import Any
 
 from ....agents.grpo.config import TrainConfig, WarmUp
 from ....errors import InputError, MissingExtra
-from ....teachers.benchmarks.table import Result, Table, split
+from ....teachers.benchmarks.table import Table, TableResult, parse_teacher
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "arithmetic": {
@@ -25,8 +25,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Result:
-    name, teacher_options = split(teacher)
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:
+    name, teacher_options = parse_teacher(teacher)
     if ":" in name:
         raise InputError(f"teacher {name!r} must be registered to train a language model: decorate it with register().")
     try:
@@ -63,7 +63,7 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Re
         learner.start(run, config).run()
         rows = [json.loads(line) for line in (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()]
     episodes = options["prompts"] * options["samples"]
-    return Result(
+    return TableResult(
         score=rows[-1]["success"],
         curve=([float(row["step"] * episodes) for row in rows], [row["success"] for row in rows]),
         measures={"success before": rows[0]["success"]},

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from ....teachers.benchmarks.statistics import Line, mean_curve
-from ....teachers.benchmarks.table import UNIFORM, Table, factory, split
+from ....teachers.benchmarks.table import UNIFORM, Table, find_factory, parse_teacher
 from ...docstrings import paper, summary
 from ...report_plots import FAINT, INK, MISSING, as_svg
 from .figures import compare_to_uniform, format_estimate
@@ -85,7 +85,7 @@ def described(table: Table, row: str) -> tuple[str, str]:
     """What a row of a table is, in a sentence, and where it comes from."""
     if row in table.rows:
         return table.rows[row], ""
-    teacher = factory(split(row)[0])
+    teacher = find_factory(parse_teacher(row)[0])
     return summary(teacher), paper(teacher)
 
 

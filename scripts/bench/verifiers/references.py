@@ -11,11 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ....envs.datasets.layouts import boxed
+from ....envs.datasets.layouts import find_boxed
 from ....envs.datasets.sources import SUFFIXES, read_source
 from ....errors import InputError
-from ....rewards import unreadable, verify
 from ....rewards.verifiers.mathematics.policies import POLICIES
+from ....rewards.verifiers.references import unreadable
+from ....rewards.verifiers.registry import verify
 
 # Where data sets keep the answer of a record, by what is looked for first.
 FIELDS = ("final_answer", "expected_answer", "reference", "answer", "Answer", "target", "gt", "solution")
@@ -85,7 +86,7 @@ def reference_of(record: dict[str, Any], field: str | None = None) -> str:
         if value in (None, ""):
             continue
         text = str(value).strip()
-        return boxed(text) if name == "solution" else text.rpartition("####")[2].strip()
+        return find_boxed(text) if name == "solution" else text.rpartition("####")[2].strip()
     return ""
 
 

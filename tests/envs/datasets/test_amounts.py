@@ -6,10 +6,10 @@ import time
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.datasets.amounts import asked_units, read_amount
+from palaestra.envs.datasets.amounts import find_units, read_amount
 from palaestra.envs.datasets.sentences import last_sentence
 
-UNITS = asked_units("Natalia had 3 dogs. How many clips per day did she sell in a month?")
+UNITS = find_units("Natalia had 3 dogs. How many clips per day did she sell in a month?")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_units_are_those_that_are_asked_for():
     assert {"clip", "day", "month"} <= UNITS
     assert "dog" not in UNITS
     assert "percent" not in UNITS
-    percent = asked_units("It was 4 dozen. By what percentage, or how many dozen, did it grow?")
+    percent = find_units("It was 4 dozen. By what percentage, or how many dozen, did it grow?")
     assert read_amount("15%", percent) == read_amount("15 percent", percent) == read_amount(r"15\%", percent) == 15
     assert read_amount("15 dozen", percent) is None
     assert read_amount("15 or", percent) is None
@@ -91,7 +91,7 @@ def test_hostile_text_takes_no_time(text: str):
 )
 def test_a_full_stop_inside_the_question_does_not_cut_it(asked: str, before: str):
     assert last_sentence(before + asked) == asked
-    units = asked_units(before + asked)
+    units = find_units(before + asked)
     assert {"percent", "%"} <= units
     assert "dog" not in units
 

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from palaestra.envs.datasets.layouts import AIME, CHOICE, GSM8K, MATH, Fields, Item, Layout, LeftOut, boxed
-from palaestra.envs.datasets.worked import sentences, without_notes
+from palaestra.envs.datasets.layouts import AIME, CHOICE, GSM8K, MATH, Fields, Item, Layout, UnusableRecord, find_boxed
+from palaestra.envs.datasets.worked_solutions import remove_notes, split_sentences
 from palaestra.errors import InputError
 
 
@@ -71,7 +71,7 @@ def test_math_500_gives_the_answer_beside_the_solution_and_the_level_as_a_number
     ],
 )
 def test_the_last_box_holds_the_answer(solution: str, answer: str):
-    assert boxed(solution) == answer
+    assert find_boxed(solution) == answer
 
 
 # AIME.
@@ -192,7 +192,7 @@ def test_a_record_of_another_layout_is_refused_naming_place_field_and_remedy(
     ],
 )
 def test_a_record_that_cannot_be_judged_is_left_out(layout: Layout, record: dict[str, Any]):
-    with pytest.raises(LeftOut):
+    with pytest.raises(UnusableRecord):
         read(layout, record)
 
 
@@ -200,8 +200,8 @@ def test_a_record_that_cannot_be_judged_is_left_out(layout: Layout, record: dict
 
 
 def test_notes_are_taken_away_and_nothing_else():
-    assert without_notes("  She has 2*3=<<2*3=6>>6 and 3 < 5 << 7.  ") == "She has 2*3=6 and 3 < 5 << 7."
-    assert without_notes("#") == "#"
+    assert remove_notes("  She has 2*3=<<2*3=6>>6 and 3 < 5 << 7.  ") == "She has 2*3=6 and 3 < 5 << 7."
+    assert remove_notes("#") == "#"
 
 
 def test_sentences_end_outside_of_mathematics_only():
@@ -209,8 +209,8 @@ def test_sentences_end_outside_of_mathematics_only():
         "First, $a. b$ is 1.5 wide. Is it? Yes! Then \\[x. y\\] and \\(p. q\\) hold.\n\n[asy]\ndraw. it. now\n[/asy]"
         " Now\n\\begin{align*} a. &= b. \\end{align*} is so. A price of \\$5. is low. Last"
     )
-    assert sentences(solution) == [
+    assert split_sentences(solution) == [
         *("First, $a. b$ is 1.5 wide.", "Is it?", "Yes!", "Then \\[x. y\\] and \\(p. q\\) hold."),
         *("Now \\begin{align*} a. &= b. \\end{align*} is so.", "A price of \\$5.", "is low.", "Last"),
     ]
-    assert sentences(" \n ") == []
+    assert split_sentences(" \n ") == []

@@ -91,7 +91,7 @@ def test_a_pickle_holds_the_name_of_the_source_and_not_its_questions(tmp_path: P
     packed = pickle.dumps(env)
     assert len(packed) < 10_000 < path.stat().st_size
     # As in another process, with another working directory.
-    monkeypatch.setattr(collections_module, "_KEPT", {})
+    monkeypatch.setattr(collections_module, "_CACHE", {})
     monkeypatch.chdir("/")
     assert pickle.loads(packed).reset(seed=3) == env.reset(seed=3)
 

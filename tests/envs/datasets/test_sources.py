@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from palaestra.envs.datasets.layouts import CHOICE
-from palaestra.envs.datasets.sources import Record, from_hub, is_hub_name, read_source
+from palaestra.envs.datasets.sources import Record, is_hub_name, read_hub, read_source
 from palaestra.errors import InputError, MissingExtra
 
 ROWS: list[dict[str, Any]] = [{"question": "One?", "answer": "a\nb"}, {"question": "Two, \u2028 \u00e9?", "answer": ""}]
@@ -192,11 +192,11 @@ def test_parquet_files_are_read(published: Path):
 
 
 def test_a_data_set_of_the_hub_is_read_part_by_part(published: Path):
-    assert [record for _, record in from_hub(str(published), "train", None)] == ROWS
-    assert list(from_hub(str(published), "test", None)) == [(f"{published}, test, row 1", ROWS[0])]
+    assert [record for _, record in read_hub(str(published), "train", None)] == ROWS
+    assert list(read_hub(str(published), "test", None)) == [(f"{published}, test, row 1", ROWS[0])]
     with pytest.raises(InputError, match="has the parts test, train; say which"):
-        list(from_hub(str(published), None, None))
+        list(read_hub(str(published), None, None))
     with pytest.raises(InputError, match=r"part='dev' .*Unknown split"):
-        list(from_hub(str(published), "dev", None))
+        list(read_hub(str(published), "dev", None))
     (published / "test-00000-of-00001.parquet").unlink()
-    assert len(list(from_hub(str(published), None, None))) == 2
+    assert len(list(read_hub(str(published), None, None))) == 2

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.games.bandit import PAYS, Arms, Bandit, Pulls, greedy, regret_of, ucb
+from palaestra.envs.games.bandit import PAYS, Bandit, BanditArms, BanditState, expected_regret, greedy_arm, ucb_arm
 from palaestra.errors import InputError
 
 
@@ -15,17 +15,17 @@ def bandit(pay: str = "regret", kind: str = "bernoulli", chance: Any = None) -> 
     env = Bandit(pay=pay)
     env.reset(seed=0)
     chance = chance or ((0.5, 0.9, 0.3, 0.1), (0.1, 0.9, 0.3, 0.5), (0.9, 0.1, 0.3, 0.5))
-    arms = Arms(kind, (0.8, 0.2, 0.4), (1.0, 0.0, 1 / 3), tuple(chance), allowed=0.5)
-    env.set_state({**env.get_state(), "state": Pulls(arms, (0, 0, 0), (0.0, 0.0, 0.0)), "limit": 8})
+    arms = BanditArms(kind, (0.8, 0.2, 0.4), (1.0, 0.0, 1 / 3), tuple(chance), allowed=0.5)
+    env.set_state({**env.get_state(), "state": BanditState(arms, (0, 0, 0), (0.0, 0.0, 0.0)), "limit": 8})
     return env
 
 
 def test_ucb_weighs_mean_and_rarity_as_worked_by_hand():
     # t = 10: 1.0 + 0.5 sqrt(ln 10 / 4) = 1.379 against 0.9 + 0.5 sqrt(ln 10) = 1.659. Greedy would take the first.
-    assert ucb((4, 1), (4.0, 0.9), t=10) == 1
-    assert ucb((4, 4), (4.0, 3.6), t=10) == 0
-    assert ucb((1, 1), (0.5, 0.5)) == 0
-    assert ucb((3, 0, 0), (3.0, 0.0, 0.0)) == 1
+    assert ucb_arm((4, 1), (4.0, 0.9), t=10) == 1
+    assert ucb_arm((4, 4), (4.0, 3.6), t=10) == 0
+    assert ucb_arm((1, 1), (0.5, 0.5)) == 0
+    assert ucb_arm((3, 0, 0), (3.0, 0.0, 0.0)) == 1
 
 
 def test_each_arm_pays_in_turn_what_was_drawn_for_it():
@@ -98,14 +98,14 @@ def test_those_who_explore_and_then_exploit_succeed_far_more_often_than_greedy_a
         draws = [s / max(n, 1) + rng.standard_normal() * 0.5 / max(n, 0.25) ** 0.5 for n, s in zip(counts, sums)]
         return draws.index(max(draws))
 
-    players = {"ucb1": ucb1, "thompson": thompson, "greedy": greedy, "always 1": lambda counts, sums: 0}
+    players = {"ucb1": ucb1, "thompson": thompson, "greedy": greedy_arm, "always 1": lambda counts, sums: 0}
     won = dict.fromkeys(players, 0)
     env = Bandit(difficulty=difficulty)
     for seed in range(80):
         env.reset(seed=seed)
         arms = env.here().arms
         for name, choose in players.items():
-            won[name] += regret_of(choose, arms) <= arms.allowed
+            won[name] += expected_regret(choose, arms) <= arms.allowed
     assert min(won["ucb1"], won["thompson"]) > 0.65 * 80
     assert max(won["greedy"], won["always 1"]) < min(won["ucb1"], won["thompson"]) - 0.15 * 80
     assert won["always 1"] < 0.45 * 80
@@ -152,8 +152,8 @@ def test_games_are_as_the_parameters_say(difficulty: float):
         assert 0.0499 <= min(arms.means) <= max(arms.means) <= 0.9501
         assert (len(arms.means), arms.horizon) == (params["arms"], params["horizon"])
         assert {len(chance) for chance in arms.chance} == {arms.horizon}
-        assert regret_of(ucb, arms) <= arms.allowed < params["gap"] * arms.horizon
-        assert (min(arms.worth), max(arms.worth)) == (0.0, 1.0)
+        assert expected_regret(ucb_arm, arms) <= arms.allowed < params["gap"] * arms.horizon
+        assert (min(arms.scaled_means), max(arms.scaled_means)) == (0.0, 1.0)
         assert arms.kind == params["payout"]
         assert env.turn_limit(env.here()) == 2 * params["horizon"]
 

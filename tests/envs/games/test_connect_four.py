@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from palaestra.envs.games import connect_four as c4
-from palaestra.envs.games.connect_four import ConnectFour, Position, connected, fours, mirrored, winning
+from palaestra.envs.games.connect_four import (
+    ConnectFour,
+    Position,
+    completing_cells,
+    find_winning_move,
+    has_four_in_line,
+    mirror_board,
+)
 
 Board = list[list[str]]  # columns, each from the bottom
 
@@ -77,16 +84,16 @@ def random_boards(count: int) -> list[tuple[int, int]]:
 def test_lines_of_four_are_seen_as_by_looking_cell_by_cell():
     for mine, theirs in random_boards(150):
         board = columns_of(mine, theirs)
-        assert connected(mine) == four(board, "X")
-        assert connected(theirs) == four(board, "O")
+        assert has_four_in_line(mine) == four(board, "X")
+        assert has_four_in_line(theirs) == four(board, "O")
 
 
 def test_cells_that_make_four_are_seen_as_by_trying_each():
     for mine, theirs in random_boards(200):
-        if not connected(mine):
+        if not has_four_in_line(mine):
             empty = [bit for bit in range(48) if bit % 7 < 6 and not (mine | theirs) >> bit & 1]
-            found = {bit for bit in empty if connected(mine | 1 << bit)}
-            assert found == {bit for bit in empty if fours(mine) >> bit & 1}
+            found = {bit for bit in empty if has_four_in_line(mine | 1 << bit)}
+            assert found == {bit for bit in empty if completing_cells(mine) >> bit & 1}
 
 
 OPEN_TWO = """
@@ -102,9 +109,9 @@ OPEN_TWO = """
 def test_two_in_the_open_win_with_two_more_as_worked_by_hand():
     # A third X beside the two leaves two ends, 2 and 6 or 3 and 7: O can stop one.
     mine, theirs = read(OPEN_TWO)
-    assert not winning(mine, theirs, 1)
-    assert winning(mine, theirs, 2)
-    assert winning(mine, theirs, 2, quiet=False) in (1 << 14, 1 << 35)
+    assert not find_winning_move(mine, theirs, 1)
+    assert find_winning_move(mine, theirs, 2)
+    assert find_winning_move(mine, theirs, 2, quiet=False) in (1 << 14, 1 << 35)
     assert must_win(columns_of(mine, theirs), 2)
 
 
@@ -164,7 +171,7 @@ def test_the_opponent_that_searches_sees_further_than_the_one_that_blocks():
     assert replies["searches"]
     assert len(replies["searches"]) < 7
     mine = read(text)[0] | 1 << 21
-    assert not any(winning(mine, theirs, 2) for theirs in replies["searches"])
+    assert not any(find_winning_move(mine, theirs, 2) for theirs in replies["searches"])
 
 
 def test_mistakes_are_random_columns():
@@ -211,21 +218,21 @@ def test_four_moves_are_needed_where_there_are_four_even_if_threats_are_not_the_
     # With these seeds a position comes up first that three moves win, one of them without a threat.
     for seed in (50, 87, 134, 140):
         env.reset(seed=seed)
-        assert not winning(env.here().mine, env.here().theirs, 3)
+        assert not find_winning_move(env.here().mine, env.here().theirs, 3)
 
 
 def test_the_oracle_wins_whatever_the_opponent_replies():
     def follow(env: ConnectFour, state: Position) -> int:
-        cell = c4.playable(state.mine | state.theirs) & c4._COLUMN[int(env.oracle(state)) - 1]
+        cell = c4.playable_cells(state.mine | state.theirs) & c4._COLUMN[int(env.oracle(state)) - 1]
         mine = state.mine | cell
-        if connected(mine):
+        if has_four_in_line(mine):
             return 1
         assert state.made + 1 < state.moves
-        replies = c4._cells(c4.playable(mine | state.theirs))
+        replies = c4._split_cells(c4.playable_cells(mine | state.theirs))
         assert replies
         lines = 0
         for reply in replies:
-            assert not connected(state.theirs | reply)
+            assert not has_four_in_line(state.theirs | reply)
             lines += follow(env, replace(state, mine=mine, theirs=state.theirs | reply, made=state.made + 1))
         return lines
 
@@ -298,7 +305,7 @@ def test_threats_at_random_win_no_more_often_than_luck_allows(moves: int, games:
             env.reset(seed=seed)
             state = env.here()
             found = wins_by_luck(columns_of(state.mine, state.theirs), moves)
-            assert found == pytest.approx(c4.luck_of(state.mine, state.theirs, moves))
+            assert found == pytest.approx(c4.chance_of_winning(state.mine, state.theirs, moves))
             assert 0.0 < found <= luck
 
 
@@ -319,10 +326,10 @@ def test_a_board_and_its_mirror_image_are_one_task():
     env = ConnectFour()
     env.reset(seed=3)
     state = env.here()
-    other = replace(state, mine=mirrored(state.mine), theirs=mirrored(state.theirs))
+    other = replace(state, mine=mirror_board(state.mine), theirs=mirror_board(state.theirs))
     assert other != state
     assert env.content_of(other) == env.content_of(state)
-    assert mirrored(mirrored(state.mine)) == state.mine
+    assert mirror_board(mirror_board(state.mine)) == state.mine
 
 
 def test_the_picture_has_42_cells_in_the_discs_colours():

@@ -9,11 +9,11 @@ from palaestra.envs.games.game_2048 import (
     CYCLES,
     MOVES,
     Game2048,
-    Sliding,
+    Game2048State,
+    add_tile,
     best_move,
-    moves_to_goal,
-    slid,
-    with_tile,
+    count_moves_to_goal,
+    slide_left,
 )
 
 
@@ -31,7 +31,7 @@ from palaestra.envs.games.game_2048 import (
     ],
 )
 def test_rows_slide_as_worked_by_hand(row: tuple[int, ...], expected: tuple[int, ...]):
-    assert slid(row) == expected
+    assert slide_left(row) == expected
 
 
 def slow(board: Sequence[Sequence[int]], name: str) -> tuple[tuple[int, ...], ...]:
@@ -63,7 +63,7 @@ def test_moves_agree_with_sliding_cell_by_cell():
 def at(rows: Sequence[Sequence[int]], goal: int = 4, limit: int = 9, chance: float = 0.5) -> Game2048:
     env = Game2048(render_mode="rgb_array")
     env.reset(seed=0, options={"params": {"goal": 16}})
-    state = Sliding(tuple(map(tuple, rows)), goal, limit, limit, (chance,) * 80)
+    state = Game2048State(tuple(map(tuple, rows)), goal, limit, limit, (chance,) * 80)
     env.set_state({**env.get_state(), "state": state, "limit": limit})
     return env
 
@@ -78,9 +78,9 @@ def test_a_move_in_words():
 
 def test_the_new_tile_is_a_four_one_time_in_ten():
     empty = ((0,) * 4,) * 4
-    assert with_tile(empty, (0.999, 0.05), 0)[3][3] == 2
-    assert with_tile(empty, (0.0, 0.15), 0)[0][0] == 1
-    assert with_tile(with_tile(empty, (0.0, 0.15, 0.0, 0.05), 0), (0.0, 0.15, 0.0, 0.05), 1)[0][:2] == (1, 2)
+    assert add_tile(empty, (0.999, 0.05), 0)[3][3] == 2
+    assert add_tile(empty, (0.0, 0.15), 0)[0][0] == 1
+    assert add_tile(add_tile(empty, (0.0, 0.15, 0.0, 0.05), 0), (0.0, 0.15, 0.0, 0.05), 1)[0][:2] == (1, 2)
 
 
 def test_reaching_the_goal_wins_at_once():
@@ -175,7 +175,7 @@ def test_a_game_played_to_find_a_start_is_the_game_of_an_episode():
         for cycle in (*CYCLES[:2], ("left", "up", "left", "down")):
             turns = turns_of(env, seed, cycle)
             won += turns > 0
-            assert turns == moves_to_goal(start.rows, start.goal, start.chance, start.limit, cycle)
+            assert turns == count_moves_to_goal(start.rows, start.goal, start.chance, start.limit, cycle)
     assert won > 5
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from palaestra.envs.games import mastermind
-from palaestra.envs.games.mastermind import WORST, Codebreaking, Mastermind, marks
+from palaestra.envs.games.mastermind import WORST, Mastermind, MastermindState, mark_code
 
 
 def hiding(secret: str, colours: int = 6, guesses: int = 8) -> Mastermind:
     env = Mastermind(render_mode="rgb_array")
     env.reset(seed=0, options={"params": {"pegs": len(secret), "colours": colours}})
-    env.set_state({**env.get_state(), "state": Codebreaking(secret, colours, guesses), "limit": guesses})
+    env.set_state({**env.get_state(), "state": MastermindState(secret, colours, guesses), "limit": guesses})
     return env
 
 
@@ -27,7 +27,7 @@ def hiding(secret: str, colours: int = 6, guesses: int = 8) -> Mastermind:
     ],
 )
 def test_marks_worked_by_hand(secret: str, guess: str, expected: tuple[int, int]):
-    assert marks(secret, guess) == expected
+    assert mark_code(secret, guess) == expected
 
 
 def test_marks_agree_with_pairing_the_letters_off():
@@ -41,7 +41,7 @@ def test_marks_agree_with_pairing_the_letters_off():
             if letter in rest_s:
                 rest_s.remove(letter)
                 near += 1
-        assert marks(secret, guess) == (5 - len(rest_g), near)
+        assert mark_code(secret, guess) == (5 - len(rest_g), near)
 
 
 def test_a_game_in_words():
@@ -74,11 +74,11 @@ def deepest(pegs: int, colours: int) -> int:
     every = ["".join(code) for code in itertools.product(mastermind.LETTERS[:colours], repeat=pegs)]
 
     def walk(left: list[str], past: tuple[tuple[str, int, int], ...]) -> int:
-        guess = mastermind._next_guess(pegs, colours, past)
+        guess = mastermind._choose_guess(pegs, colours, past)
         assert not past or guess in left, "every guess but the first fits what is known"
         groups: dict[Any, list[str]] = {}
         for code in left:
-            groups.setdefault(marks(code, guess), []).append(code)
+            groups.setdefault(mark_code(code, guess), []).append(code)
         groups.pop((pegs, 0), None)
         deeper = [walk(group, (*past, (guess, *answer))) for answer, group in groups.items()]
         return 1 + max(deeper, default=0)
@@ -97,7 +97,7 @@ def test_the_oracle_keeps_to_what_it_was_told_when_it_did_not_start_the_game():
         env.step(guess)
     while not env._ended:
         guess = env.oracle()
-        assert all(marks(guess, past) == (exact, near) for past, exact, near in env.here().past)
+        assert all(mark_code(guess, past) == (exact, near) for past, exact, near in env.here().past)
         info = env.step(guess)[4]
     assert info["is_success"]
 

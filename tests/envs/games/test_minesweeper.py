@@ -5,7 +5,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from palaestra.envs.games.minesweeper import Field, Minesweeper, clicks, free_cells, neighbours, opening, work_to_solve
+from palaestra.envs.games.minesweeper import (
+    Minesweeper,
+    MinesweeperState,
+    count_clicks,
+    find_free_cells,
+    measure_solving_work,
+    neighbours,
+    open_cell,
+)
 
 
 def bits(*cells: int) -> int:
@@ -17,8 +25,8 @@ def by_hand() -> Minesweeper:
     env = Minesweeper(render_mode="rgb_array")
     env.reset(seed=0)
     mines = bits(1, 3, 10)
-    opened = opening(5, mines, 0, 24)
-    env.set_state({**env.get_state(), "state": Field(5, mines, opened, opened), "limit": 6})
+    opened = open_cell(5, mines, 0, 24)
+    env.set_state({**env.get_state(), "state": MinesweeperState(5, mines, opened, opened), "limit": 6})
     return env
 
 
@@ -71,11 +79,11 @@ def test_opening_a_mine_loses_whatever_was_opened_before():
 
 
 def test_opening_a_cell_without_mines_around_opens_its_neighbours():
-    assert opening(5, bits(0), 0, 24) == (1 << 25) - 2
-    assert opening(5, bits(0), 0, 1) == bits(1)
+    assert open_cell(5, bits(0), 0, 24) == (1 << 25) - 2
+    assert open_cell(5, bits(0), 0, 1) == bits(1)
     # A wall of mines down the middle stops it.
     wall = bits(2, 7, 12, 17, 22)
-    assert opening(5, wall, 0, 0) == bits(0, 1, 5, 6, 10, 11, 15, 16, 20, 21)
+    assert open_cell(5, wall, 0, 0) == bits(0, 1, 5, 6, 10, 11, 15, 16, 20, 21)
 
 
 @pytest.mark.parametrize(
@@ -105,21 +113,21 @@ def test_turns_run_out():
 def test_the_rules_on_boards_worked_by_hand():
     # The upper row is closed. One mine at 1 2: the number below 1 4 is zero, so that 1 3, 1 4 and 1 5 are free.
     opened = bits(*range(5, 25))
-    assert free_cells(5, bits(1), opened, False)[0] == bits(2, 3, 4)
+    assert find_free_cells(5, bits(1), opened, False)[0] == bits(2, 3, 4)
     # Mines at 1 2 and 1 4 give 1 1 2 1 1, and no number alone helps. But 2 1 and 2 2 see the same one mine, so that 1 3
     # is free; and 2 3 misses one more than 2 2 and has 1 4 of its own, so that this is a mine and 1 1 free.
-    assert free_cells(5, bits(1, 3), opened, False)[0] == 0
-    assert free_cells(5, bits(1, 3), opened, True)[0] == bits(0, 2, 4)
+    assert find_free_cells(5, bits(1, 3), opened, False)[0] == 0
+    assert find_free_cells(5, bits(1, 3), opened, True)[0] == bits(0, 2, 4)
 
 
 def test_clicks_count_each_open_area_once():
-    assert clicks(5, bits(0), 0) == 1
-    assert clicks(5, bits(12), 0) == 1  # the rim is one area, and opening it opens all the rest
-    assert clicks(5, bits(6), 0) == 4  # three cells in the corner touch no area of zeros
-    assert clicks(5, bits(6), opening(5, bits(6), 0, 24)) == 3
+    assert count_clicks(5, bits(0), 0) == 1
+    assert count_clicks(5, bits(12), 0) == 1  # the rim is one area, and opening it opens all the rest
+    assert count_clicks(5, bits(6), 0) == 4  # three cells in the corner touch no area of zeros
+    assert count_clicks(5, bits(6), open_cell(5, bits(6), 0, 24)) == 3
 
 
-def layouts(field: Field) -> Iterator[int]:
+def layouts(field: MinesweeperState) -> Iterator[int]:
     """Every way to lay as many mines on the closed cells that gives the numbers seen; by trying all."""
     around = neighbours(field.size)
     closed = [cell for cell in range(field.size**2) if not field.opened >> cell & 1]
@@ -158,11 +166,11 @@ def test_boards_are_as_the_parameters_say(difficulty: float):
             assert field.mines.bit_count() == round(info["params"]["density"] * size**2)
             assert not field.opened & field.mines
             # Something is left to do, and what is open came from one cell without mines around it.
-            assert clicks(size, field.mines, field.opened) >= size
+            assert count_clicks(size, field.mines, field.opened) >= size
             around = neighbours(size)
             zeros = [c for c in range(size**2) if field.opened >> c & 1 and not around[c] & field.mines]
-            assert opening(size, field.mines, 0, zeros[0]) == field.opened
-            assert bool(work_to_solve(size, field.mines, field.opened, False)) is (rules == "single")
+            assert open_cell(size, field.mines, 0, zeros[0]) == field.opened
+            assert bool(measure_solving_work(size, field.mines, field.opened, False)) is (rules == "single")
 
 
 def test_opening_closed_cells_at_random_hardly_ever_wins():
@@ -199,5 +207,5 @@ def test_the_picture_has_a_square_per_cell():
 def test_the_number_of_all_mines_frees_a_cell_that_no_open_one_touches():
     # The corner is shut in by three mines, which the cells beside them give away.
     mines, everything = bits(1, 5, 6), (1 << 25) - 1
-    assert free_cells(5, mines, everything & ~mines & ~1, False)[0] == 1
-    assert free_cells(5, mines | 1, everything & ~mines & ~1, False)[0] == 0
+    assert find_free_cells(5, mines, everything & ~mines & ~1, False)[0] == 1
+    assert find_free_cells(5, mines | 1, everything & ~mines & ~1, False)[0] == 0

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from palaestra.envs.games.twenty_questions import NAMES, PROPERTIES, Asking, TwentyQuestions
+from palaestra.envs.games.twenty_questions import NAMES, PROPERTIES, TwentyQuestions, TwentyQuestionsState
 
 
 def small(questions: int = 2, secret: int = 0) -> TwentyQuestions:
@@ -13,7 +13,7 @@ def small(questions: int = 2, secret: int = 0) -> TwentyQuestions:
     env.reset(seed=0)
     having = {"red": 0b0011, "blue": 0b1100, "round": 0b0101, "square": 0b1010}
     words = ("red round", "red square", "blue round", "blue square")
-    state = Asking(("lamp", "vase", "box", "bowl"), words, secret, having, questions, 0b1111)
+    state = TwentyQuestionsState(("lamp", "vase", "box", "bowl"), words, secret, having, questions, 0b1111)
     env.set_state({**env.get_state(), "state": state, "limit": questions + 1})
     return env
 

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 from palaestra.envs.games import hangman
-from palaestra.envs.games.hangman import Hanging, Hangman
-from palaestra.envs.games.wordle import Guessed, Wordle, _in_time, _left, colours
-from palaestra.envs.games.words import WORDS
+from palaestra.envs.games.hangman import Hangman, HangmanState
+from palaestra.envs.games.word_list import WORDS
+from palaestra.envs.games.wordle import Wordle, WordleState, _oracle_finds_in_time, _remaining_words, mark_guess
 
 
 def test_the_list_has_hundreds_of_plain_words_of_each_length_in_order():
@@ -38,7 +38,7 @@ def test_the_list_has_hundreds_of_plain_words_of_each_length_in_order():
     ],
 )
 def test_colours_worked_by_hand(secret: str, guess: str, expected: str):
-    assert colours(secret, guess) == expected
+    assert mark_guess(secret, guess) == expected
 
 
 def test_colours_agree_with_counting():
@@ -46,7 +46,7 @@ def test_colours_agree_with_counting():
     rng = np.random.default_rng(0)
     for _ in range(500):
         secret, guess = ("".join("abc"[i] for i in rng.integers(0, 3, 6)) for _ in range(2))
-        marks = colours(secret, guess)
+        marks = mark_guess(secret, guess)
         assert [mark == "g" for mark in marks] == [a == b for a, b in zip(secret, guess)]
         for letter in "abc":
             own = [mark for mark, at in zip(marks, guess) if at == letter]
@@ -57,7 +57,7 @@ def test_colours_agree_with_counting():
 def wordle(secret: str, guesses: int = 6) -> Wordle:
     env = Wordle(render_mode="rgb_array")
     env.reset(seed=0, options={"params": {"length": len(secret), "given": 0}})
-    env.set_state({**env.get_state(), "state": Guessed(secret, "_" * len(secret), guesses), "limit": guesses})
+    env.set_state({**env.get_state(), "state": WordleState(secret, "_" * len(secret), guesses), "limit": guesses})
     return env
 
 
@@ -96,12 +96,12 @@ def test_letters_shown_at_the_start_are_the_words_own():
 
 @pytest.mark.parametrize("length", [4, 5, 6, 7, 8])
 def test_hardly_a_word_is_beyond_the_oracle(length: int):
-    late = [word for word in WORDS[length] if not _in_time(Guessed(word, "_" * length, 5))]
+    late = [word for word in WORDS[length] if not _oracle_finds_in_time(WordleState(word, "_" * length, 5))]
     assert len(late) <= (20 if length == 4 else 0)
 
 
 def test_a_word_that_the_oracle_does_not_find_in_time_is_not_asked():
-    late = {word for word in WORDS[4] if not _in_time(Guessed(word, "____", 5))}
+    late = {word for word in WORDS[4] if not _oracle_finds_in_time(WordleState(word, "____", 5))}
     assert late
     env = Wordle(split="all")
     for seed in range(400):
@@ -114,8 +114,8 @@ def test_the_oracle_goes_on_from_guesses_that_are_not_its_own():
         env = wordle(secret, guesses=8)
         env.step("aaaaa")
         env.step("audio")
-        fitting = [word for word in WORDS[5] if all(colours(word, g) == m for g, m in env.here().past)]
-        assert list(_left(env.here())) == fitting
+        fitting = [word for word in WORDS[5] if all(mark_guess(word, g) == m for g, m in env.here().past)]
+        assert list(_remaining_words(env.here())) == fitting
         while not env._ended:
             info = env.step(env.oracle())[4]
         assert info["is_success"]
@@ -137,7 +137,7 @@ def test_the_picture_shows_guesses_in_their_colours():
 def hanging(secret: str, lives: int = 6) -> Hangman:
     env = Hangman()
     env.reset(seed=0, options={"params": {"length": len(secret), "lives": 5}})
-    env.set_state({**env.get_state(), "state": Hanging(secret, lives)})
+    env.set_state({**env.get_state(), "state": HangmanState(secret, lives)})
     return env
 
 
@@ -224,5 +224,5 @@ def test_words_asked_are_those_that_the_oracle_finds_in_time(length: int):
 def test_the_oracle_of_hangman_minds_words_guessed_in_vain():
     # Of dine, fine, line, mine, nine, pine, vine and wine two are left, and one of them was guessed.
     env = hanging("vine")
-    assert env.oracle(Hanging("vine", 12, "inedlmpw", ("fine",))) == "vine"
-    assert env.oracle(Hanging("fine", 12, "inedlmpw", ("vine",))) == "fine"
+    assert env.oracle(HangmanState("vine", 12, "inedlmpw", ("fine",))) == "vine"
+    assert env.oracle(HangmanState("fine", 12, "inedlmpw", ("vine",))) == "fine"

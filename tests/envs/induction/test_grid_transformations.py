@@ -9,14 +9,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.chains import Rule
 from palaestra.envs.induction.grid_operations import KINDS, OPERATIONS, Grid
 from palaestra.envs.induction.grid_transformations import LARGEST, GridTransformations
+from palaestra.envs.induction.operation_chains import ChainProblem
 from palaestra.envs.question import Task
 
 FAMILY = GridTransformations()
 EXAMPLES = ((("120", "000"), ("021", "000")), (("003", "100"), ("300", "001")))
-RULE = Rule(("mirror the grid, left to right", "turn the grid by 180 degrees"), (), EXAMPLES, ("200", "012"))
+RULE = ChainProblem(("mirror the grid, left to right", "turn the grid by 180 degrees"), (), EXAMPLES, ("200", "012"))
 TASK = Task("", "002/210", data=RULE._replace(chain=RULE.listed[:1]))
 
 
@@ -94,7 +94,7 @@ def test_outputs_have_four_cells_at_least(monkeypatch: pytest.MonkeyPatch):
 
     kinds = [kind for kind in KINDS if kind[0].startswith(("keep", "cut", "remove", "mirror the grid,"))]
     monkeypatch.setattr("palaestra.envs.induction.grid_transformations.KINDS", kinds)
-    monkeypatch.setattr("palaestra.envs.induction.grid_transformations._scene", scene)
+    monkeypatch.setattr("palaestra.envs.induction.grid_transformations._draw_grid", scene)
     found = tasks(60, operations=1, listed=6, size=4, colours=4, examples=2)
     outputs = [output for task in found for _, output in task.data.examples]
     outputs += [tuple(task.reference.split("/")) for task in found]
@@ -104,7 +104,7 @@ def test_outputs_have_four_cells_at_least(monkeypatch: pytest.MonkeyPatch):
 def test_the_answer_is_not_the_grid_that_shows_its_form(monkeypatch: pytest.MonkeyPatch):
     params = {"operations": 1, "listed": 6, "size": 3, "colours": 2, "examples": 2}
     answer = FAMILY.generate(np.random.default_rng(0), params).reference
-    monkeypatch.setattr("palaestra.envs.induction.grid_transformations._SHOWN", tuple(answer.split("/")))
+    monkeypatch.setattr("palaestra.envs.induction.grid_transformations._EXAMPLE", tuple(answer.split("/")))
     assert FAMILY.generate(np.random.default_rng(0), params).reference != answer
 
 

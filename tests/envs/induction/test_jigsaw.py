@@ -7,14 +7,21 @@ import re
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.images import smooth
-from palaestra.envs.induction.jigsaw import Jigsaw, Tiles, arrangements, edges, tried, two_can_change_places
+from palaestra.envs.induction.images import smooth_picture
+from palaestra.envs.induction.jigsaw import (
+    Jigsaw,
+    JigsawTiles,
+    count_search_steps,
+    find_arrangements,
+    has_swappable_tiles,
+    match_edges,
+)
 from palaestra.envs.question import Task
 
 FAMILY = Jigsaw()
 # Cut from 0123 / 1234 / 2345 / 3456.
-TASK = Task("", None, data=Tiles([["23", "34"], ["45", "56"], ["01", "12"], ["23", "34"]], (3, 1, 4, 2), 0))
-NINE = Task("", None, data=Tiles([], (9, 1, 2, 3, 4, 5, 6, 7, 8), 0))
+TASK = Task("", None, data=JigsawTiles([["23", "34"], ["45", "56"], ["01", "12"], ["23", "34"]], (3, 1, 4, 2), 0))
+NINE = Task("", None, data=JigsawTiles([], (9, 1, 2, 3, 4, 5, 6, 7, 8), 0))
 
 
 def tasks(count: int, **params: int) -> list[Task]:
@@ -78,13 +85,13 @@ def test_the_search_finds_all_orders_that_there_are():
         tiles = rng.integers(0, 3, (4, 1, 1)) + rng.integers(0, 2, (4, 2, 2))
         texts = [["".join(map(str, row)) for row in tile] for tile in tiles.tolist()]
         every = [order for order in itertools.permutations(range(4)) if even(joined([texts[i] for i in order], 2), 1)]
-        fit = edges(tiles, 1)
-        found = arrangements(fit, 2, most=24)
+        fit = match_edges(tiles, 1)
+        found = find_arrangements(fit, 2, most=24)
         assert sorted(found) == [tuple(tile + 1 for tile in order) for order in every]
-        assert len(arrangements(fit, 2)) == min(2, len(every))
+        assert len(find_arrangements(fit, 2)) == min(2, len(every))
         counts.add(len(every))
         if (0, 1, 2, 3) in every:
-            assert two_can_change_places(fit, 2) is bool({(3, 1, 2, 0), (0, 2, 1, 3)} & set(every))
+            assert has_swappable_tiles(fit, 2) is bool({(3, 1, 2, 0), (0, 2, 1, 3)} & set(every))
     assert {0, 1, 2} < counts
 
 
@@ -93,11 +100,11 @@ def test_halves_are_joined_to_all_orders_that_there_are(side: int, cells: int, c
     rng = np.random.default_rng(side)
     counts = []
     for _ in range(count):
-        picture = smooth(rng, side * cells, side * cells, 1)
+        picture = smooth_picture(rng, side * cells, side * cells, 1)
         tiles = picture.reshape(side, cells, side, cells).swapaxes(1, 2).reshape(-1, cells, cells)
         texts = [["".join(map(str, row)) for row in tile] for tile in tiles.tolist()]
         every = sorted(orders(texts, side, 1))
-        assert sorted(arrangements(edges(tiles, 1), side, most=10**6)) == every
+        assert sorted(find_arrangements(match_edges(tiles, 1), side, most=10**6)) == every
         counts.append(len(every))
     assert max(counts) > 1
 
@@ -106,8 +113,8 @@ def test_the_work_is_one_for_each_tile_laid_and_for_each_dead_end():
     # Four tiles of one digit each. Each is tried in the first place. Beside 0 stands 1, and none is left below 0: 2.
     # Beside 1 stand 0 or 2, then the other one below 1, and none is left for the last place: 6. Beside 2 stands 1,
     # and none is left below 2: 2. Beside 9 stands none: 1.
-    fit = edges(np.array([[[0]], [[1]], [[2]], [[9]]]), 1)
-    assert (arrangements(fit, 2), tried(fit, 2)) == ([], 4 + 2 + 6 + 2 + 1)
+    fit = match_edges(np.array([[[0]], [[1]], [[2]], [[9]]]), 1)
+    assert (find_arrangements(fit, 2), count_search_steps(fit, 2)) == ([], 4 + 2 + 6 + 2 + 1)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +129,7 @@ def test_an_order_is_right_in_any_spelling(answer: str):
 
 def test_nine_tiles_may_be_written_without_spaces_but_sixteen_may_not():
     assert FAMILY.verify(NINE, "912345678").success
-    sixteen = Task("", None, data=Tiles([], tuple(range(1, 17)), 0))
+    sixteen = Task("", None, data=JigsawTiles([], tuple(range(1, 17)), 0))
     assert FAMILY.verify(sixteen, " ".join(map(str, range(1, 17)))).success
     assert FAMILY.verify(sixteen, "12345678910111213141516"[:16]).malformed
 

@@ -10,14 +10,16 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.chains import Rule
 from palaestra.envs.induction.list_functions import LARGEST, LONGEST, ListFunctions
 from palaestra.envs.induction.list_operations import KINDS, OPERATIONS
+from palaestra.envs.induction.operation_chains import ChainProblem
 from palaestra.envs.question import Task
 
 FAMILY = ListFunctions()
 EXAMPLES = (((3, 1, 2), (1, 2)), ((5, 0, 9, 9), (0, 9, 9)))
-TASK = Task("", [4, 4], data=Rule(("remove every 1", "reverse the list"), ("reverse the list",), EXAMPLES, (7, 4, 4)))
+TASK = Task(
+    "", [4, 4], data=ChainProblem(("remove every 1", "reverse the list"), ("reverse the list",), EXAMPLES, (7, 4, 4))
+)
 
 
 def tasks(count: int, **params: int) -> list[Task]:
@@ -179,7 +181,7 @@ def test_long_lists_and_large_numbers_do_not_occur():
 def test_the_answer_is_not_the_list_that_shows_its_form(monkeypatch: pytest.MonkeyPatch):
     params = {"operations": 1, "listed": 6, "length": 4, "examples": 3}
     answer = FAMILY.generate(np.random.default_rng(0), params).reference
-    monkeypatch.setattr("palaestra.envs.induction.list_functions._SHOWN", tuple(answer))
+    monkeypatch.setattr("palaestra.envs.induction.list_functions._EXAMPLE", tuple(answer))
     assert FAMILY.generate(np.random.default_rng(0), params).reference != answer
 
 

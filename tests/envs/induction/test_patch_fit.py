@@ -7,14 +7,14 @@ import re
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.patch_fit import PatchFit, Puzzle, fits
+from palaestra.envs.induction.patch_fit import PatchFit, PatchPuzzle, find_fitting_patches
 from palaestra.envs.question import Task
 
 FAMILY = PatchFit()
 RULES = ("mirror", "repeat", "smooth")
 Rows = list[str]
 # 1 1 1 ... with two holes; patch 2 fits the first one and patch 4 the second one.
-TWO = Task("", None, data=Puzzle(np.zeros((8, 12)), "smooth", ((0, 0), (4, 4)), np.zeros((5, 2, 2)), (2, 4)))
+TWO = Task("", None, data=PatchPuzzle(np.zeros((8, 12)), "smooth", ((0, 0), (4, 4)), np.zeros((5, 2, 2)), (2, 4)))
 ONE = Task("", None, data=TWO.data._replace(holes=((0, 0),), fitting=(3,)))
 MIDDLE = {"holes": 2, "side": 3, "patches": 6, "changed": 2}
 
@@ -86,7 +86,7 @@ def test_exactly_one_patch_fits_each_hole_and_no_patch_two(rule: str, holes: int
 )
 def test_a_smooth_patch_agrees_inside(patch: str, fit: bool):
     digits = np.array([int(digit) for digit in patch]).reshape(1, 2, 2)
-    assert fits(np.full((4, 4), 4), "smooth", (1, 1), digits).tolist() == [fit]
+    assert find_fitting_patches(np.full((4, 4), 4), "smooth", (1, 1), digits).tolist() == [fit]
 
 
 def test_a_smooth_patch_agrees_on_all_sides():
@@ -97,13 +97,13 @@ def test_a_smooth_patch_agrees_on_all_sides():
             side = (slice(y, y + 1), slice(None)) if y in (0, 3) else (slice(None), slice(x, x + 1))
             picture[side] = 5 if digit == 6 else digit
             picture[y, x] = digit
-            assert fits(picture, "smooth", (1, 1), np.full((1, 2, 2), 4)).tolist() == [fit]
+            assert find_fitting_patches(picture, "smooth", (1, 1), np.full((1, 2, 2), 4)).tolist() == [fit]
 
 
 def test_a_smooth_patch_at_the_corner_has_neighbours_on_two_sides():
     picture = np.array([[0, 0, 3], [0, 0, 4], [3, 4, 5]])
     patches = np.array([[[9, 9], [9, 9]], [[3, 3], [3, 4]], [[1, 2], [2, 3]], [[3, 3], [3, 2]]])
-    assert fits(picture, "smooth", (0, 0), patches).tolist() == [False, True, True, False]
+    assert find_fitting_patches(picture, "smooth", (0, 0), patches).tolist() == [False, True, True, False]
 
 
 def test_holes_lie_in_both_halves_of_mirrored_pictures():
@@ -219,7 +219,7 @@ def test_the_work_is_the_digits_compared():
     picture = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]])
     picture = np.pad(picture, ((0, 0), (0, 8)), constant_values=1)
     patches = np.array([[[1, 1], [1, 1]], [[1, 1], [1, 5]], [[5, 1], [1, 1]]])
-    exact = Puzzle(picture, "mirror", ((0, 1),), patches, (1,))
+    exact = PatchPuzzle(picture, "mirror", ((0, 1),), patches, (1,))
     assert FAMILY.solver_cost(Task("", None, data=exact)) == 4 + 4 + 1
     # The hole lies at the upper edge. The first patch: its first digit has a neighbour left; its second one left and
     # right; the third left, above and below; the fourth on all four sides. The second fails at the seventh pair,

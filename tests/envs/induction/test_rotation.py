@@ -7,18 +7,18 @@ import re
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.rotation import Pair, Rotation, symmetries
+from palaestra.envs.induction.rotation import PicturePair, Rotation, possible_symmetries
 from palaestra.envs.question import Task
 
 FAMILY = Rotation()
-EVERY = symmetries("perhaps")
-TURNS = symmetries("never")
+EVERY = possible_symmetries("perhaps")
+TURNS = possible_symmetries("never")
 Rows = list[str]
 # The answers are 90, mirrored 0 and 270.
 PAIRS = (
-    Pair(["12", "34"], ["31", "42"], (False, 90), 0),
-    Pair(["12", "34"], ["21", "43"], (True, 0), 0),
-    Pair(["12", "34"], ["24", "13"], (False, 270), 0),
+    PicturePair(["12", "34"], ["31", "42"], (False, 90), 0),
+    PicturePair(["12", "34"], ["21", "43"], (True, 0), 0),
+    PicturePair(["12", "34"], ["24", "13"], (False, 270), 0),
 )
 THREE = Task("", None, data=(PAIRS, EVERY))
 TWO = Task("", None, data=((PAIRS[0], PAIRS[2]), TURNS))

@@ -9,8 +9,8 @@ import pytest
 from palaestra.envs.induction.signal_logic import (
     MAX_PARTS,
     Formula,
-    Unreadable,
-    parse,
+    UnreadableFormula,
+    parse_formula,
     robustness,
     sample_traces,
 )
@@ -19,7 +19,7 @@ SIGNALS = ("speed", "temp")
 
 
 def read(text: str) -> Formula:
-    return parse(text, SIGNALS, 20)
+    return parse_formula(text, SIGNALS, 20)
 
 
 def drawn(rng: np.random.Generator, depth: int) -> Formula:
@@ -101,7 +101,7 @@ def test_formulas_are_read_as_they_are_written():
     texts = set()
     for _ in range(300):
         formula = drawn(rng, int(rng.integers(0, 4)))
-        assert parse(str(formula), SIGNALS, 100) == formula
+        assert parse_formula(str(formula), SIGNALS, 100) == formula
         assert len(list(formula.nodes())) == formula.size
         texts.add(str(formula))
     assert len(texts) > 200
@@ -189,7 +189,7 @@ def test_operators_bind_as_is_usual(text: str, same: str):
     ],
 )
 def test_what_is_no_formula_is_refused_with_the_reason(text: str, why: str):
-    with pytest.raises(Unreadable) as error:
+    with pytest.raises(UnreadableFormula) as error:
         read(text)
     assert why in str(error.value)
     assert "\n" not in str(error.value)
@@ -201,7 +201,7 @@ def test_what_is_no_formula_is_refused_with_the_reason(text: str, why: str):
      "9" * 4096, "[" * 4096, "[0,1]" * 800, "x" * 4096, "wind" * 1000 + ">1", " " * 4096, "\ud800" * 4096, "1." * 2048],
 )  # fmt: skip
 def test_hostile_text_is_refused_in_one_short_sentence(text: str):
-    with pytest.raises(Unreadable) as error:
+    with pytest.raises(UnreadableFormula) as error:
         read(text)
     assert len(str(error.value)) < 200
 
@@ -209,10 +209,10 @@ def test_hostile_text_is_refused_in_one_short_sentence(text: str):
 def test_the_largest_formulas_are_read_and_larger_ones_are_not():
     count = MAX_PARTS // 2
     assert read(" and ".join(["speed > 1"] * count)).size == 2 * count - 1
-    with pytest.raises(Unreadable, match=f"more than {MAX_PARTS}"):
+    with pytest.raises(UnreadableFormula, match=f"more than {MAX_PARTS}"):
         read(" and ".join(["speed > 1"] * (count + 1)))
     assert read("not " * 29 + "speed > 1").size == 30
-    with pytest.raises(Unreadable, match="nested"):
+    with pytest.raises(UnreadableFormula, match="nested"):
         read("not " * 30 + "speed > 1")
     # What has been closed no longer counts as nested.
     assert read(" or ".join(["(((speed > 1)))"] * 40)).size == 79

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from palaestra.envs.induction.signal_logic import Formula, parse, robustness, sample_traces
+from palaestra.envs.induction.signal_logic import Formula, parse_formula, robustness, sample_traces
 from palaestra.envs.induction.temporal_logic import Requirement, TemporalLogic
 from palaestra.envs.question import Task
 
@@ -88,7 +88,7 @@ def depth_of(formula: Formula) -> int:
 
 
 def asking(text: str) -> Task:
-    return Task("", None, data=Requirement(parse(text, SIGNALS, 40), SIGNALS, 40, ()))
+    return Task("", None, data=Requirement(parse_formula(text, SIGNALS, 40), SIGNALS, 40, ()))
 
 
 def sentence_of(task: Task) -> str:
@@ -109,7 +109,7 @@ def sentence_of(task: Task) -> str:
 def test_english_can_be_read_in_one_way_and_means_the_formula(depth: int):
     for task in tasks(120, depth, signals=3, horizon=12):
         (formula,) = readings(sentence_of(task))
-        assert formula == parse(FAMILY.oracle(task), signals_of(task), 72)
+        assert formula == parse_formula(FAMILY.oracle(task), signals_of(task), 72)
 
 
 def test_a_sentence_has_one_compound_clause_at_its_end_and_else_none():
@@ -186,7 +186,7 @@ REWRITES = [
 def test_equivalent_formulas_are_right_and_the_longer_one_is_less_succinct(wanted: str, given: str):
     verdict = FAMILY.verify(asking(wanted), given)
     assert (verdict.success, verdict.malformed) == (True, False)
-    ratio = min(1.0, parse(wanted, SIGNALS, 40).size / parse(given, SIGNALS, 40).size)
+    ratio = min(1.0, parse_formula(wanted, SIGNALS, 40).size / parse_formula(given, SIGNALS, 40).size)
     assert dict(verdict.terms) == {
         "semantics": 0.5,
         "propositions": 0.25,
@@ -330,7 +330,7 @@ def test_the_example_and_fixed_formulas_earn_next_to_nothing():
         (example,) = re.findall(r'such as "(.*)"\.', task.prompt)
         assert FAMILY.verify(task, example).malformed
         assert "no signal 'wind'" in FAMILY.verify(task, example).feedback
-        assert parse(example, ("wind", "rain"), 40).size == 5
+        assert parse_formula(example, ("wind", "rain"), 40).size == 5
         for answer in earned:
             earned[answer] += FAMILY.verify(task, answer).reward / len(made)
     assert max(earned.values()) < 0.02
@@ -353,7 +353,7 @@ def test_the_steps_give_the_formula_of_each_part():
             sentences[f"#{number}"] = filled(told, sentences)
             formulas[f"#{number}"] = f"({filled(written, formulas)})"
             (formula,) = readings(sentences[f"#{number}"])
-            assert parse(formulas[f"#{number}"], signals_of(task), 40) == formula
+            assert parse_formula(formulas[f"#{number}"], signals_of(task), 40) == formula
         assert sentences[f"#{len(steps)}"] == sentence_of(task)
         assert str(formula) == last
 

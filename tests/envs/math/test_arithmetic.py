@@ -6,9 +6,9 @@ import re
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.math.arithmetic import Arithmetic, _number
+from palaestra.envs.math.arithmetic import Arithmetic, _draw_number
 from palaestra.envs.math.linear_equation import LinearEquation
-from palaestra.envs.math.precedence import joined, long_product, operations_of
+from palaestra.envs.math.precedence import evaluate_in_order, format_expression, format_long_product
 
 
 def value(text: str) -> Fraction:
@@ -18,11 +18,11 @@ def value(text: str) -> Fraction:
 
 
 def test_products_and_quotients_come_first_and_then_all_goes_from_left_to_right():
-    done = operations_of([7, 2, 3, 4], ["-", "*", "+"], lambda a, o, b: {"-": a - b, "*": a * b, "+": a + b}[o])
+    done = evaluate_in_order([7, 2, 3, 4], ["-", "*", "+"], lambda a, o, b: {"-": a - b, "*": a * b, "+": a + b}[o])
     assert done == [(2, "*", 3, 6), (7, "-", 6, 1), (1, "+", 4, 5)]
-    assert joined(["7", "2", "3"], ["-", "*"]) == "7 - 2 * 3"
+    assert format_expression(["7", "2", "3"], ["-", "*"]) == "7 - 2 * 3"
     values = [Fraction(n) for n in (8, 4, 2)]
-    assert operations_of(values, ["/", "/"], lambda a, _, b: a / b)[-1][3] == 1
+    assert evaluate_in_order(values, ["/", "/"], lambda a, _, b: a / b)[-1][3] == 1
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def test_products_and_quotients_come_first_and_then_all_goes_from_left_to_right(
     ],
 )
 def test_long_products_go_by_the_digits_of_the_number_with_fewer(a: int, b: int, line: str):
-    assert long_product(a, b) == line
+    assert format_long_product(a, b) == line
 
 
 def test_numbers_span_all_of_their_length_and_no_more():
-    ends = [(_number(length, 0.0), _number(length, 1 - 1e-9)) for length in (1, 2, 3)]
+    ends = [(_draw_number(length, 0.0), _draw_number(length, 1 - 1e-9)) for length in (1, 2, 3)]
     assert ends == [(1, 9), (10, 99), (100, 999)]
 
 

@@ -10,9 +10,9 @@ from itertools import combinations
 
 import pytest
 from palaestra.envs.math.derivative import Derivative
-from palaestra.envs.math.elementary import MAX_POWER, Form, Functions, Sum
-from palaestra.envs.math.expressions import Unreadable, read_expression
+from palaestra.envs.math.elementary_functions import MAX_POWER, Form, Functions, Sum
 from palaestra.envs.math.integral import CONSTANTS, Integral
+from palaestra.envs.math.symbolic_answers import UnreadableAnswer, read_expression
 from palaestra.envs.question import Question, Task
 
 _TOKEN = re.compile(r"[0-9]+|[-+*/^() ]|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|ln|x|e")
@@ -159,7 +159,7 @@ def test_only_single_letters_are_constants():
     functions = Functions("CK")
     assert functions.read("C").above == functions.read("K").above
     for name in ("CK", "C_1", "D", ""):
-        with pytest.raises(Unreadable, match="not known"):
+        with pytest.raises(UnreadableAnswer, match="not known"):
             functions.read(name)
 
 
@@ -219,7 +219,7 @@ def test_derivatives_by_hand(function: str, derivative: str):
     ],
 )
 def test_what_has_no_form_is_refused(formula: str):
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableAnswer):
         Functions().read(read_expression(formula))
 
 
@@ -229,18 +229,18 @@ def test_work_is_bounded_however_it_is_spread():
         functions = Functions()
         try:
             functions.derivative(functions.read(read_expression(answer)))
-        except Unreadable:
+        except UnreadableAnswer:
             continue
         assert functions._left >= 0
-    with pytest.raises(Unreadable, match="large"):
+    with pytest.raises(UnreadableAnswer, match="large"):
         Functions().read(read_expression(f"({long})*({long})"))
     # Few products, but of long numbers.
-    with pytest.raises(Unreadable, match="large"):
+    with pytest.raises(UnreadableAnswer, match="large"):
         Functions().read(read_expression(f"({'9' * 1_900}*x + 1)^{MAX_POWER}"))
     assert Functions().read(read_expression(f"(9*x + 1)^{MAX_POWER}"))
     assert Functions().read(read_expression(f"x^{MAX_POWER}"))
     assert read_expression("x" + " " * 1_999) == "x"
-    with pytest.raises(Unreadable, match="longer than 2,000"):
+    with pytest.raises(UnreadableAnswer, match="longer than 2,000"):
         read_expression("x" + " " * 2_000)
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from palaestra.envs.math.coordinate_geometry import CoordinateGeometry, _around
+from palaestra.envs.math.coordinate_geometry import CoordinateGeometry, _order_corners
 from palaestra.envs.question import Task
 
 Point = tuple[Fraction, Fraction]
@@ -105,8 +105,8 @@ def test_polygons_do_not_cross_themselves_and_have_the_area_of_their_strips():
 
 
 def test_points_in_one_direction_from_the_centre_are_refused():
-    assert _around([(0, 0), (4, 0), (4, 4), (0, 4)]) is None  # opposite corners lie on a line through the centre
-    around = _around([(0, 0), (5, 1), (1, 5), (6, 7)])
+    assert _order_corners([(0, 0), (4, 0), (4, 4), (0, 4)]) is None  # opposite corners lie on a line through the centre
+    around = _order_corners([(0, 0), (5, 1), (1, 5), (6, 7)])
     assert around is not None
     assert sorted(around) == [(0, 0), (1, 5), (5, 1), (6, 7)]
 

@@ -113,7 +113,7 @@ def test_every_condition_changes_the_count():
         assert len(points) == 3
         for left_out in points:
             kept = {point: points[point] for point in points if point != left_out}
-            assert counting._ways(width, height, kept)[-1][-1] != count, question
+            assert counting._count_ways(width, height, kept)[-1][-1] != count, question
     for question, count, _, (sizes, members, _, _) in questions("_committee", 8, 1, 40):
         assert 0 < count < math.comb(sum(sizes), members), question
 
@@ -164,10 +164,10 @@ def test_every_equation_in_a_solution_is_true():
 
 
 def test_rows_of_ways_are_those_of_pascals_triangle_where_nothing_is_barred():
-    assert counting._ways(2, 2, {}) == [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
-    assert counting._ways(2, 2, {(1, 1): False}) == [[1, 1, 1], [1, 0, 1], [1, 1, 2]]
-    assert counting._ways(2, 2, {(1, 1): True})[-1][-1] == 4
-    assert counting._ways(2, 1, {(1, 0): False}) == [[1, 0, 0], [1, 1, 1]]
+    assert counting._count_ways(2, 2, {}) == [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
+    assert counting._count_ways(2, 2, {(1, 1): False}) == [[1, 1, 1], [1, 0, 1], [1, 1, 2]]
+    assert counting._count_ways(2, 2, {(1, 1): True})[-1][-1] == 4
+    assert counting._count_ways(2, 1, {(1, 0): False}) == [[1, 0, 0], [1, 1, 1]]
 
 
 def test_the_count_may_be_a_number_of_what_is_counted():

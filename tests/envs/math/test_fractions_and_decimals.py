@@ -7,8 +7,8 @@ import re
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.math.decimal_arithmetic import DecimalArithmetic, _rounded, _text
-from palaestra.envs.math.fraction_arithmetic import FractionArithmetic, _fraction, _line
+from palaestra.envs.math.decimal_arithmetic import DecimalArithmetic, _format_exact, _round
+from palaestra.envs.math.fraction_arithmetic import FractionArithmetic, _draw_fraction, _format_step
 from palaestra.envs.question import Task
 
 
@@ -45,7 +45,7 @@ def test_results_are_those_of_the_expression_and_every_step_is_true(family: type
 def test_fractions_have_the_size_asked_for_and_are_in_lowest_terms():
     for i in range(40):
         for j in range(40):
-            fraction = _fraction(i / 40, j / 40, 9)
+            fraction = _draw_fraction(i / 40, j / 40, 9)
             assert fraction.denominator == 2 + i // 5
             assert 1 <= fraction.numerator <= 9
     env = FractionArithmetic(size=9, terms=5)
@@ -68,7 +68,7 @@ def test_fractions_have_the_size_asked_for_and_are_in_lowest_terms():
 def test_operations_on_fractions_are_written_out(a: str, operator: str, b: str, line: str):
     one, other = Fraction(a), Fraction(b)
     result = {"+": one + other, "-": one - other, "*": one * other, "/": one / other}[operator]
-    assert _line(one, operator, other, result) == line
+    assert _format_step(one, operator, other, result) == line
 
 
 def test_any_form_or_lowest_terms_as_the_prompt_says():
@@ -111,7 +111,7 @@ def test_any_form_or_lowest_terms_as_the_prompt_says():
     ],
 )
 def test_halves_are_rounded_away_from_zero(exact: str, places: int, rounded: str):
-    assert _text(_rounded(Fraction(exact), places)) == rounded
+    assert _format_exact(_round(Fraction(exact), places)) == rounded
 
 
 def test_quotients_are_rounded_once_at_the_end():
@@ -142,7 +142,7 @@ def test_decimals_have_the_digits_and_places_asked_for():
     [("17/10", "1.7"), ("-1/8", "-0.125"), ("12", "12"), ("1/3", "(1/3)"), ("-5/6", "(-5/6)"), ("3/50", "0.06")],
 )
 def test_numbers_are_written_as_decimals_where_these_end(number: str, text: str):
-    assert _text(Fraction(number)) == text
+    assert _format_exact(Fraction(number)) == text
 
 
 def test_a_decimal_answer_may_end_in_zeros_and_must_be_exact():

@@ -7,8 +7,8 @@ import re
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.math.expressions import read_value
-from palaestra.envs.math.inequality import Inequality, _holds, _solved
+from palaestra.envs.math.inequality import Inequality, _contains, _solve
+from palaestra.envs.math.symbolic_answers import parse_answer
 from palaestra.envs.question import Task
 
 COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -46,10 +46,10 @@ def test_the_set_is_where_the_inequality_is_true(kind: str):
         solution = env.oracle(env.here())
         places = ends(solution)
         assert places
-        gold = read_value(solution)
+        gold = parse_answer(solution)
         nearby = [place + step for place in places for step in (0, Fraction(1, 1000), Fraction(-1, 1000))]
         for x in [*nearby, *map(Fraction, range(-60, 61, 3)), Fraction(1, 7), Fraction(10**6), Fraction(-(10**6))]:
-            assert truth(inequality, x) == _holds(gold, x), (inequality, solution, x)
+            assert truth(inequality, x) == _contains(gold, x), (inequality, solution, x)
         # At each end, and at no other place, does the truth change: the ends are those of the set.
         for place in places:
             around = {truth(inequality, place + step) for step in (0, Fraction(1, 10**9), Fraction(-1, 10**9))}
@@ -79,7 +79,7 @@ def test_the_set_is_where_the_inequality_is_true(kind: str):
 )
 def test_sets_by_hand(roots: dict[int, int], sign: int, comparison: str, solution: str):
     exact = {Fraction(root): times for root, times in roots.items()}
-    assert _solved(exact, sign, comparison)[0] == solution
+    assert _solve(exact, sign, comparison)[0] == solution
 
 
 def test_signs_between_the_roots_are_true():

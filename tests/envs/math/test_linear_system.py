@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from itertools import permutations
 
-from palaestra.envs.math.linear_system import NAMES, LinearSystem, _row, _triangle
+from palaestra.envs.math.linear_system import NAMES, LinearSystem, _draw_equation, _eliminate
 from palaestra.envs.question import Task
 
 
@@ -77,17 +77,17 @@ def test_steps_are_equations_that_the_solution_fulfils():
 
 def test_a_row_is_mended_so_that_it_has_a_whole_right_side():
     for k in range(40):
-        row = _row([k / 40, (k * 7 % 40) / 40], [3, 5], 4, 9)
+        row = _draw_equation([k / 40, (k * 7 % 40) / 40], [3, 5], 4, 9)
         if row is not None:
             assert row[0] * 3 + row[1] * 5 == row[2] * 4
             assert 1 <= min(map(abs, row[:2])) <= max(map(abs, row[:2])) <= 9
 
 
 def test_systems_without_a_single_solution_have_no_triangle():
-    assert _triangle([(1, 2, 3), (2, 4, 6)]) is None
-    assert _triangle([(1, 2, 3), (2, 4, 7)]) is None
-    assert _triangle([(1, 2, 3), (2, 5, 7)]) == [(1, 2, 3), (0, 1, 1)]
-    assert _triangle([(1, 1, 1, 6), (1, 1, 2, 9), (1, 2, 1, 8)]) is not None
+    assert _eliminate([(1, 2, 3), (2, 4, 6)]) is None
+    assert _eliminate([(1, 2, 3), (2, 4, 7)]) is None
+    assert _eliminate([(1, 2, 3), (2, 5, 7)]) == [(1, 2, 3), (0, 1, 1)]
+    assert _eliminate([(1, 1, 1, 6), (1, 1, 2, 9), (1, 2, 1, 8)]) is not None
 
 
 NATURAL = [

@@ -7,10 +7,10 @@ import re
 from collections import Counter
 
 import pytest
-from palaestra.envs.math.base_conversion import BaseConversion, _in_base
+from palaestra.envs.math.base_conversion import BaseConversion, _to_base
 from palaestra.envs.math.gcd_lcm import GcdLcm
 from palaestra.envs.math.modular_arithmetic import ModularArithmetic
-from palaestra.envs.math.prime_factors import PrimeFactors, _factors, _primes
+from palaestra.envs.math.prime_factors import PrimeFactors, _primes, _read_factors
 from palaestra.envs.question import Task
 
 
@@ -214,7 +214,7 @@ def test_digits_of_either_case_count_and_prefixes_of_the_base():
 
 @pytest.mark.parametrize(("number", "base", "text"), [(255, 16, "FF"), (5, 2, "101"), (16, 16, "10"), (95, 10, "95")])
 def test_numbers_are_written_in_a_base(number: int, base: int, text: str):
-    assert _in_base(number, base) == text
+    assert _to_base(number, base) == text
 
 
 # PrimeFactors
@@ -300,5 +300,5 @@ def test_a_factorisation_counts_in_any_order_and_notation():
 
 
 def test_factors_are_read_with_their_multiplicity():
-    assert _factors("2^3 * 5, 2") == Counter({2: 4, 5: 1})
-    assert _factors("two") is None
+    assert _read_factors("2^3 * 5, 2") == Counter({2: 4, 5: 1})
+    assert _read_factors("two") is None

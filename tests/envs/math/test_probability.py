@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.math.probability import Probability, _rolled
+from palaestra.envs.math.probability import Probability, _add_die
 
 
 def outcomes(prompt: str) -> tuple[Iterable[tuple], str]:
@@ -143,6 +143,6 @@ def test_every_equation_in_a_solution_is_true():
 
 
 def test_sums_of_dice_have_their_known_ways():
-    two = _rolled(_rolled([1], 6), 6)
+    two = _add_die(_add_die([1], 6), 6)
     assert two == [0, 0, 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1]
-    assert _rolled([1], 4) == [0, 1, 1, 1, 1]
+    assert _add_die([1], 4) == [0, 1, 1, 1, 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from palaestra.envs.math.sequences import Sequences, continue_by
+from palaestra.envs.math.sequences import Sequences, continue_sequence
 
 RULES = ("add", "woven", "affine", "growing", "mixed")
 PHRASES = ("previous one plus c", "odd places", "plus d", "grows by c", "before that")
@@ -106,7 +106,7 @@ def test_half_of_the_tasks_follow_the_hardest_rule_and_no_easier_one():
     ],
 )
 def test_a_sequence_goes_on_by_a_rule_or_does_not_follow_it(rule: str, shown: list[int], later: list[int]):
-    assert continue_by(rule, shown, 2) == later
+    assert continue_sequence(rule, shown, 2) == later
 
 
 def test_every_step_of_a_solution_is_true_and_each_later_term_is_reached():

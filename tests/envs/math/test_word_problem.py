@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from palaestra.envs.math.word_problem import ASIDES, STEPS, STORIES, WordProblem, _event, _lines
+from palaestra.envs.math.word_problem import ASIDES, STEPS, STORIES, WordProblem, _draw_event, _event_steps
 from palaestra.envs.question import Task
 
 _WORDS = {"third": 3, "quarter": 4, "fifth": 5}
@@ -107,7 +107,7 @@ def test_events_keep_the_quantity_positive_and_in_bounds(n: int):
     for steps in (1, 2):
         for i in range(30):
             for u in (0.0, 0.3, 0.999999):
-                kind, numbers, before, after = _event(n, steps, 20, iter([i / 30, u, 0.999999 - u]))
+                kind, numbers, before, after = _draw_event(n, steps, 20, iter([i / 30, u, 0.999999 - u]))
                 assert STEPS[kind] <= steps
                 assert before == n
                 assert 0 < after <= 400
@@ -128,7 +128,7 @@ def test_events_keep_the_quantity_positive_and_in_bounds(n: int):
     ],
 )
 def test_events_as_operations(event: tuple[str, tuple[int, ...], int, int], lines: list[str]):
-    assert _lines(event) == lines
+    assert _event_steps(event) == lines
 
 
 def test_steps_are_true_and_lead_from_the_first_quantity_to_the_answer():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from palaestra.envs import Question
 from palaestra.envs.puzzles.graph_colouring import GraphColouring
-from palaestra.envs.puzzles.n_queens import NQueens, completions
+from palaestra.envs.puzzles.n_queens import NQueens, count_completions
 from palaestra.envs.puzzles.satisfiability import Satisfiability
 from palaestra.envs.question import Task
 
@@ -399,5 +399,5 @@ def test_boards_beyond_the_shipped_range_have_one_completion():
         env = NQueens(size=size, given=4)
         for seed in range(4):
             env.reset(seed=seed)
-            assert completions(env.here().data, 2)[0] == 1
+            assert count_completions(env.here().data, 2)[0] == 1
             assert 2 <= env.here().data.count(-1) <= 8

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palaestra.envs.puzzles import rush_hour
-from palaestra.envs.puzzles.rush_hour import RushHour, Traffic, _boards, _cars, _layers, layers
+from palaestra.envs.puzzles.rush_hour import RushHour, RushHourState, _boards, _cars, _layers, find_position_layers
 from palaestra.scripts.tools import make_rush_hour_boards
 
 FAMILY = RushHour()
@@ -67,7 +67,7 @@ def fewest(board: Board) -> int:
     return moves
 
 
-def play(state: Traffic, *actions: str) -> list[Any]:
+def play(state: RushHourState, *actions: str) -> list[Any]:
     record = []
     for action in actions:
         record.append(FAMILY.act(state, action))
@@ -75,7 +75,7 @@ def play(state: Traffic, *actions: str) -> list[Any]:
     return record
 
 
-def starts(count: int, **params: int) -> list[Traffic]:
+def starts(count: int, **params: int) -> list[RushHourState]:
     rng = np.random.default_rng(count)
     return [FAMILY.start(rng, params) for _ in range(count)]
 
@@ -138,22 +138,22 @@ def test_the_search_for_boards_goes_on_to_the_distance_wanted():
     rng = np.random.default_rng(1)
     for wanted in (4, 7):
         board = make_rush_hour_boards.hard_board(rng, wanted)
-        assert wanted <= len(layers(board)) - 1
+        assert wanted <= len(find_position_layers(board)) - 1
         assert [board[12 + x] for x in range(6)].count("A") == 2
         rows = tuple(board[6 * y : 6 * y + 6] for y in range(6))
         for car in set(board) - {"-"}:
             ys, xs = zip(*squares(rows, car))
             assert sorted((len(set(ys)), len(set(xs)))) in ([1, 2], [1, 3])
-        farthest = layers(board)[-1][0]
-        assert fewest(read(FAMILY.observe(Traffic(board, farthest, 9)))) == len(layers(board)) - 1
+        farthest = find_position_layers(board)[-1][0]
+        assert fewest(read(FAMILY.observe(RushHourState(board, farthest, 9)))) == len(find_position_layers(board)) - 1
 
 
 def test_a_board_with_too_many_positions_is_given_up(monkeypatch: pytest.MonkeyPatch):
-    size = sum(map(len, layers(_boards()[0])))
+    size = sum(map(len, find_position_layers(_boards()[0])))
     monkeypatch.setattr(rush_hour, "MOST_POSITIONS", size)
-    assert layers(_boards()[0])
+    assert find_position_layers(_boards()[0])
     monkeypatch.setattr(rush_hour, "MOST_POSITIONS", size - 1)
-    assert layers(_boards()[0]) == []
+    assert find_position_layers(_boards()[0]) == []
 
 
 def test_boards_are_not_shared_by_the_splits():
@@ -162,7 +162,7 @@ def test_boards_are_not_shared_by_the_splits():
     assert not boards["train"] & boards["test"]
 
 
-def drawn(split: str) -> list[Traffic]:
+def drawn(split: str) -> list[RushHourState]:
     env = RushHour(split=split, axes={"moves": [2, 5]})
     starts = []
     for seed in range(100):
@@ -171,10 +171,10 @@ def drawn(split: str) -> list[Traffic]:
     return starts
 
 
-def near() -> Traffic:
+def near() -> RushHourState:
     """A position two moves from the end."""
     board = _boards()[0]
-    return Traffic(board, _layers(board)[2][0], left=3)
+    return RushHourState(board, _layers(board)[2][0], left=3)
 
 
 def test_a_game_is_won_in_one_action_or_several_and_lost_without_moves():

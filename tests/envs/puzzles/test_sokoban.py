@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.sokoban import OFF_PLAN, Level, Sokoban, Warehouse
+from palaestra.envs.puzzles.sokoban import OFF_PLAN, Level, Sokoban, SokobanState
 
 FAMILY = Sokoban()
 Place = tuple[int, int]
 STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 # Player, box, floor, goal in a corridor, with a bay below the floor beside the player.
 CORRIDOR = "# # # # # #\n# - - - . #\n# - # # # #\n# # # # # #"
-SMALL = Warehouse(
+SMALL = SokobanState(
     Level(CORRIDOR, 12, frozenset({16}), 14, ((16, "R"), (18, "R"))),
     frozenset({16}),
     14,
@@ -59,7 +59,7 @@ def fewest_pushes(text: str) -> int:
     return -1
 
 
-def played(state: Warehouse, *actions: str) -> list[Any]:
+def played(state: SokobanState, *actions: str) -> list[Any]:
     record = []
     for action in actions:
         record.append(FAMILY.act(state, action))
@@ -67,7 +67,7 @@ def played(state: Warehouse, *actions: str) -> list[Any]:
     return record
 
 
-def starts(count: int, **params: int) -> list[Warehouse]:
+def starts(count: int, **params: int) -> list[SokobanState]:
     rng = np.random.default_rng(count)
     return [FAMILY.start(rng, params) for _ in range(count)]
 
@@ -181,9 +181,9 @@ def test_an_action_with_anything_impossible_does_nothing(action: str, why: str):
 
 def test_boxes_cannot_be_pushed_into_walls_or_other_boxes():
     room = "# # # # # #\n# - - . . #\n# # # # # #"
-    row = Warehouse(Level(room, 12, frozenset({16, 18}), 14, ()), frozenset({16, 18}), 14)
+    row = SokobanState(Level(room, 12, frozenset({16, 18}), 14, ()), frozenset({16, 18}), 14)
     assert "Move 1 (right) pushes a box that cannot move" in (played(row, "right")[0].action_error or "")
-    stuck = Warehouse(SMALL.level, frozenset({20}), 18)
+    stuck = SokobanState(SMALL.level, frozenset({20}), 18)
     assert "Move 1 (right) pushes a box that cannot move" in (played(stuck, "right")[0].action_error or "")
 
 
@@ -195,7 +195,7 @@ def test_restart_leads_back_to_the_first_room():
 
 
 def test_a_player_and_a_box_on_goals_have_their_own_signs():
-    on_goal = Warehouse(SMALL.level, frozenset({16}), 20, begun=True)
+    on_goal = SokobanState(SMALL.level, frozenset({16}), 20, begun=True)
     assert FAMILY.observe(on_goal).split("\n")[1] == "# - $ - + #"
 
 

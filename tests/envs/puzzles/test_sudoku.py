@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.sudoku import BOXES, CLUE, KNOT, Sudoku, _table, search, singles
+from palaestra.envs.puzzles.sudoku import BOXES, CLUE, KNOT, Sudoku, _table, count_solutions, fill_singles
 from palaestra.scripts.tools import make_sudoku_table
 
 
@@ -156,7 +156,7 @@ def test_with_few_cells_shown_singles_do_not_solve_a_puzzle_of_size_nine(shown: 
     for seed in range(8):
         given = shown_in(env.reset(seed=seed)[0], 9)
         still_open = left_open_by_singles(given, 9)
-        assert {place for place, digit in enumerate(singles(given)) if not digit} == still_open
+        assert {place for place, digit in enumerate(fill_singles(given)) if not digit} == still_open
         solved += not still_open
     assert solved == 0
 
@@ -165,7 +165,7 @@ def test_the_table_marks_what_singles_leave_open():
     for size in BOXES:
         for solution, kinds in _table()[size][::10]:
             clues = [digit if kind == CLUE else 0 for digit, kind in zip(solution, kinds)]
-            assert [digit == 0 for digit in singles(clues)] == [kind == KNOT for kind in kinds]
+            assert [digit == 0 for digit in fill_singles(clues)] == [kind == KNOT for kind in kinds]
 
 
 def test_search_counts_like_the_exact_cover():
@@ -173,8 +173,8 @@ def test_search_counts_like_the_exact_cover():
     for _ in range(20):
         solution, _ = _table()[6][int(rng.integers(200))]
         cells = [digit if rng.random() < 0.35 else 0 for digit in solution]
-        assert search(cells, limit=5)[0] == min(exact_covers(cells, 6, 5), 5)
-    assert search([1, 1] + [0] * 14, limit=2)[0] == 0
+        assert count_solutions(cells, limit=5)[0] == min(exact_covers(cells, 6, 5), 5)
+    assert count_solutions([1, 1] + [0] * 14, limit=2)[0] == 0
 
 
 def test_forms_of_the_right_answer_and_answers_near_it():

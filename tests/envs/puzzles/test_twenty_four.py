@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.twenty_four import TwentyFour, _expression, last_steps, ways_to
+from palaestra.envs.puzzles.twenty_four import TwentyFour, _format_join, count_ways, find_last_steps
 from palaestra.envs.question import Task
 
 
@@ -67,8 +67,8 @@ def test_ways_and_solvability_agree_with_plain_recursion():
     for _ in range(12):
         cards = tuple(sorted(rng.integers(1, 17, 4).tolist()))
         target = int(rng.integers(24, 61))
-        assert len(last_steps(cards, (target, 1))) == ways(cards, target), (cards, target)
-        assert ways_to(cards, target) == computations(cards).count(Fraction(target)), (cards, target)
+        assert len(find_last_steps(cards, (target, 1))) == ways(cards, target), (cards, target)
+        assert count_ways(cards, target) == computations(cards).count(Fraction(target)), (cards, target)
 
 
 def test_a_search_for_the_target_takes_longer_at_each_difficulty():
@@ -77,7 +77,7 @@ def test_a_search_for_the_target_takes_longer_at_each_difficulty():
         env, total = TwentyFour(difficulty=difficulty), 0.0
         for seed in range(40):
             env.reset(seed=seed)
-            total += 1 / ways_to(tuple(env.here().reference["numbers"]), env.here().reference["target"])
+            total += 1 / count_ways(tuple(env.here().reference["numbers"]), env.here().reference["target"])
         costs.append(total / 40)
     assert costs == sorted(costs)
 
@@ -86,7 +86,7 @@ def test_566_of_the_715_hands_up_to_ten_make_24():
     """The count that collections of the game give; 1362 of 1820 up to thirteen is the other one."""
     hands = list(itertools.combinations_with_replacement(range(1, 11), 4))
     assert len(hands) == 715
-    assert sum(bool(last_steps(cards, (24, 1))) for cards in hands) == 566
+    assert sum(bool(find_last_steps(cards, (24, 1))) for cards in hands) == 566
 
 
 def test_the_oracle_uses_the_given_numbers_and_hits_the_target():
@@ -157,17 +157,17 @@ def test_wrong_answers_earn_nothing(cards: tuple[int, ...], answer: str):
 def test_every_way_is_written_with_the_parentheses_that_it_needs():
     env = TwentyFour()
     for cards in [(2, 3, 4, 5), (1, 2, 8, 10), (1, 5, 5, 5), (3, 3, 8, 8), (4, 6, 7, 9)]:
-        for join in last_steps(cards, (24, 1)):
-            text, _ = _expression(join)
+        for join in find_last_steps(cards, (24, 1)):
+            text, _ = _format_join(join)
             assert env.verify(hand(*cards), text).success, text
 
 
 def test_nought_may_occur_on_the_way():
-    (step,) = last_steps((5, 5), (0, 1))
+    (step,) = find_last_steps((5, 5), (0, 1))
     assert step[:3] == ((5, 1), "-", (5, 1))
-    assert last_steps((3, 4), (0, 1)) == []
+    assert find_last_steps((3, 4), (0, 1)) == []
     # 5 * (4 - 4) and (4 - 4) / 5, but not 5 / (4 - 4).
-    assert {step[:3] for step in last_steps((4, 4, 5), (0, 1))} == {((5, 1), "*", (0, 1)), ((0, 1), "/", (5, 1))}
+    assert {step[:3] for step in find_last_steps((4, 4, 5), (0, 1))} == {((5, 1), "*", (0, 1)), ((0, 1), "/", (5, 1))}
 
 
 def test_each_step_is_a_true_equation_over_numbers_at_hand():

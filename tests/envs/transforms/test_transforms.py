@@ -13,10 +13,10 @@ import numpy as np
 import palaestra.envs
 import pytest
 from palaestra.envs.splits import split_of
+from palaestra.envs.transforms.equalities import equality_holds
 from palaestra.envs.transforms.hint_prefix import HintPrefix
 from palaestra.envs.transforms.multiple_choice import near_misses
-from palaestra.envs.transforms.rephrased import instruction_first
-from palaestra.envs.transforms.statements import holds
+from palaestra.envs.transforms.rephrased import move_instruction_first
 from palaestra.errors import InputError
 
 MANY = ["Arithmetic", "LinearEquation", "WordProblem", "PrimeFactors", "TowerOfHanoi", "Countdown", "ShortestPath"]
@@ -188,9 +188,9 @@ def test_nothing_of_the_question_is_lost_and_answers_stay():
 
 
 def test_the_instruction_moves_only_where_it_stands_alone():
-    assert instruction_first("Solve x = 3. Answer with an integer.") == "Answer with an integer. Solve x = 3."
+    assert move_instruction_first("Solve x = 3. Answer with an integer.") == "Answer with an integer. Solve x = 3."
     for kept in ("Roots of x - 1? Answer with them in order.", "1 + 1 = ? (integer)", "Answer with an integer."):
-        assert instruction_first(kept) == kept
+        assert move_instruction_first(kept) == kept
 
 
 def test_each_change_adds_words():
@@ -310,7 +310,7 @@ def test_the_hidden_number_leads_back_to_the_question(inner: str):
     ],
 )
 def test_statements_are_read_with_the_usual_precedence(line: str, true: bool | None):
-    assert holds(line, Fraction(7), Fraction(5)) is true
+    assert equality_holds(line, Fraction(7), Fraction(5)) is true
 
 
 def test_the_transforms_are_registered():

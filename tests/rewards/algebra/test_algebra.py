@@ -26,9 +26,9 @@ from palaestra.rewards.algebra import (
     Veto,
     Weighted,
 )
-from palaestra.rewards.algebra.siblings import trust
-from palaestra.rewards.terms.outcome import Outcome
-from palaestra.rewards.terms.overlong import Overlong
+from palaestra.rewards.algebra.siblings import trust_weight
+from palaestra.rewards.terms.length_limits import Overlong
+from palaestra.rewards.terms.outcome import EnvironmentReward
 
 
 class Read(Reward):
@@ -58,7 +58,7 @@ def pay(reward: Reward, **values: float) -> float:
 
 
 def test_a_sum_names_its_terms_after_its_parts():
-    verdict = Sum(correct=Outcome(), style=Read("x"))(episode(success=True, x=0.25))
+    verdict = Sum(correct=EnvironmentReward(), style=Read("x"))(episode(success=True, x=0.25))
     assert dict(verdict.terms) == {"correct": 1.0, "style": 0.25}
     assert verdict.reward == 1.25
     assert verdict.success
@@ -227,9 +227,9 @@ def test_an_invalid_sibling_is_not_counted_in_the_normalisation():
 
 
 def test_trust_falls_where_wrong_answers_are_liked_better():
-    assert trust([0.4, 0.6], [True, False]) == pytest.approx(0.8187, abs=1e-4)
-    assert trust([0.6, 0.4], [True, False]) == 1.0
-    assert trust([0.1, 0.9], [True, True]) == 1.0
+    assert trust_weight([0.4, 0.6], [True, False]) == pytest.approx(0.8187, abs=1e-4)
+    assert trust_weight([0.6, 0.4], [True, False]) == 1.0
+    assert trust_weight([0.1, 0.9], [True, True]) == 1.0
     group = Trust(Read("x")).group([episode(success=True, x=0.4), episode(x=0.6)])
     assert [v.reward for v in group] == pytest.approx([0.4 * math.exp(-0.2), 0.6 * math.exp(-0.2)])
 
@@ -254,7 +254,7 @@ def test_the_bounds_of_a_schedule_are_those_of_all_its_weights():
 
 
 def test_the_tree_prints_names_weights_and_parts():
-    reward = Sum(correct=Outcome(), brevity=Gate(Weighted(Read("x"), 0.2)))
+    reward = Sum(correct=EnvironmentReward(), brevity=Gate(Weighted(Read("x"), 0.2)))
     assert reward.tree().splitlines() == [
         "sum",
         "  correct: outcome",
@@ -277,7 +277,7 @@ def test_a_composite_needs_what_its_parts_need_and_is_complete_where_one_is():
         needs = frozenset({"hidden_states"})
 
     assert Sum(a=Weighted(Hidden("x"), 1.0)).needs == {"hidden_states"}
-    assert Sum(a=Weighted(Outcome(), 2.0), b=Read("x")).complete
+    assert Sum(a=Weighted(EnvironmentReward(), 2.0), b=Read("x")).complete
     assert not Sum(a=Overlong()).complete
 
 

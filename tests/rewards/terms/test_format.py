@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, make
-from palaestra.rewards.terms.format import pairs_balanced, pairs_once, tags_in_order
+from palaestra.rewards.terms.format import has_balanced_pairs, has_one_pair, tags_in_order
 
 Maker = Callable[..., Episode]
 
@@ -39,8 +39,8 @@ def test_a_prompt_may_have_opened_the_first_tag():
 
 
 def test_a_pair_closes_after_it_opens():
-    assert pairs_once("x<think>y</think>z", "think")
-    assert not pairs_once("x</think>y<think>z", "think")
+    assert has_one_pair("x<think>y</think>z", "think")
+    assert not has_one_pair("x</think>y<think>z", "think")
 
 
 @pytest.mark.parametrize(
@@ -48,11 +48,11 @@ def test_a_pair_closes_after_it_opens():
     [("", True), ("<a>1</a><a>2</a>", True), ("<a><a></a></a>", False), ("</a><a>", False), ("<a>", False)],
 )
 def test_balanced_tags_close_before_the_next_opens(text: str, balanced: bool):
-    assert pairs_balanced(text, "a") is balanced
+    assert has_balanced_pairs(text, "a") is balanced
 
 
 def test_megabytes_of_tags_are_read_in_one_pass():
-    assert pairs_balanced("<a></a>" * 200_000, "a")
+    assert has_balanced_pairs("<a></a>" * 200_000, "a")
     assert not tags_in_order("<think>" * 200_000)
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
-from palaestra.rewards import Episode, Step
-from palaestra.rewards.terms.gradient_novelty import direction_novelty, token_gradients
-from palaestra.rewards.terms.repexp import coreset, elliptical_bonus, sparse_projection
+from palaestra.rewards import Episode, Step, make
+from palaestra.rewards.terms.novelty import (
+    coreset,
+    direction_novelty,
+    elliptical_bonus,
+    sparse_projection,
+    token_gradients,
+)
 
 untimed = settings(deadline=None)
+
 
 VECTORS = st.lists(st.lists(st.floats(-3, 3), min_size=3, max_size=3), min_size=2, max_size=7)
 
@@ -221,61 +227,6 @@ def test_a_visit_is_paid_the_same_at_once(name: str):
     assert [made.at_once(s, None, False) for s in steps] == again.values(walk("a", "b", "a"))  # type: ignore[attr-defined]
 
 
-# Captions (ONI).
-
-
-def test_the_second_occurrence_in_an_episode_pays_an_eighth():
-    made = rewards.make("oni", intrinsic=1.0)
-    made.label({"door opens": 1.0})  # type: ignore[attr-defined]
-    assert made.values(walk("door opens", "", "door opens")) == [1.0, 0.0, 0.125]  # type: ignore[attr-defined]
-    assert made.values(walk("door opens")) == [1.0]  # type: ignore[attr-defined]
-
-
-def test_an_unseen_caption_pays_nothing_and_is_queued_once():
-    made = rewards.make("oni")
-    assert made(walk("new", "new", "other")).reward == 0
-    assert made.queue == ("new", "other")  # type: ignore[attr-defined]
-
-
-def test_without_an_annotator_only_the_environment_pays():
-    made = rewards.make("oni", extrinsic=10.0)
-    for step in range(3):
-        assert made(walk("a", "b", pays={1: 0.5})).reward == 5.0
-        made.advance(step, 3)
-
-
-def test_the_annotator_labels_the_queue_between_updates():
-    asked: list[Sequence[str]] = []
-
-    def annotator(captions: Sequence[str]) -> dict[str, float]:
-        asked.append(captions)
-        return {caption: 0.5 for caption in captions if caption != "unclear"}
-
-    made = rewards.make("oni", annotator=annotator, intrinsic=1.0)
-    made(walk("clear", "unclear"))
-    made.advance(1, 10)
-    assert made(walk("clear", "unclear")).reward == 0.5
-    made.advance(2, 10)
-    assert asked == [("clear", "unclear"), ("unclear",)]
-
-
-def test_captions_are_remembered_up_to_the_capacity():
-    made = rewards.make("oni", capacity=2)
-    made(walk("a", "b", "c"))
-    assert made.queue == ("a", "b")  # type: ignore[attr-defined]
-
-
-def test_saved_labels_and_queue_go_on_exactly():
-    first, second = rewards.make("oni"), rewards.make("oni")
-    first(walk("a", "b"))
-    first.label({"a": 0.75})  # type: ignore[attr-defined]
-    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
-    assert second(walk("a", "c", "b")) == first(walk("a", "c", "b"))
-    assert second.state_dict() == first.state_dict()
-    with pytest.raises(InputError, match="labels"):
-        second.load_state_dict({})
-
-
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -292,3 +243,34 @@ def test_saved_labels_and_queue_go_on_exactly():
 def test_wrong_arguments_are_refused(name: str, options: dict[str, Any]):
     with pytest.raises(InputError):
         rewards.make(name, **options)
+
+
+Maker = Callable[..., Episode]
+
+
+def test_outcome_and_exploration_are_two_terms(episode: Maker):
+    verdict = make("exploration", alpha=0.75, cap=1.0, full=100)(episode(True, tokens=50))
+    assert verdict.terms == {"outcome": 0.75, "exploration": 0.125}
+    assert verdict.reward == 0.875
+
+
+def test_more_tokens_than_full_earn_no_more(episode: Maker):
+    reward = make("exploration", full=100)
+    assert reward(episode(tokens=100)).reward == reward(episode(tokens=10_000)).reward
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3, 0.5, 0.9, 1.0])
+def test_with_the_largest_cap_no_failure_beats_a_success(episode: Maker, alpha: float):
+    cap = alpha / (1 - alpha) if alpha < 1 else 1.0
+    reward = make("exploration", alpha=alpha, cap=cap)
+    assert reward(episode(False, tokens=10**9)).reward <= reward(episode(True, tokens=0)).reward
+
+
+def test_a_larger_cap_is_refused():
+    with pytest.raises(InputError, match="alpha / "):
+        make("exploration", alpha=0.25, cap=0.34)
+
+
+def test_a_judge_of_exploration_may_be_silent(episode: Maker):
+    assert make("exploration", alpha=0.5, scorer=lambda _: 0.5)(episode()).reward == 0.75
+    assert not make("exploration", scorer=lambda _: None)(episode()).valid

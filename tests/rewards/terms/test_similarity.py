@@ -10,17 +10,18 @@ from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.embedding import cosines
-from palaestra.rewards.terms.self_reference import (
+from palaestra.rewards.terms.similarity import (
+    best_match,
     dbscan,
-    progress_by_deviation,
-    progress_by_rank,
+    scaled_progress,
+    standardised_progress,
     success_centres,
 )
-from palaestra.rewards.terms.similarity import best_match
 
 untimed = settings(deadline=None)
 
-Make = Callable[..., Episode]
+
+Maker = Callable[..., Episode]
 
 
 def likeness(name: str, response: str, reference: object, **options: object) -> float:
@@ -53,7 +54,7 @@ def test_an_embedder_of_ones_own_decides_and_its_scale_does_not():
 
 
 @pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
-def test_a_reference_that_is_missing_or_blank_is_refused(name: str, episode: Make):
+def test_a_reference_that_is_missing_or_blank_is_refused(name: str, episode: Maker):
     for reference in ("  ", 5):
         with pytest.raises(InputError, match="reference"):
             likeness(name, "x", reference)
@@ -63,7 +64,7 @@ def test_a_reference_that_is_missing_or_blank_is_refused(name: str, episode: Mak
 
 
 @pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
-def test_an_embedder_that_fails_gives_an_invalid_verdict(name: str, episode: Make):
+def test_an_embedder_that_fails_gives_an_invalid_verdict(name: str, episode: Maker):
     made = rewards.make(name, embedder=lambda texts: np.full((len(texts), 2), np.inf), reference=lambda e: "y")
     assert not made(episode(text="x")).valid
 
@@ -119,19 +120,19 @@ def pay(episodes: Sequence[Episode], form: str = "code") -> list[float]:
 
 
 def test_progress_in_the_released_code():
-    assert progress_by_rank(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.5960, 0.3000, 0.0040], abs=5e-5)
-    assert progress_by_rank(np.array([2.0, 2.0])) == pytest.approx([0.3, 0.3])
+    assert scaled_progress(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.5960, 0.3000, 0.0040], abs=5e-5)
+    assert scaled_progress(np.array([2.0, 2.0])) == pytest.approx([0.3, 0.3])
 
 
 def test_progress_in_the_paper_is_one_half_at_the_mean():
-    assert progress_by_deviation(np.array([1.0, 2.0, 3.0])) == pytest.approx(
+    assert standardised_progress(np.array([1.0, 2.0, 3.0])) == pytest.approx(
         [1 / (1 + np.exp(-(1.5**0.5))), 0.5, 1 / (1 + np.exp(1.5**0.5))]
     )
 
 
 def test_failures_equally_far_away_have_the_middle_of_the_papers_progress():
     # The mean of three times 0.1 is not 0.1 in floating point.
-    assert progress_by_deviation(np.array([0.1] * 3)).tolist() == [0.5] * 3
+    assert standardised_progress(np.array([0.1] * 3)).tolist() == [0.5] * 3
 
 
 @pytest.mark.parametrize("form", ["code", "paper"])
@@ -174,7 +175,7 @@ def test_dbscan_agrees_with_scikit_learn(points: list[list[int]], least: int):
     assert dbscan(rows, 1.5, least).tolist() == cluster.DBSCAN(eps=1.5, min_samples=least).fit(rows).labels_.tolist()
 
 
-def test_trajectories_are_compared_by_their_text_without_features(episode: Make):
+def test_trajectories_are_compared_by_their_text_without_features(episode: Maker):
     made = rewards.make("self-reference")
     episodes = [
         episode(True, ["up", "left"], observations=["start", "hall"]),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import Outcome, make
-from palaestra.teachers.arms.exp3 import Rescaling
+from palaestra.teachers.arms.exp3 import RewardRescaler
 from palaestra.teachers.arms.payoff import Payoff
 
 HALF = [1.0, 0.0] * 4
@@ -156,7 +156,7 @@ def test_sharing_finds_the_arm_that_becomes_the_best_and_none_does_not():
 
 
 def test_percentiles_of_the_reservoir_become_minus_1_and_1():
-    rescaling, rng = Rescaling(1000), np.random.default_rng(0)
+    rescaling, rng = RewardRescaler(1000), np.random.default_rng(0)
     assert rescaling(0.3, rng) == 0.0
     for value in range(101):
         rescaling(float(value), rng)
@@ -169,7 +169,7 @@ def test_percentiles_of_the_reservoir_become_minus_1_and_1():
 def test_the_reservoir_is_a_uniform_sample_of_all_pay():
     kept = []
     for seed in range(40):
-        rescaling, rng = Rescaling(50), np.random.default_rng(seed)
+        rescaling, rng = RewardRescaler(50), np.random.default_rng(seed)
         for value in range(1000):
             rescaling(float(value), rng)
         assert len(rescaling.save()["sorted"]) == 50

@@ -9,43 +9,43 @@ from palaestra.teachers.benchmarks.level_scores import (
     GAMMA,
     SWEEP,
     Student,
-    distances,
+    correlate_scores,
+    exact_values,
     format_table,
-    generate,
+    generate_maze,
+    goal_distances,
     optimal_values,
-    play,
-    policy_values,
-    run,
+    play_episode,
     spearman,
-    table,
+    tabulate_correlations,
 )
 
 
 def test_optimal_values_are_the_discount_to_the_power_of_the_steps_left():
     for seed in range(5):
-        maze = generate(np.random.default_rng(seed))
-        steps = distances(maze)
+        maze = generate_maze(np.random.default_rng(seed))
+        steps = goal_distances(maze)
         reached = np.isfinite(steps) & (steps > 0)
         assert optimal_values(maze)[reached] == pytest.approx(GAMMA ** (steps[reached] - 1), abs=1e-10)
         assert optimal_values(maze)[maze.goal] == 0.0
 
 
 def test_a_policys_value_is_its_mean_return():
-    maze, student = generate(np.random.default_rng(3)), Student(1.0, 0.5)
+    maze, student = generate_maze(np.random.default_rng(3)), Student(1.0, 0.5)
     policy, rng = student.policy(maze), np.random.default_rng(0)
     assert policy.sum(1) == pytest.approx(np.ones(49))
-    exact = policy_values(maze, policy)
-    returns = [play(maze, policy, exact, rng)[0] for _ in range(600)]
+    exact = exact_values(maze, policy)
+    returns = [play_episode(maze, policy, exact, rng)[0] for _ in range(600)]
     assert np.mean(returns) == pytest.approx(exact[maze.start], abs=4 * np.std(returns) / 24)
 
 
 def test_no_policy_beats_the_optimum_and_a_sharp_one_reaches_it():
-    maze = generate(np.random.default_rng(4))
+    maze = generate_maze(np.random.default_rng(4))
     best = optimal_values(maze)
     for student in SWEEP.values():
-        assert (policy_values(maze, student.policy(maze)) <= best + 1e-9).all()
-    sharp = policy_values(maze, Student(60.0, 0.0, noise=0.0).policy(maze))
-    reached = np.isfinite(distances(maze))
+        assert (exact_values(maze, student.policy(maze)) <= best + 1e-9).all()
+    sharp = exact_values(maze, Student(60.0, 0.0, noise=0.0).policy(maze))
+    reached = np.isfinite(goal_distances(maze))
     assert sharp[reached] == pytest.approx(best[reached], abs=1e-6)
 
 
@@ -59,17 +59,17 @@ def test_a_score_that_is_the_regret_correlates_perfectly_and_chance_does_not(mon
     exact = {}
 
     def scores(maze, policy, values, episodes, rng):
-        true = optimal_values(maze)[maze.start] - policy_values(maze, policy)[maze.start]
+        true = optimal_values(maze)[maze.start] - exact_values(maze, policy)[maze.start]
         exact[maze.start] = true
         return {"itself": true, "opposite": -true}
 
-    monkeypatch.setattr(level_scores, "scores_of", scores)
-    result = run(SWEEP["compass"], mazes=15)
+    monkeypatch.setattr(level_scores, "score_maze", scores)
+    result = correlate_scores(SWEEP["compass"], mazes=15)
     assert result == {"itself": pytest.approx(1.0), "opposite": pytest.approx(-1.0)}
 
 
 def test_the_table_holds_every_score_that_needs_no_model():
-    result = table(mazes=12, episodes=4, seeds=2)
+    result = tabulate_correlations(mazes=12, episodes=4, seeds=2)
     assert {"value_l1", "positive_value_loss", "max_mc", "learnability", "one_step_td", "mna"} <= set(result)
     assert "traced" not in result
     assert all(set(row) == set(SWEEP) and all(-1 <= mean <= 1 for mean, _ in row.values()) for row in result.values())
@@ -78,4 +78,4 @@ def test_the_table_holds_every_score_that_needs_no_model():
 
 
 def test_a_seed_fixes_a_run():
-    assert run(SWEEP["novice"], 6, 4, seed=1) == run(SWEEP["novice"], 6, 4, seed=1)
+    assert correlate_scores(SWEEP["novice"], 6, 4, seed=1) == correlate_scores(SWEEP["novice"], 6, 4, seed=1)

@@ -15,16 +15,16 @@ TABLES = (hypercube.TABLE, cost.TABLE, categories.TABLE, selection.TABLE, regret
 
 
 def test_a_name_is_followed_by_options():
-    assert table.split("alp-gmm history=250 components=[3] x=text") == (
+    assert table.parse_teacher("alp-gmm history=250 components=[3] x=text") == (
         "alp-gmm",
         {"history": 250, "components": [3], "x": "text"},
     )
     with pytest.raises(InputError, match="option=value"):
-        table.split("alp-gmm 250")
+        table.parse_teacher("alp-gmm 250")
 
 
 def test_the_options_of_a_record_are_those_of_the_constructor_and_those_given():
-    found = table.defaults("sec tau=0.2")
+    found = table.resolve_options("sec tau=0.2")
     assert (found["tau"], found["alpha"], found["absent"]) == (0.2, 0.5, "hold")
     assert "seed" not in found
 
@@ -32,7 +32,7 @@ def test_the_options_of_a_record_are_those_of_the_constructor_and_those_given():
 @pytest.mark.parametrize("name", ["no_such_module:X", "palaestra.teachers:Nothing", "palaestra.teachers:__doc__"])
 def test_what_cannot_be_imported_or_called_is_one_sentence(name):
     with pytest.raises(InputError, match=name.partition(":")[0]):
-        table.factory(name)
+        table.find_factory(name)
 
 
 @pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
@@ -42,8 +42,8 @@ def test_every_default_teacher_is_there_and_fits(each):
     assert len(set(names)) == len(names)
     for name in names:
         assert each.fits(name)
-        if table.split(name)[0] not in each.own:
-            TEACHERS.check_options(*table.split(name))
+        if table.parse_teacher(name)[0] not in each.own:
+            TEACHERS.check_options(*table.parse_teacher(name))
 
 
 @pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
@@ -55,16 +55,16 @@ def test_a_table_says_in_two_sentences_what_it_measures(each):
 @pytest.mark.parametrize("each", TABLES, ids=lambda each: each.name)
 def test_a_table_explains_its_settings_and_rows(each):
     assert list(each.notes) == list(each.settings)
-    for name in {table.split(name)[0] for name in each.teachers()}:
+    for name in {table.parse_teacher(name)[0] for name in each.teachers()}:
         assert each.rows.get(name) or (name in TEACHERS and TEACHERS[name].__doc__), name
 
 
 def test_the_interval_is_students():
-    e = statistics.estimate([1.0, 2.0, 3.0])
+    e = statistics.estimate_mean([1.0, 2.0, 3.0])
     assert (e.mean, e.n) == (2.0, 3)
     assert e.high - e.mean == pytest.approx(4.303 / math.sqrt(3))  # t of 2 degrees, standard deviation 1
-    assert math.isnan(statistics.estimate([1.0]).low)
-    assert statistics.quantile(31) == pytest.approx(2.0395, abs=2e-4)
+    assert math.isnan(statistics.estimate_mean([1.0]).low)
+    assert statistics.t_quantile(31) == pytest.approx(2.0395, abs=2e-4)
 
 
 def record(teacher, seed, score):
@@ -82,15 +82,15 @@ def record(teacher, seed, score):
 def test_the_gain_is_paired_by_seed():
     # Seeds differ by 10, the gain is 1 on each: paired, it is certain.
     rows = [record("random", s, 10.0 * s) for s in range(3)] + [record("mine", s, 10.0 * s + 1) for s in range(3)]
-    random, mine = statistics.summarise(rows)
+    random, mine = statistics.summarise_records(rows)
     assert random.gain is None
-    assert mine.gain == statistics.Estimate(1.0, 1.0, 1.0, 3)
+    assert mine.gain == statistics.MeanEstimate(1.0, 1.0, 1.0, 3)
     assert mine.measures == {"m": 11.0}
 
 
 def test_a_run_may_score_several_contestants():
-    rows = statistics.expanded([{**record("random", s, 0.1), "also": {"other": 0.1 + s}} for s in range(2)])
-    uniform, other = statistics.summarise(rows)
+    rows = statistics.expand_records([{**record("random", s, 0.1), "also": {"other": 0.1 + s}} for s in range(2)])
+    uniform, other = statistics.summarise_records(rows)
     assert (uniform.teacher, other.teacher) == ("random", "other")
     assert (other.score.mean, other.gain.mean) == pytest.approx((0.6, 0.5))
 
@@ -113,7 +113,7 @@ def test_a_mean_curve_goes_through_the_mean():
 
 def test_the_variance_oracle_knows_coins():
     student = CategoryStudent(4, coins=[2])
-    built = categories.Variance(student.space, student=student)
+    built = categories.VarianceOracle(student.space, student=student)
     p = student.rates()
     weights = p * (1 - p) * [1, 1, 0, 1]
     assert built.distribution() == pytest.approx(weights / weights.sum())
@@ -130,7 +130,7 @@ def test_three_categories_runs_are_told_apart_by_what_they_waste():
 
 def test_the_item_oracle_takes_the_learnable_items_nearest_to_one_half():
     student = ItemStudent(50, coins=0.2, mean=0.0)
-    tasks = {p.task for p in selection.Nearest(student.space, student=student).propose(5)}
+    tasks = {p.task for p in selection.NearestOracle(student.space, student=student).propose(5)}
     distance = np.where(student.scored, np.abs(student.rates() - 0.5), 9)
     assert tasks == set(np.argsort(distance)[:5].tolist())
 
@@ -154,7 +154,7 @@ def test_a_run_that_does_not_get_there_counts_as_its_budget():
 def test_groups_that_looked_are_joined_to_those_that_train():
     student = ItemStudent(300, mean=0.0)
     teacher = make("speed", student.space, seed=0)
-    count, looked = selection.Count(), {}
+    count, looked = selection.RolloutCount(), {}
     sizes = set()
     for _ in range(10):
         _, groups = selection._batch(student, teacher, count, looked, 100_000, drop_flat=False)
@@ -167,9 +167,9 @@ def test_the_area_is_that_of_all_pairs():
     up = np.repeat(rates, won)[:, None]
     down = np.repeat(rates, played - won)[None]
     expected = ((up > down) + 0.5 * (up == down)).mean()
-    assert selection._area([(rates, won, played)]) == pytest.approx(expected)
-    assert selection._area([]) is None
-    assert selection._area([(rates, played, played)]) is None
+    assert selection._predicted_auc([(rates, won, played)]) == pytest.approx(expected)
+    assert selection._predicted_auc([]) is None
+    assert selection._predicted_auc([(rates, played, played)]) is None
 
 
 def test_costs_are_measured_at_each_size():

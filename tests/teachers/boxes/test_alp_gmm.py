@@ -96,7 +96,7 @@ def test_components_are_chosen_in_proportion_to_their_mean_progress():
     teacher = make("alp-gmm", LINE, random_share=0.0)
     covariance = np.tile(np.diag([1e-4, 1e-4]), (2, 1, 1))
     # The weights of the mixture play no part.
-    teacher._use(GaussianMixture(np.array([0.9, 0.1]), np.array([[0.2, 0.1], [0.8, 0.3]]), covariance))
+    teacher._set_mixture(GaussianMixture(np.array([0.9, 0.1]), np.array([[0.2, 0.1], [0.8, 0.3]]), covariance))
     assert teacher.sampler.weights == pytest.approx([0.25, 0.75])
     tasks = np.array([p.task[0] for p in teacher.propose(4000)])
     assert np.mean(tasks > 0.5) == pytest.approx(0.75, abs=0.03)

@@ -22,7 +22,7 @@ def two_components(first, second):
 @pytest.mark.parametrize(("absolute", "expected"), [(False, [1.0, 0.0]), (True, [0.25, 0.75])])
 def test_falling_returns_count_only_where_asked(absolute, expected):
     teacher = make("covar-gmm", LINE, absolute=absolute)
-    teacher._use(two_components(0.01, -0.03))
+    teacher._set_mixture(two_components(0.01, -0.03))
     assert teacher.sampler.weights == pytest.approx(expected)
 
 
@@ -43,7 +43,7 @@ def test_all_tasks_come_from_the_half_in_which_the_return_rises():
 
 def test_no_covariance_anywhere_makes_the_choice_uniform():
     teacher = make("covar-gmm", LINE)
-    teacher._use(two_components(0.0, -0.1))
+    teacher._set_mixture(two_components(0.0, -0.1))
     assert teacher.sampler.weights == pytest.approx([0.5, 0.5])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import Outcome, make
-from palaestra.teachers.boxes.region_tree import RegionTree, best_cut, masked_progress, progress
+from palaestra.teachers.boxes.region_tree import RegionTree, best_cut, half_difference, half_differences
 
 LINE = gym.spaces.Box(0.0, 1.0, (1,), dtype=np.float64)
 SQUARE = gym.spaces.Box(0.0, 1.0, (2,), dtype=np.float64)
@@ -36,9 +36,9 @@ def cut(tree, score, seed=0, **options):
     ],
 )
 def test_progress_is_the_distance_of_the_means_of_both_halves(returns, expected):
-    assert progress(np.array(returns)) == pytest.approx(expected)
+    assert half_difference(np.array(returns)) == pytest.approx(expected)
     mask = np.array([[True] * len(returns) + [False] * 2])
-    assert masked_progress(mask, np.array([*returns, 9.0, 9.0])) == pytest.approx([expected])
+    assert half_differences(mask, np.array([*returns, 9.0, 9.0])) == pytest.approx([expected])
 
 
 def test_a_leaf_looks_back_over_region_size_tasks_and_a_parent_too():
@@ -131,7 +131,7 @@ def test_progress_and_worst_are_those_of_the_tasks_remembered_however_many_came_
     assert again.progress.tolist() == once.progress.tolist()
     for region in range(once.n):
         tasks, returns = once.tasks(region)
-        assert once.progress[region] == pytest.approx(progress(returns[-30:]), abs=1e-12)
+        assert once.progress[region] == pytest.approx(half_difference(returns[-30:]), abs=1e-12)
         assert once.worst[region].tolist() == tasks[returns.argmin()].tolist()
 
 

@@ -11,9 +11,9 @@ from palaestra.errors import InputError
 from palaestra.teachers import make
 from palaestra.teachers.boxes.self_paced import (
     Gaussian,
-    ValueModel,
+    ReturnRegression,
     best_within,
-    divergence,
+    kl_divergence,
     move_by_threshold,
     move_by_weight,
 )
@@ -59,16 +59,18 @@ def slopes(functional, p, epsilon=1e-6):
 
 def test_divergence_by_hand_and_its_gradients():
     p, q = gaussian([0.3], [0.1]), gaussian([0.5], [0.2])
-    assert divergence(p, q)[0] == pytest.approx(math.log(2) + (0.01 + 0.04) / 0.08 - 0.5)
+    assert kl_divergence(p, q)[0] == pytest.approx(math.log(2) + (0.01 + 0.04) / 0.08 - 0.5)
     p, q = gaussian([0.3, 0.6], [0.1, 0.4]), gaussian([0.5, 0.2], [0.2, 0.3])
-    assert np.array(divergence(p, q)[1:]) == pytest.approx(np.array(slopes(lambda g: divergence(g, q), p)), abs=1e-5)
-    assert divergence(p, p)[0] == 0.0
+    assert np.array(kl_divergence(p, q)[1:]) == pytest.approx(
+        np.array(slopes(lambda g: kl_divergence(g, q), p)), abs=1e-5
+    )
+    assert kl_divergence(p, p)[0] == 0.0
 
 
 def test_the_expected_value_is_that_of_a_sample_and_its_gradients_are_right():
     rng = np.random.default_rng(0)
     tasks = rng.random((60, 2))
-    model = ValueModel(tasks, np.sin(3 * tasks[:, 0]) * tasks[:, 1])
+    model = ReturnRegression(tasks, np.sin(3 * tasks[:, 0]) * tasks[:, 1])
     p = gaussian([0.4, 0.6], [0.15, 0.1])
     sample = p.mean + p.std * rng.standard_normal((20_000, 2))
     assert model.expectation(p)[0] == pytest.approx(model(sample).mean(), abs=5e-3)
@@ -76,7 +78,7 @@ def test_the_expected_value_is_that_of_a_sample_and_its_gradients_are_right():
 
 
 def test_values_far_from_all_tasks_are_the_mean_and_near_them_the_returns():
-    model = ValueModel(np.array([[0.0], [1.0]]), np.array([0.2, 0.8]), length=0.05, ridge=1e-9)
+    model = ReturnRegression(np.array([[0.0], [1.0]]), np.array([0.2, 0.8]), length=0.05, ridge=1e-9)
     assert model(np.array([[0.0], [0.5], [1.0]])) == pytest.approx([0.2, 0.5, 0.8], abs=1e-6)
 
 
@@ -98,7 +100,7 @@ def test_the_trust_region_is_filled_to_a_thousandth_where_the_optimum_lies_beyon
         move_by_weight(quadratic(0.9, 1.0), target, old, epsilon, 10.0, TINY),
         move_by_threshold(quadratic(0.5, 1.0), target, old, epsilon, -9.0, TINY),
     ):
-        assert divergence(p, old)[0] == pytest.approx(epsilon, abs=1e-3)
+        assert kl_divergence(p, old)[0] == pytest.approx(epsilon, abs=1e-3)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.5])
@@ -106,20 +108,20 @@ def test_a_constrained_optimum_satisfies_the_conditions_of_karush_kuhn_and_tucke
     old, target = gaussian([0.3, 0.3], [0.1, 0.2]), gaussian([0.6, 0.3], [0.9, 0.3])
 
     def nearness(p):
-        value, by_mean, by_log_std = divergence(p, target)
+        value, by_mean, by_log_std = kl_divergence(p, target)
         return -value, -by_mean, -by_log_std
 
     p = best_within(nearness, old, epsilon, old, TINY)
-    pull, push = (np.concatenate(f(p)[1:]) for f in (nearness, lambda g: divergence(g, old)))
+    pull, push = (np.concatenate(f(p)[1:]) for f in (nearness, lambda g: kl_divergence(g, old)))
     assert pull @ push / np.linalg.norm(pull) / np.linalg.norm(push) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_steps_arrive_at_the_target_and_stay():
     target, p = gaussian([0.7, 0.2], [0.25, 0.1]), gaussian([0.1, 0.9], [0.1, 0.1])
-    kls = [divergence(p, target)[0]]
+    kls = [kl_divergence(p, target)[0]]
     for _ in range(60):
         p = move_by_weight(quadratic(0.0, 0.0), target, p, 0.1, 1.0, TINY)
-        kls.append(divergence(p, target)[0])
+        kls.append(kl_divergence(p, target)[0])
     assert (np.diff(kls) <= 1e-6).all()
     assert p.mean == pytest.approx(target.mean, abs=1e-2)
     assert p.std == pytest.approx(target.std, rel=5e-2)
@@ -133,8 +135,8 @@ def test_the_threshold_bounds_mean_squared_plus_variance_for_a_value_of_minus_x_
     assert p.mean[0] ** 2 + p.std[0] ** 2 == pytest.approx(-delta, abs=2e-3)
     # Of what is allowed, nothing is nearer to the target.
     angles = np.linspace(0.01, 1.56, 400)
-    circle = [divergence(gaussian([0.3 * math.cos(a)], [0.3 * math.sin(a)]), target)[0] for a in angles]
-    assert divergence(p, target)[0] == pytest.approx(min(circle), rel=5e-3)
+    circle = [kl_divergence(gaussian([0.3 * math.cos(a)], [0.3 * math.sin(a)]), target)[0] for a in angles]
+    assert kl_divergence(p, target)[0] == pytest.approx(min(circle), rel=5e-3)
 
 
 def test_below_the_threshold_the_value_is_raised():

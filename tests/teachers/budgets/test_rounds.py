@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from palaestra.errors import InputError
-from palaestra.teachers.budgets.rounds import Rounds, keep_some, racing
+from palaestra.teachers.budgets.rounds import Rounds, race_rounds, thin_group
 
 
 def play(rounds, p, seed=0):
@@ -68,11 +68,11 @@ def test_expected_draws_by_hand():
 
 
 def test_racing_stops_at_the_first_mixed_draw_and_fills_up():
-    rounds = racing(3, n=8, limit=20)
+    rounds = race_rounds(3, n=8, limit=20)
     rounds.add([1, 0, 1], [1, 1, 1])
     rounds.add([0, 0, 1], [1, 1, 1])
     assert rounds.wanted().tolist() == [6, 1, 1]  # the first is mixed after two draws
-    rounds = play(racing(3, n=8, limit=20), np.array([0.5, 0.0, 1.0]))
+    rounds = play(race_rounds(3, n=8, limit=20), np.array([0.5, 0.0, 1.0]))
     assert rounds.draws.tolist() == [8, 20, 20]
 
 
@@ -80,7 +80,7 @@ def test_the_success_among_32_draws_is_kept_with_its_advantage_over_all_of_them(
     returns = np.zeros(32)
     returns[13] = 1.0
     for seed in range(20):
-        kept, advantages = keep_some(returns, 4, np.random.default_rng(seed))
+        kept, advantages = thin_group(returns, 4, np.random.default_rng(seed))
         assert 13 in kept
         assert len(set(kept.tolist())) == 4
         assert advantages[kept == 13] == pytest.approx(31 / 32)
@@ -90,16 +90,16 @@ def test_the_success_among_32_draws_is_kept_with_its_advantage_over_all_of_them(
 @pytest.mark.parametrize(("good", "expected"), [(0, 0), (1, 1), (2, 2), (5, 2), (7, 3), (8, 4)])
 def test_the_other_side_fills_in_where_one_is_short(good, expected):
     returns = [1.0] * good + [0.0] * (8 - good)
-    kept, _ = keep_some(returns, 4, np.random.default_rng(0))
+    kept, _ = thin_group(returns, 4, np.random.default_rng(0))
     assert len(kept) == 4
     assert sum(returns[i] for i in kept) == expected
 
 
 def test_a_group_no_larger_than_what_is_kept_stays_whole():
-    kept, advantages = keep_some([1.0, 0.0], 4, np.random.default_rng(0))
+    kept, advantages = thin_group([1.0, 0.0], 4, np.random.default_rng(0))
     assert kept.tolist() == [0, 1]
     assert advantages.tolist() == [0.5, -0.5]
-    assert keep_some([], 4, np.random.default_rng(0))[0].tolist() == []
+    assert thin_group([], 4, np.random.default_rng(0))[0].tolist() == []
 
 
 def test_rounds_continue_from_a_saved_state():
@@ -141,11 +141,11 @@ def test_missing_answers_cost_no_further_round():
 
 
 def test_filling_up_takes_one_round():
-    rounds = racing(1, n=8, limit=20)
+    rounds = race_rounds(1, n=8, limit=20)
     rounds.add([1], [1])
     rounds.add([0], [1])
     assert rounds.wanted().tolist() == [6]
-    copy = racing(1, n=8, limit=20)
+    copy = race_rounds(1, n=8, limit=20)
     rounds.add([3], [4])
     copy.load_state_dict(rounds.state_dict())
     assert rounds.wanted().tolist() == copy.wanted().tolist() == [0]

@@ -9,15 +9,15 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.teachers.levels import trajectories
 from palaestra.teachers.levels.scores import LEVEL_SCORES
-from palaestra.teachers.levels.trajectories import gae, measurements, negative_advantages, td_errors
+from palaestra.teachers.levels.trajectories import estimate_advantages, measurements, negative_advantages, td_errors
 
 REWARDS, VALUES, DONES = [0.0, 1.0], [0.5, 0.8, 9.0], [False, True]  # the 9 lies past the end and must not count
 
 
 def test_td_errors_and_advantages_by_hand():
     assert td_errors(REWARDS, VALUES, DONES, 0.9) == pytest.approx([0.22, 0.2])
-    assert gae(REWARDS, VALUES, DONES, 0.9, 0.5) == pytest.approx([0.22 + 0.45 * 0.2, 0.2])
-    assert gae([0.0, 0.0], [0.5, 0.5, 1.0], [False, False], 1.0, 1.0) == pytest.approx([0.5, 0.5])
+    assert estimate_advantages(REWARDS, VALUES, DONES, 0.9, 0.5) == pytest.approx([0.22 + 0.45 * 0.2, 0.2])
+    assert estimate_advantages([0.0, 0.0], [0.5, 0.5, 1.0], [False, False], 1.0, 1.0) == pytest.approx([0.5, 0.5])
 
 
 def test_advantages_with_lambda_one_are_returns_minus_values_and_stop_at_the_end_of_an_episode():
@@ -25,7 +25,7 @@ def test_advantages_with_lambda_one_are_returns_minus_values_and_stop_at_the_end
     rewards, values = rng.normal(size=6), rng.normal(size=7)
     dones = np.array([0, 0, 1, 0, 0, 1], dtype=bool)
     returns = np.concatenate([np.cumsum(rewards[2::-1])[::-1], np.cumsum(rewards[:2:-1])[::-1]])
-    assert gae(rewards, values, dones, 1.0, 1.0) == pytest.approx(returns - values[:-1])
+    assert estimate_advantages(rewards, values, dones, 1.0, 1.0) == pytest.approx(returns - values[:-1])
 
 
 def test_every_measurement_by_hand():
@@ -54,7 +54,7 @@ def test_negative_advantages_forget_a_surplus_on_the_way():
     values = [0.2, 0.5, 0.0, 0.0]
     assert td_errors([0, 0, 0], values, [0, 0, 1], 1.0) == pytest.approx([0.3, -0.5, 0.0])
     assert negative_advantages([0, 0, 0], values, [0, 0, 1], 1.0, 1.0) == pytest.approx([-0.5, -0.5, 0.0])
-    assert gae([0, 0, 0], values, [0, 0, 1], 1.0, 1.0) == pytest.approx([-0.2, -0.5, 0.0])
+    assert estimate_advantages([0, 0, 0], values, [0, 0, 1], 1.0, 1.0) == pytest.approx([-0.2, -0.5, 0.0])
 
 
 def test_negative_advantages_equal_the_weighted_sum_written_out():
@@ -72,12 +72,12 @@ def test_negative_advantages_equal_the_weighted_sum_written_out():
 
 def test_what_a_policy_is_unsure_of():
     uniform, certain, between = [[0.25] * 4], [[1.0, 0.0, 0.0, 0.0]], [[0.5, 0.3, 0.2]]
-    assert trajectories.entropy(uniform) == pytest.approx(1.0)
-    assert trajectories.entropy(certain) == 0.0
-    assert trajectories.entropy([[0.5, 0.5, 0.0, 0.0]]) == pytest.approx(math.log(2) / math.log(4))
-    assert trajectories.least_confidence(between) == pytest.approx(0.5)
-    assert trajectories.min_margin(between) == pytest.approx(0.2)
-    assert trajectories.min_margin(uniform + certain) == pytest.approx(0.5)
+    assert trajectories.mean_entropy(uniform) == pytest.approx(1.0)
+    assert trajectories.mean_entropy(certain) == 0.0
+    assert trajectories.mean_entropy([[0.5, 0.5, 0.0, 0.0]]) == pytest.approx(math.log(2) / math.log(4))
+    assert trajectories.mean_least_confidence(between) == pytest.approx(0.5)
+    assert trajectories.mean_margin(between) == pytest.approx(0.2)
+    assert trajectories.mean_margin(uniform + certain) == pytest.approx(0.5)
 
 
 def test_lengths_that_do_not_fit_are_refused():

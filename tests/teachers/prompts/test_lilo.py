@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, make
-from palaestra.teachers.prompts.lilo import learnability
+from palaestra.teachers.prompts.lilo import success_variance
 
 
 def pool(n):
@@ -20,7 +20,7 @@ def answer(teacher, proposals, rate, n=10):
 
 
 def test_learnability_is_largest_at_a_half():
-    assert learnability(np.array([0.0, 0.1, 0.5, 0.9, 1.0])) == pytest.approx([0, 0.09, 0.25, 0.09, 0])
+    assert success_variance(np.array([0.0, 0.1, 0.5, 0.9, 1.0])) == pytest.approx([0, 0.09, 0.25, 0.09, 0])
 
 
 def test_a_pool_four_times_the_batch_is_looked_at_and_its_most_learnable_part_trained_on():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import Outcome, make
-from palaestra.teachers.prompts.puzzlecraft import answer_entropy, group_weight, permutation_dispersion
+from palaestra.teachers.prompts.puzzlecraft import group_weight, normalised_answer_entropy, permutation_dispersion
 
 ONE_OF_EIGHT = np.array([1.0] + [0.0] * 7)
 
@@ -19,25 +19,25 @@ def puzzlecraft(name="puzzlecraft", n=4, **options):
 
 
 def test_one_answer_against_seven_alike_weighs_0_2006():
-    dispersion = answer_entropy("ABBBBBBB", 6)
+    dispersion = normalised_answer_entropy("ABBBBBBB", 6)
     assert dispersion == pytest.approx(0.2103, abs=5e-5)
     assert group_weight(ONE_OF_EIGHT, dispersion) == pytest.approx(0.2006, abs=5e-5)
 
 
 def test_the_same_accuracy_with_many_answers_weighs_0_4303():
-    dispersion = answer_entropy("ABBCCDEF", 6)
+    dispersion = normalised_answer_entropy("ABBCCDEF", 6)
     assert dispersion == pytest.approx(0.9671, abs=5e-5)
     assert group_weight(ONE_OF_EIGHT, dispersion) == pytest.approx(0.4303, abs=5e-5)
 
 
 def test_half_right_with_answers_as_different_as_can_be_weighs_1():
-    assert group_weight(np.array([1.0, 0.0]), answer_entropy("ABCDEF", 6)) == pytest.approx(1.0)
+    assert group_weight(np.array([1.0, 0.0]), normalised_answer_entropy("ABCDEF", 6)) == pytest.approx(1.0)
 
 
 def test_groups_all_right_all_wrong_or_all_the_same_weigh_nothing():
     assert group_weight(np.ones(8)) == 0.0
     assert group_weight(np.zeros(8)) == 0.0
-    assert group_weight(ONE_OF_EIGHT, answer_entropy("A" * 8, 6)) == 0.0
+    assert group_weight(ONE_OF_EIGHT, normalised_answer_entropy("A" * 8, 6)) == 0.0
 
 
 def test_permutations_disperse_by_how_many_differ():
@@ -50,7 +50,7 @@ def test_permutations_disperse_by_how_many_differ():
 @pytest.mark.parametrize(("answers", "options"), [("ABC", 2), ("", 4), ("A", 1)])
 def test_more_answers_than_options_or_none_are_refused(answers, options):
     with pytest.raises(InputError, match="options"):
-        answer_entropy(answers, options)
+        normalised_answer_entropy(answers, options)
 
 
 def test_prompts_are_sampled_in_proportion_to_the_weight_of_their_group():

@@ -6,7 +6,8 @@ from .....checks import check_count, check_number
 from ...batch.batch import Batch
 from ...batch.forward import Forward
 from ...recipes.stages import AUXILIARIES
-from ..credit.process import gae
+from ..credit.process import advantage_estimates
+from ..credit.units import reward_by_token
 from .auxiliary import HeadModel, Stats
 
 
@@ -37,8 +38,9 @@ class Critic(HeadModel):
     def update(self, batch: Batch, forward: Forward) -> Stats:
         if not batch.action.any():
             return {}
-        units = gae(batch, discount=self.discount, decay=self.decay)
-        target = (units.spread(units.value) + batch.measured("value"))[batch.action].detach()
+        value, episode = batch.measured("value")[batch.action], batch.episode_of[batch.action]
+        reward = reward_by_token(batch)
+        target = (advantage_estimates(reward, value, episode, self.discount, self.decay) + value).detach()
         features, errors = self._features(batch), []
         for _ in range(self.passes):
             error = self.head(features) - target

@@ -18,6 +18,7 @@ from .....checks import check_choice, check_number
 from .....rewards.models.losses import bradley_terry_loss
 from ...batch.batch import Batch
 from ...batch.forward import Forward
+from ...batch.segments import Segments
 from ...optimizers import make_optimizer
 from ...recipes.stages import AUXILIARIES
 from .auxiliary import Auxiliary, Stats
@@ -73,7 +74,7 @@ class ImplicitPRM(Auxiliary):
     def _train(self, batch: Batch, forward: Forward) -> Stats:
         logp = forward.measure(self.model, batch).logp.requires_grad_()
         score = self.beta * batch.sum_by_episode(torch.where(batch.action, logp - batch.measured(self.base), 0))
-        better, worse = pairs(batch)
+        better, worse = Segments(batch.group_of, batch.groups).pairs(batch.outcome)
         loss = None
         if self.objective == "pairwise" and len(better):
             loss = bradley_terry_loss(score[better], score[worse]).mean()
@@ -100,11 +101,3 @@ class ImplicitPRM(Auxiliary):
         for weight, saved in zip(self._weights, state["weights"], strict=True):
             weight.copy_(saved)
         self._optimizer.load_state_dict(dict(state["optimizer"]))
-
-
-def pairs(batch: Batch) -> tuple[Tensor, Tensor]:
-    """All pairs of a better and a worse episode of one group, by return: int64 [P], int64 [P]."""
-    outcome, group = batch.outcome, batch.group_of
-    above = (outcome[:, None] > outcome[None, :]) & (group[:, None] == group[None, :])
-    better, worse = above.nonzero(as_tuple=True)
-    return better, worse

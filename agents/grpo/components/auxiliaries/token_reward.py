@@ -9,11 +9,10 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from .....checks import check_choice, check_count, check_number
-from .....errors import InputError
 from ...batch.batch import Batch
 from ...batch.forward import Forward
-from ...batch.scored import needs
-from ...recipes.stages import ADJUSTMENTS, AUXILIARIES
+from ...batch.segments import segment_sum
+from ...recipes.stages import AUXILIARIES
 from .auxiliary import HeadModel, Stats
 
 
@@ -67,72 +66,8 @@ class TokenReward(HeadModel):
         won = torch.tensor([float(t.success) for t in batch.trajectories], dtype=torch.float64)
         losses = []
         for _ in range(self.passes):
-            total = torch.zeros_like(won).index_add(0, episode, self.head(features))
+            total = segment_sum(self.head(features), episode, len(won))
             loss = binary_cross_entropy_with_logits(total / batch.action_count.clamp(min=1), won)
             losses.append(loss.item())
             self._descend(loss)
         return {"token_reward_loss": (losses[0], 1)}
-
-
-@ADJUSTMENTS.register("token_reward_weight")
-@needs("value")
-def token_reward_weight(
-    advantage: Tensor,
-    batch: Batch,
-    positive: float = 1.0,
-    negative: float = 0.5,
-    threshold: float = 0.5,
-    top: float | None = None,
-) -> Tensor:
-    """Weigh tokens by what the episode's prefix up to them promises (OREAL, arXiv 2502.06781, eqs. 8 and 9).
-
-    With c_t the mean of s up to token t: where A > 0 the weight is clip((sigma(c_t) - threshold) / (1 - threshold), 0,
-    1), where A < 0 it is clip((1 - sigma(c_t) - threshold) / (1 - threshold), 0, 1). The two signs are averaged apart,
-    ``positive`` and ``negative`` being what each average counts, under the reduction "token_mean".
-
-    Args:
-        top: keep only this share of an episode's tokens, those of the largest weight (rounded down; earlier ones first
-            among equals).
-
-    Raises:
-        InputError: the threshold is not in [0, 1), or the share not in [0, 1].
-    """
-    if not 0 <= threshold < 1 or not (top is None or 0 <= top <= 1):
-        raise InputError(f"threshold must lie in [0, 1) and top in [0, 1], not {threshold} and {top}.")
-    action = batch.action
-    a = advantage[action]
-    promise = prefix_mean(batch.measured("value")[action], batch.episode_of[action]).sigmoid()
-    good = torch.where(a > 0, promise, 1 - promise)
-    weight = ((good - threshold) / (1 - threshold)).clamp(0, 1).to(a)
-    if top is not None:
-        weight = weight * _largest(weight, batch, top)
-    share = torch.where(
-        a > 0, positive * len(a) / (a > 0).sum().clamp(min=1), negative * len(a) / (a < 0).sum().clamp(min=1)
-    )
-    result = torch.zeros_like(advantage)
-    result[action] = a * weight * share.to(a)
-    return result
-
-
-def prefix_mean(value: Tensor, episode: Tensor) -> Tensor:
-    """Mean of each episode's values up to and with each of them, [A] -> [A], float64; ``episode`` non-decreasing."""
-    if not len(value):
-        return value.double()
-    first = torch.ones_like(episode, dtype=torch.bool)
-    first[1:] = episode[1:] != episode[:-1]
-    begin = first.nonzero()[:, 0][first.cumsum(0) - 1]
-    running = value.double().cumsum(0)
-    before = running[begin] - value.double()[begin]
-    place = torch.arange(len(value)) - begin + 1
-    return (running - before) / place
-
-
-def _largest(weight: Tensor, batch: Batch, top: float) -> Tensor:
-    """Whether a token is among the ``top`` share of its episode's largest weights, bool [A]."""
-    keep = torch.zeros_like(weight, dtype=torch.bool)
-    begin = 0
-    for count in batch.action_count.tolist():
-        order = weight[begin : begin + count].sort(descending=True, stable=True).indices
-        keep[begin + order[: int(top * count)]] = True
-        begin += count
-    return keep

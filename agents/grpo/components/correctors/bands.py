@@ -14,43 +14,65 @@ from torch import Tensor
 
 from .....checks import check_number
 from ...batch.scored import Scored, needs
+from ...batch.segments import Segments
 from ...recipes.stages import CORRECTORS
-from ..surrogates.ratios import episode_mean, episode_sum
-from .truncated import _checked_band, anchor_gap, none, sampled
+from ..loss_arrays import corrector
+from .truncated import check_band, sampling_gap
 
 
-@CORRECTORS.register("geometric_band")
+@corrector("geometric_band")
 @needs("anchor")
-def geometric_band(scored: Scored, low: float = 0.99, high: float = 1.01) -> Tensor:
+def geometric_band(
+    logp_old_t: Tensor,
+    logp_mu_t: Tensor,
+    sampled_t: Tensor,
+    episode: Segments,
+    low: float = 0.99,
+    high: float = 1.01,
+) -> Tensor:
     """1 in episodes whose geometric mean of c lies in [low, high], which does not depend on their length; else 0."""
-    _checked_band(low, high)
-    return _inside(scored, episode_mean(scored, anchor_gap(scored)), low, high)
+    check_band(low, high)
+    mean = episode.mean(sampling_gap(logp_old_t, logp_mu_t, sampled_t)).exp()
+    return episode.spread(((mean >= low) & (mean <= high)).to(logp_old_t.dtype))
 
 
-@CORRECTORS.register("product_band")
+@corrector("product_band")
 @needs("anchor")
-def product_band(scored: Scored, low: float = 0.5, high: float = 2.0) -> Tensor:
+def product_band(
+    logp_old_t: Tensor,
+    logp_mu_t: Tensor,
+    sampled_t: Tensor,
+    episode: Segments,
+    low: float = 0.5,
+    high: float = 2.0,
+) -> Tensor:
     """1 in episodes whose product of c lies in [low, high], else 0. Long episodes are dropped for their length."""
-    _checked_band(low, high)
-    return _inside(scored, episode_sum(scored, anchor_gap(scored)), low, high)
+    check_band(low, high)
+    product = episode.sum(sampling_gap(logp_old_t, logp_mu_t, sampled_t)).exp()
+    return episode.spread(((product >= low) & (product <= high)).to(logp_old_t.dtype))
 
 
-def _inside(scored: Scored, log_value: Tensor, low: float, high: float) -> Tensor:
-    value = log_value.exp()
-    return scored.per_token(((value >= low) & (value <= high)).to(scored.logp_old.dtype))
-
-
-@CORRECTORS.register("outlier_token")
+@corrector("outlier_token")
 @needs("anchor")
-def outlier_token(scored: Scored, floor: float = 1e-4) -> Tensor:
+def outlier_token(
+    logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, floor: float = 1e-4
+) -> Tensor:
     """0 in episodes with any token of c < floor, which the trainer holds to be impossible; else 1."""
     check_number("floor", floor, 0, 1)
-    out = episode_sum(scored, (anchor_gap(scored).exp() < floor).to(scored.logp_old.dtype))
-    return scored.per_token((out == 0).to(scored.logp_old.dtype))
+    c = sampling_gap(logp_old_t, logp_mu_t, sampled_t).exp()
+    outliers = episode.sum((c < floor).to(logp_old_t.dtype))
+    return episode.spread((outliers == 0).to(logp_old_t.dtype))
 
 
-@CORRECTORS.register("opsm")
-def opsm(scored: Scored, delta: float = 0.1) -> Tensor:
+@corrector("opsm")
+def opsm(
+    logp_t: Tensor,
+    logp_mu_t: Tensor,
+    adv_t: Tensor,
+    sampled_t: Tensor,
+    episode: Segments,
+    delta: float = 0.1,
+) -> Tensor:
     """0 at tokens with A < 0 in episodes where the mean of log mu - log pi exceeds ``delta`` nats, else 1: what the
     policy has moved away from is not pushed further (off-policy sequence mask, DeepSeek-V3.2, arXiv 2512.02556, section
     3.1).
@@ -58,14 +80,21 @@ def opsm(scored: Scored, delta: float = 0.1) -> Tensor:
     The paper publishes no ``delta``; the default is ours.
     """
     check_number("delta", delta, 0)
-    drift = episode_mean(scored, sampled(scored, scored.logp_mu - scored.logp))
-    far = scored.per_token(drift) > delta
-    return (~(far & (scored.advantage < 0))).to(scored.logp_old.dtype)
+    drift = episode.mean(-sampling_gap(logp_t, logp_mu_t, sampled_t))
+    far = episode.spread(drift) > delta
+    return (~(far & (adv_t < 0))).to(logp_mu_t.dtype)
 
 
-@CORRECTORS.register("m2po")
+@corrector("m2po")
 @needs("batch")
-def m2po(scored: Scored, limit: float = 0.04) -> Tensor:
+def m2po(
+    logp_t: Tensor,
+    logp_mu_t: Tensor,
+    adv_t: Tensor,
+    sampled_t: Tensor,
+    trained_t: Tensor,
+    limit: float = 0.04,
+) -> Tensor:
     """0 at the tokens with the largest (log pi - log mu)^2 among those that have moved the way A pushes them (A > 0 and
     pi > mu, or A < 0 and pi < mu), as many as it takes for the mean over the others of these to be at most ``limit``;
     1 everywhere else, as in a clip (M2PO, arXiv 2510.01161, algorithm 1).
@@ -73,9 +102,9 @@ def m2po(scored: Scored, limit: float = 0.04) -> Tensor:
     Of equal tokens at the edge all are dropped.
     """
     check_number("limit", limit, 0)
-    gap = sampled(scored, scored.logp - scored.logp_mu)
-    square, pushed = gap**2, (gap * scored.advantage > 0) & scored.trained
-    kept = none(scored)
+    gap = sampling_gap(logp_t, logp_mu_t, sampled_t)
+    square, pushed = gap**2, (gap * adv_t > 0) & trained_t
+    kept = torch.ones_like(logp_mu_t)
     if pushed.any():
         ordered = square[pushed].sort().values
         counts = torch.arange(1, len(ordered) + 1, dtype=ordered.dtype, device=ordered.device)
@@ -87,7 +116,9 @@ def m2po(scored: Scored, limit: float = 0.04) -> Tensor:
 
 @CORRECTORS.register("both")
 def both(
-    scored: Scored, first: Callable[[Scored], Tensor] = geometric_band, second: Callable[[Scored], Tensor] = none
+    scored: Scored,
+    first: Callable[[Scored], Tensor] = CORRECTORS["geometric_band"],
+    second: Callable[[Scored], Tensor] = CORRECTORS["none"],
 ) -> Tensor:
     """The product of two correctors: one that rejects and one that weighs, for instance. It needs what they need."""
     return first(scored) * second(scored)

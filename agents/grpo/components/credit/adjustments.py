@@ -5,20 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .....errors import InputError
 from ...batch.batch import Batch
 from ...batch.scored import needs
+from ...batch.segments import number_combinations, prefix_mean, segment_places, segment_sum, suffix_sum
 from ...batch.trajectory import Origin
 from ...recipes.stages import ADJUSTMENTS
-from .scales import standardised
+from .scales import standardise
 from .tree import tree_of
-from .units import numbered, suffix_sum, turns_left
+from .units import turns_left
 
 
 @ADJUSTMENTS.register("whiten")
 def whiten(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
     """Mean 0 and deviation 1 over the tokens that the policy wrote (PRIME, arXiv 2502.01456)."""
     counted = batch.written_by(Origin.POLICY).to(advantage.dtype)
-    return torch.where(batch.action, standardised(advantage, counted, eps), 0)
+    return torch.where(batch.action, standardise(advantage, counted, eps), 0)
 
 
 @ADJUSTMENTS.register("given")
@@ -48,7 +50,7 @@ def sigma_filter(advantage: Tensor, batch: Batch, sigmas: float = 3.0) -> Tensor
 
     The released code compares standardised advantages with the mean before standardising; here it is their own.
     """
-    z = standardised(advantage, batch.written_by(Origin.POLICY).to(advantage.dtype), 1e-8)
+    z = standardise(advantage, batch.written_by(Origin.POLICY).to(advantage.dtype), 1e-8)
     return torch.where(z.abs() <= sigmas, advantage, 0)
 
 
@@ -73,9 +75,8 @@ def suffix_kl(advantage: Tensor, batch: Batch, beta: float = 0.005, chunk: int =
     gap = (batch.measured("logp_old") - batch.measured("logp_ref"))[batch.action].to(advantage.dtype)
     episode = batch.episode_of[batch.action]
     ahead = suffix_sum(gap, episode)
-    start = torch.searchsorted(episode, episode)
-    place = torch.arange(len(episode)) - start
-    ahead = ahead[start + place.div(int(chunk), rounding_mode="floor") * int(chunk)]
+    # From each token to the first one of its chunk.
+    ahead = ahead[torch.arange(len(episode)) - segment_places(episode) % int(chunk)]
     adjusted = advantage.clone()
     adjusted[batch.action] -= beta * ahead
     return adjusted
@@ -93,12 +94,11 @@ def confidence(advantage: Tensor, batch: Batch, alpha: float = 0.1, share: float
     logp, episode = batch.logp_mu[tokens].to(advantage.dtype), batch.episode_of[tokens]
     order = logp.argsort(stable=True)
     order = order[episode[order].argsort(stable=True)]
-    start = torch.searchsorted(episode, torch.arange(batch.episodes))
-    place = torch.arange(len(order)) - start[episode]
+    place = segment_places(episode)
     count = torch.bincount(episode, minlength=batch.episodes)
     wanted = (share * count.double() - 1e-9).ceil()
     low = place < wanted[episode]
-    total = torch.zeros(batch.episodes, dtype=advantage.dtype).index_add_(0, episode[low], logp[order][low])
+    total = segment_sum(logp[order][low], episode[low], batch.episodes)
     sure = (total / wanted.clamp(min=1).to(total.dtype)).exp()
     counted = (count > 0).to(sure.dtype)
     level = batch.sum_by_group(sure * counted) / batch.sum_by_group(counted).clamp(min=1)
@@ -125,10 +125,9 @@ def shared_mean(advantage: Tensor, batch: Batch) -> Tensor:
     """
     tree = tree_of(batch)
     node, visit = tree.of_token[batch.action], tree.visit_of_token[batch.action]
-    place = torch.arange(len(visit)) - torch.searchsorted(visit, visit)
-    shared = numbered(node, place)
+    shared = number_combinations(node, segment_places(visit))
     count = torch.bincount(shared)
-    total = advantage.new_zeros(len(count)).index_add_(0, shared, advantage[batch.action])
+    total = segment_sum(advantage[batch.action], shared, len(count))
     adjusted = advantage.clone()
     adjusted[batch.action] = (total / count.clamp(min=1))[shared]
     return adjusted
@@ -147,7 +146,7 @@ def turns_ahead(advantage: Tensor, batch: Batch, discount: float = 1.0) -> Tenso
     arXiv 2505.11821, eq. 5).
     """
     turn = batch.turn_of[batch.action]
-    total = advantage.new_zeros(len(batch.episode_of_turn)).index_add_(0, turn, advantage[batch.action])
+    total = segment_sum(advantage[batch.action], turn, len(batch.episode_of_turn))
     mean = total / torch.bincount(turn, minlength=len(total)).clamp(min=1)
     return torch.where(batch.action, suffix_sum(mean, batch.episode_of_turn, discount)[batch.turn_of], 0)
 
@@ -170,3 +169,54 @@ def thoughts(advantage: Tensor, batch: Batch, term: str = "step", alpha: float =
     rate = batch.sum_by_group(won) / batch.sum_by_group(torch.ones_like(won)).clamp(min=1)
     lower = torch.where(batch.per_token(won > 0), advantage - alpha * batch.per_token(rate[batch.group_of]), 0)
     return torch.where(wrong[batch.turn_of] & batch.action, lower, advantage)
+
+
+@ADJUSTMENTS.register("token_reward_weight")
+@needs("value")
+def token_reward_weight(
+    advantage: Tensor,
+    batch: Batch,
+    positive: float = 1.0,
+    negative: float = 0.5,
+    threshold: float = 0.5,
+    top: float | None = None,
+) -> Tensor:
+    """Weigh tokens by what the episode's prefix up to them promises (OREAL, arXiv 2502.06781, eqs. 8 and 9).
+
+    With c_t the mean of s up to token t: where A > 0 the weight is clip((sigma(c_t) - threshold) / (1 - threshold), 0,
+    1), where A < 0 it is clip((1 - sigma(c_t) - threshold) / (1 - threshold), 0, 1). The two signs are averaged apart,
+    ``positive`` and ``negative`` being what each average counts, under the reduction "token_mean".
+
+    Args:
+        top: keep only this share of an episode's tokens, those of the largest weight (rounded down; earlier ones first
+            among equals).
+
+    Raises:
+        InputError: the threshold is not in [0, 1), or the share not in [0, 1].
+    """
+    if not 0 <= threshold < 1 or not (top is None or 0 <= top <= 1):
+        raise InputError(f"threshold must lie in [0, 1) and top in [0, 1], not {threshold} and {top}.")
+    action = batch.action
+    a = advantage[action]
+    promise = prefix_mean(batch.measured("value")[action], batch.episode_of[action]).sigmoid()
+    good = torch.where(a > 0, promise, 1 - promise)
+    weight = ((good - threshold) / (1 - threshold)).clamp(0, 1).to(a)
+    if top is not None:
+        weight = weight * _largest(weight, batch, top)
+    share = torch.where(
+        a > 0, positive * len(a) / (a > 0).sum().clamp(min=1), negative * len(a) / (a < 0).sum().clamp(min=1)
+    )
+    result = torch.zeros_like(advantage)
+    result[action] = a * weight * share.to(a)
+    return result
+
+
+def _largest(weight: Tensor, batch: Batch, top: float) -> Tensor:
+    """Whether a token is among the ``top`` share of its episode's largest weights, bool [A]."""
+    keep = torch.zeros_like(weight, dtype=torch.bool)
+    begin = 0
+    for count in batch.action_count.tolist():
+        order = weight[begin : begin + count].sort(descending=True, stable=True).indices
+        keep[begin + order[: int(top * count)]] = True
+        begin += count
+    return keep

@@ -1,4 +1,4 @@
-"""Baselines: what a unit's return is compared with. Statistics of its peers, or of what was sampled beside them.
+"""Baselines: the value that a unit's return is compared with, from its peers or from other samples of its task.
 
 A baseline that equals the return gives advantage zero; a unit without peers has its own return as its baseline.
 """
@@ -13,98 +13,78 @@ from torch import Tensor
 from .....errors import InputError
 from ...batch.batch import Batch
 from ...batch.scored import needs
-from ...batch.trajectory import Origin
+from ...batch.segments import Segments, number_combinations, segment_starts, segment_sum, suffix_sum
 from ...recipes.stages import BASELINES
-from .peers import compared
-from .units import Units, numbered, suffix_sum
+from .credit_arrays import baseline
+from .units import Units
 
 
-@BASELINES.register("none")
-def no_baseline(units: Units, batch: Batch) -> Tensor:
+@baseline("none")
+def no_baseline(return_u: Tensor) -> Tensor:
     """Zero."""
-    return torch.zeros_like(units.value)
+    return torch.zeros_like(return_u)
 
 
-@BASELINES.register("fixed")
-def fixed(units: Units, batch: Batch, value: float = 0.5) -> Tensor:
+@baseline("fixed")
+def fixed(return_u: Tensor, value: float = 0.5) -> Tensor:
     """The same number for all, such as the border between success and failure."""
-    return torch.full_like(units.value, value)
+    return torch.full_like(return_u, value)
 
 
-@BASELINES.register("group_mean")
-def group_mean(units: Units, batch: Batch, by: str = "group") -> Tensor:
-    """Mean return of the peers (GRPO, arXiv 2402.03300, section 4.1.2). See `peers.compared` for ``by``; a group of one
+@baseline("group_mean", by="group")
+def group_mean(return_u: Tensor, peers: Segments) -> Tensor:
+    """Mean return of the peers (GRPO, arXiv 2402.03300, section 4.1.2). See `peers.peers_by` for ``by``; a group of one
     gets advantage 0.
     """
-    return compared(units, batch, by).mean
+    return peers.shared_mean(return_u)
 
 
-@BASELINES.register("leave_one_out")
-def leave_one_out(units: Units, batch: Batch, by: str = "group") -> Tensor:
+for _name, _peers, _summary in (
+    ("batch_mean", "batch", "Mean over all units of the batch."),
+    ("by_role", "role", "Mean over the units of the group with the same role."),
+    ("same_turn", "turn", "Mean over the group's units of the same turn number (MT-GRPO, arXiv 2505.11821)."),
+    (
+        "anchor_state",
+        "state",
+        "Mean over the group's units that begin at the same observation (GiGPO, arXiv 2505.10978).",
+    ),
+    ("depth_mean", "depth", "Mean over the nodes of the group at the same depth (BranchGRPO, arXiv 2509.06040)."),
+    (
+        "siblings",
+        "siblings",
+        "Mean over the nodes with the same parent; an only child gets advantage 0 (V-STAR, arXiv 2602.10699).",
+    ),
+):
+    baseline(_name, peers=_peers, summary=_summary)(group_mean)
+
+
+@baseline("leave_one_out", by="group")
+def leave_one_out(return_u: Tensor, peers: Segments) -> Tensor:
     """Mean return of the *other* peers (RLOO, arXiv 2402.14740, section 2.3). A group of one gets advantage 0."""
-    peers = compared(units, batch, by)
-    size = peers.size
-    others = (peers.sum_by_group(units.value) - units.value) / (size - 1).clamp(min=1)
-    return torch.where(size > 1, others, units.value)
+    size = peers.shared_size(return_u)
+    others = (peers.shared_sum(return_u) - return_u) / (size - 1).clamp(min=1)
+    return torch.where(size > 1, others, return_u)
 
 
-@BASELINES.register("own_mean")
-def own_mean(units: Units, batch: Batch) -> Tensor:
+@baseline("own_mean")
+def own_mean(return_u: Tensor, taught_u: Tensor, peers: Segments) -> Tensor:
     """Mean over the peers without a teacher's tokens, which is the baseline of the teacher's rows too (RL-PLUS, arXiv
     2508.00222); over all peers where none is the policy's own.
     """
-    taught = batch.sum_by_episode(batch.written_by(Origin.TEACHER).to(units.value.dtype)) > 0
-    own = (~taught[units.episode]).to(units.value.dtype)
-    count = units.sum_by_group(own)
-    return torch.where(count > 0, units.sum_by_group(own * units.value) / count.clamp(min=1), units.mean)
+    own = (~taught_u).to(return_u.dtype)
+    count = peers.shared_sum(own)
+    mean = peers.shared_sum(own * return_u) / count.clamp(min=1)
+    return torch.where(count > 0, mean, peers.shared_mean(return_u))
 
 
-@BASELINES.register("batch_mean")
-def batch_mean(units: Units, batch: Batch) -> Tensor:
-    """Mean over all units of the batch."""
-    return compared(units, batch, "batch").mean
-
-
-@BASELINES.register("by_role")
-def by_role(units: Units, batch: Batch) -> Tensor:
-    """Mean over the units of the group with the same role."""
-    return compared(units, batch, "role").mean
-
-
-@BASELINES.register("same_turn")
-def same_turn(units: Units, batch: Batch) -> Tensor:
-    """Mean over the group's units of the same turn number (MT-GRPO, arXiv 2505.11821)."""
-    return compared(units, batch, "turn").mean
-
-
-@BASELINES.register("anchor_state")
-def anchor_state(units: Units, batch: Batch) -> Tensor:
-    """Mean over the group's units that begin at the same observation (GiGPO, arXiv 2505.10978)."""
-    return compared(units, batch, "state").mean
-
-
-@BASELINES.register("depth_mean")
-def depth_mean(units: Units, batch: Batch) -> Tensor:
-    """Mean over the nodes of the group at the same depth (BranchGRPO, arXiv 2509.06040)."""
-    return compared(units, batch, "depth").mean
-
-
-@BASELINES.register("siblings")
-def siblings(units: Units, batch: Batch) -> Tensor:
-    """Mean over the nodes with the same parent; an only child gets advantage 0 (V-STAR, arXiv 2602.10699)."""
-    return compared(units, batch, "siblings").mean
-
-
-@BASELINES.register("length_weighted")
-def length_weighted(units: Units, batch: Batch, by: str = "group") -> Tensor:
+@baseline("length_weighted", by="group")
+def length_weighted(return_u: Tensor, tokens_u: Tensor, peers: Segments) -> Tensor:
     """sum n R / sum n over the peers, n being action tokens: the baseline of least variance where tokens' gradients are
     independent (OPO, arXiv 2505.23585).
     """
-    peers = compared(units, batch, by)
-    tokens = units.tokens
-    total = peers.sum_by_group(tokens)
-    weighted = peers.sum_by_group(tokens * units.value) / total.clamp(min=1)
-    return torch.where(total > 0, weighted, peers.mean)
+    total = peers.shared_sum(tokens_u)
+    weighted = peers.shared_sum(tokens_u * return_u) / total.clamp(min=1)
+    return torch.where(total > 0, weighted, peers.shared_mean(return_u))
 
 
 @BASELINES.register("optimal_token")
@@ -118,17 +98,17 @@ def optimal_token(units: Units, batch: Batch) -> Tensor:
     """
     inside = units.of_token >= 0
     left = (1 - batch.measured("logp_old").exp())[inside].to(units.value.dtype)
-    energy = torch.zeros_like(units.value).index_add_(0, units.of_token[inside], left)
-    backward = _from_last(energy, units.episode)
-    weight = energy + backward
-    place = _from_last(torch.ones_like(energy), units.episode)
-    peers = Units(units.value, numbered(units.group, place.long()), units.episode, units.of_token)
-    total = peers.sum_by_group(weight)
-    return torch.where(total > 0, peers.sum_by_group(weight * units.value) / total.clamp(min=1e-8), peers.mean)
+    energy = segment_sum(left, units.of_token[inside], len(units.value))
+    weight = energy + _sum_before(energy, units.episode)
+    place = _sum_before(torch.ones_like(energy), units.episode).long()
+    peers = Units(units.value, number_combinations(units.group, place), units.episode, units.of_token).peers
+    total = peers.shared_sum(weight)
+    mean = peers.shared_sum(weight * units.value) / total.clamp(min=1e-8)
+    return torch.where(total > 0, mean, peers.shared_mean(units.value))
 
 
-def _from_last(value: Tensor, segment: Tensor) -> Tensor:
-    """Sum of what precedes each unit in its segment: [M] -> [M]."""
+def _sum_before(value: Tensor, segment: Tensor) -> Tensor:
+    """Sum over the units before each unit in its segment: [M] -> [M]."""
     whole = suffix_sum(value, segment)
     start = torch.searchsorted(segment, segment)
     return whole[start] - whole
@@ -142,45 +122,34 @@ def token_rate(units: Units, batch: Batch) -> Tensor:
 
     An episode alone in its group gets advantage 0 at its first unit.
     """
-    tokens = units.tokens
-    remaining = suffix_sum(tokens, units.episode)
-    start = torch.ones_like(units.episode, dtype=torch.bool)
-    start[1:] = units.episode[1:] != units.episode[:-1]
+    remaining = suffix_sum(units.tokens, units.episode)
+    start = segment_starts(units.episode)
     rate = units.value[start] / remaining[start].clamp(min=1)
-    first = Units(rate, units.group[start], units.episode[start], units.of_token)
-    others = leave_one_out(first, batch)
-    padded = torch.zeros(batch.episodes, dtype=rate.dtype)
-    padded[units.episode[start]] = others
-    return padded[units.episode] * remaining
+    group = units.group[start]
+    rate_of_episode = torch.zeros(batch.episodes, dtype=rate.dtype)
+    rate_of_episode[units.episode[start]] = leave_one_out(rate, Segments(group, units.peers.count))
+    return rate_of_episode[units.episode] * remaining
 
 
-@BASELINES.register("greedy")
+@baseline("greedy")
 @needs("greedy")
-def greedy(units: Units, batch: Batch) -> Tensor:
-    """Outcome of the episode that was played greedily beside the group (ReMax, arXiv 2310.10505); the group
-    mean where that episode was lost.
+def greedy(return_u: Tensor, greedy_u: Tensor, peers: Segments) -> Tensor:
+    """Outcome of the greedy episode that was played with the group (ReMax, arXiv 2310.10505); the group mean where that
+    episode was lost.
     """
-    outcomes = [float("nan") if group.greedy is None else group.greedy for group in batch.group_list]
-    return _known_or_mean(outcomes, units, batch)
+    return torch.where(greedy_u.isnan(), peers.shared_mean(return_u), greedy_u)
 
 
-@BASELINES.register("drawn_mean")
-def drawn_mean(units: Units, batch: Batch) -> Tensor:
+@baseline("drawn_mean")
+def drawn_mean(return_u: Tensor, drawn_mean_u: Tensor, peers: Segments) -> Tensor:
     """Mean outcome of everything that was sampled for the task before a part was kept; the group mean where all was
     (Reinforce-Ada, arXiv 2510.04996).
     """
-    drawn = [sum(g.drawn) / len(g.drawn) if g.drawn else float("nan") for g in batch.group_list]
-    return _known_or_mean(drawn, units, batch)
+    return torch.where(drawn_mean_u.isnan(), peers.shared_mean(return_u), drawn_mean_u)
 
 
-def _known_or_mean(by_group: list[float], units: Units, batch: Batch) -> Tensor:
-    """A number per group at each unit, the mean of the group where it is NaN: G numbers -> [M]."""
-    known = torch.tensor(by_group, dtype=units.value.dtype)[batch.group_of[units.episode]]
-    return torch.where(known.isnan(), units.mean, known)
-
-
-@BASELINES.register("quantile")
-def quantile(units: Units, batch: Batch, level: float = 0.4, by: str = "group") -> Tensor:
+@baseline("quantile", by="group")
+def quantile(return_u: Tensor, peers: Segments, level: float = 0.4) -> Tensor:
     """The smallest return that at least the share ``level`` of the peers does not exceed: 0 on hard tasks, so that rare
     successes are reinforced, and 1 on easy ones, so that the remaining failures are punished (QAE, arXiv 2509.22611).
 
@@ -189,37 +158,32 @@ def quantile(units: Units, batch: Batch, level: float = 0.4, by: str = "group") 
     """
     if not 0 < level <= 1:
         raise InputError(f"level={level} of the quantile must be in (0, 1].")
-    return _quantile(compared(units, batch, by), level)
-
-
-@BASELINES.register("median")
-def median(units: Units, batch: Batch, by: str = "group") -> Tensor:
-    """Median return of the peers, halfway between the two middle ones of an even number."""
-    peers = compared(units, batch, by)
-    return (_quantile(peers, 0.5) - _quantile(peers.with_value(-peers.value), 0.5)) / 2
-
-
-def _quantile(units: Units, level: float) -> Tensor:
-    """Lower ``level``-quantile of each unit's group, [M]."""
-    by_value = units.value.argsort(stable=True)
-    order = by_value[units.group[by_value].argsort(stable=True)]
-    ordered = units.group[order]
-    start = torch.searchsorted(ordered, units.group)
+    by_value = return_u.argsort(stable=True)
+    order = by_value[peers.of[by_value].argsort(stable=True)]
+    start = torch.searchsorted(peers.of[order], peers.of)
     # The margin keeps 0.4 x 5 = 2 from becoming 3 in floating point.
-    rank = (level * units.size.double() - 1e-9).ceil().long().clamp(min=1) - 1
-    return units.value[order[start + rank]]
+    rank = (level * peers.shared_size(return_u).double() - 1e-9).ceil().long().clamp(min=1) - 1
+    return return_u[order[start + rank]]
+
+
+@baseline("median", by="group")
+def median(return_u: Tensor, peers: Segments) -> Tensor:
+    """Median return of the peers, halfway between the two middle ones of an even number."""
+    return (quantile(return_u, peers, 0.5) - quantile(-return_u, peers, 0.5)) / 2
 
 
 @BASELINES.register("shifted")
-def shifted(units: Units, batch: Batch, base: Callable[..., Tensor] = group_mean, shift: float = -0.1) -> Tensor:
+def shifted(
+    units: Units, batch: Batch, base: Callable[..., Tensor] = BASELINES["group_mean"], shift: float = -0.1
+) -> Tensor:
     """Another baseline plus a constant; below zero it favours successes where episodes are off-policy (AsymRE, arXiv
     2506.20520).
     """
     return base(units, batch) + shift
 
 
-@BASELINES.register("log_mean_exp")
-def log_mean_exp(units: Units, batch: Batch, temperature: float = 1.0, by: str = "group") -> Tensor:
+@baseline("log_mean_exp", by="group")
+def log_mean_exp(return_u: Tensor, peers: Segments, temperature: float = 1.0) -> Tensor:
     """temperature x log mean exp(return / temperature) over the peers (OPMD; arXiv 2509.24203).
 
     Raises:
@@ -227,28 +191,26 @@ def log_mean_exp(units: Units, batch: Batch, temperature: float = 1.0, by: str =
     """
     if temperature <= 0:
         raise InputError(f"temperature={temperature} of log_mean_exp must be positive.")
-    peers = compared(units, batch, by)
-    highest = torch.full((peers.groups,), -torch.inf, dtype=units.value.dtype)
-    highest = highest.scatter_reduce_(0, peers.group, units.value, "amax")[peers.group]
-    mean = peers.with_value(((units.value - highest) / temperature).exp()).mean
+    highest = peers.shared_max(return_u)
+    mean = peers.shared_mean(((return_u - highest) / temperature).exp())
     return highest + temperature * mean.log()
 
 
-@BASELINES.register("virtual_best")
-def virtual_best(units: Units, batch: Batch, best: float = 1.0) -> Tensor:
+@baseline("virtual_best")
+def virtual_best(return_u: Tensor, peers: Segments, best: float = 1.0) -> Tensor:
     """Mean of the group and one imagined sample of return ``best``, so that a group that failed throughout gets
     negative advantages (NGRPO, arXiv 2509.18851).
     """
-    return (units.sum_by_group(units.value) + best) / (units.size + 1)
+    return (peers.shared_sum(return_u) + best) / (peers.shared_size(return_u) + 1)
 
 
-@BASELINES.register("kalman")
-def kalman(units: Units, batch: Batch, start: float = 0.0, variance: float = 1.0, noise: float = 0.01) -> Tensor:
+@baseline("kalman")
+def kalman(return_u: Tensor, peers: Segments, start: float = 0.0, variance: float = 1.0, noise: float = 0.01) -> Tensor:
     """Mean of a Kalman filter over the group's returns, from a prior of mean ``start`` and ``variance`` with
     measurements of variance ``noise`` (KRPO, arXiv 2505.07527).
 
     The paper filters samples one after the other with a process noise of 1e-5 between them; here it is 0, which makes
     the result independent of their order.
     """
-    precision = 1 / variance + units.size / noise
-    return (start / variance + units.sum_by_group(units.value) / noise) / precision
+    precision = 1 / variance + peers.shared_size(return_u) / noise
+    return (start / variance + peers.shared_sum(return_u) / noise) / precision

@@ -14,6 +14,7 @@ from torch import Tensor
 from .....checks import check_number
 from ...batch.batch import Batch
 from ...batch.scored import needs
+from ...batch.segments import segment_min
 from ...batch.trajectory import Origin
 from ...recipes.stages import ADJUSTMENTS
 
@@ -97,8 +98,7 @@ def negative_hidden_reward(advantage: Tensor, batch: Batch, beta: float = 1.0) -
     mean = batch.sum_by_episode(influence) / count.clamp(min=1)
     won = torch.tensor([t.success for t in batch.trajectories], dtype=torch.bool)
     counted = won & (count > 0)
-    least = advantage.new_full((batch.groups,), torch.inf)
-    least = least.scatter_reduce(0, batch.group_of[counted], mean[counted], "amin")
+    least = segment_min(mean[counted], batch.group_of[counted], batch.groups)
     size = batch.sum_by_group(torch.ones_like(count)).clamp(min=1)
     eta = 2 * (0.5 - batch.sum_by_group(won.to(advantage.dtype)) / size).abs()
     group = batch.group_of[batch.episode_of]

@@ -1,6 +1,6 @@
-"""With what a unit is compared: all samples of the task, or only those in the same place, state or part.
+"""Peers: the units that a unit is compared with, all of its task or those in the same place, state or role.
 
-Baselines and scales that take statistics over peers have a parameter ``by``; `compared` turns it into groups. A unit
+Baselines and scales that take statistics over peers have a parameter ``by``; `peers_by` turns it into segments. A unit
 that is alone among its peers gets advantage zero from any mean.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -17,15 +16,16 @@ from torch import Tensor
 from .....errors import unknown_name
 from .....rewards.answers import extract
 from ...batch.batch import Batch
+from ...batch.segments import Segments, number_combinations
 from .tree import tree_of
-from .units import Units, numbered, place_of_turn
+from .units import Units, place_of_turn
 
 PEERS = ("group", "batch", "role", "turn", "state", "depth", "siblings")
 """The values of ``by``."""
 
 
-def compared(units: Units, batch: Batch, by: str = "group") -> Units:
-    """The units with groups of peers.
+def peers_by(units: Units, batch: Batch, by: str = "group") -> Segments:
+    """The units in segments of peers.
 
     Args:
         by: "group": as the return has it. "batch": everything. Within a group: "role": who acted. "turn": the same turn
@@ -36,23 +36,23 @@ def compared(units: Units, batch: Batch, by: str = "group") -> Units:
         InputError: ``by`` is none of these.
     """
     if by == "group":
-        return units
+        return units.peers
     if by == "batch":
-        return replace(units, group=torch.zeros_like(units.group))
+        return Segments(torch.zeros_like(units.group), min(len(units.group), 1))
     if by == "role":
-        role = _equal(t.role for t in batch.trajectories)
-        return replace(units, group=numbered(units.group, role[units.episode]))
-    if by == "turn":
-        return _by_turn(units, batch, place_of_turn(batch))
-    if by == "state":
-        return _by_turn(units, batch, _equal(t.observation or t.obs_ids for e in batch.trajectories for t in e.turns))
-    if by in ("depth", "siblings"):
+        key = _number_keys(t.role for t in batch.trajectories)[units.episode]
+    elif by == "turn":
+        key = _at_first_token(units, batch.turn_of, place_of_turn(batch), -1)
+    elif by == "state":
+        observed = (t.observation or t.obs_ids for e in batch.trajectories for t in e.turns)
+        key = _at_first_token(units, batch.turn_of, _number_keys(observed), -1)
+    elif by in ("depth", "siblings"):
         tree = tree_of(batch)
-        node = _at_first_token(units, tree.of_token)
-        key = tree.depth if by == "depth" else tree.parent
-        padded = torch.cat((key, key.new_tensor([-2])))
-        return replace(units, group=numbered(units.group, padded[node]))
-    raise unknown_name("way to compare units, by =", by, PEERS)
+        key = _at_first_token(units, tree.of_token, tree.depth if by == "depth" else tree.parent, -2)
+    else:
+        raise unknown_name("way to compare units, by =", by, PEERS)
+    number = number_combinations(units.group, key)
+    return Segments(number, int(number.max()) + 1 if len(number) else 0)
 
 
 def answer_entropy(batch: Batch, answer_format: str = "any") -> Tensor:
@@ -68,22 +68,20 @@ def _entropy(counts: list[int]) -> float:
     return -sum(n / total * math.log(n / total) for n in counts)
 
 
-def _by_turn(units: Units, batch: Batch, key: Tensor) -> Units:
-    """Peers with equal ``key`` [K] of the turn in which they begin; units without tokens are kept apart."""
-    padded = torch.cat((key, key.new_tensor([-1])))
-    return replace(units, group=numbered(units.group, padded[_at_first_token(units, batch.turn_of)]))
+def _at_first_token(units: Units, part_of: Tensor, part_value: Tensor, missing: int) -> Tensor:
+    """A value per part (turn or node, [K]) at the first token of each unit, ``missing`` without tokens: int64 [M].
 
-
-def _at_first_token(units: Units, token_value: Tensor) -> Tensor:
-    """An integer token value [N] at the first token of each unit, -1 for units without any: int64 [M]."""
+    Args:
+        part_of: part of each token, int64 [N].
+    """
     inside = units.of_token >= 0
-    place = torch.arange(len(units.of_token))[inside]
-    none = len(units.of_token)
-    first = torch.full_like(units.group, none).scatter_reduce_(0, units.of_token[inside], place, "amin")
-    return torch.cat((token_value, token_value.new_tensor([-1])))[first]
+    tokens, none = torch.arange(len(units.of_token))[inside], len(units.of_token)
+    first = torch.full_like(units.group, none).scatter_reduce_(0, units.of_token[inside], tokens, "amin")
+    padded = torch.cat((part_value, part_value.new_tensor([missing])))
+    return padded[torch.cat((part_of, part_of.new_tensor([-1])))[first]]
 
 
-def _equal(keys: Iterable[Hashable]) -> Tensor:
-    """The same number for equal keys: int64."""
+def _number_keys(keys: Iterable[Hashable]) -> Tensor:
+    """The same number for equal keys, int64."""
     known: dict[Hashable, int] = {}
     return torch.tensor([known.setdefault(key, len(known)) for key in keys], dtype=torch.int64)

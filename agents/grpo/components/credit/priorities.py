@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from .....checks import check_count, check_number
-from .....errors import InputError
 from ...batch.batch import Batch
 from ...batch.trajectory import Trajectory
-from ...recipes.stages import RETURNS, WEIGHTS
+from ...recipes.stages import RETURNS
 from .units import Units, episode_units
 
 
@@ -37,7 +35,7 @@ def priority(history: list[float]) -> float:
     return float((change + values.std()) / level)
 
 
-class _Priorities:
+class ObjectivePriorities:
     """Objectives' mean rewards in the latest ``window`` batches, and the weights that follow from them."""
 
     def __init__(self, window: int, temperature: float):
@@ -66,51 +64,10 @@ class _Priorities:
         self.history = {str(name): [float(v) for v in values] for name, values in state["history"].items()}
 
 
-@WEIGHTS.register("priorities")
-class Priorities(_Priorities):
-    """w = K softmax(priority / temperature) over the K kinds of tasks in the batch (RECAP, arXiv 2510.21978, with
-    `priority` for its undisclosed measure).
-
-    Args:
-        window: batches that are remembered.
-        temperature: of the softmax; large: all alike.
-        by: kinds are ``bins`` equal intervals of "difficulty", the "role", or the values of the parameter of this name.
-        bins: see there.
-
-    Raises:
-        InputError: an episode has no such parameter.
-    """
-
-    def __init__(self, window: int = 20, temperature: float = 1.0, by: str = "difficulty", bins: int = 4):
-        super().__init__(window, temperature)
-        self.by, self.bins = by, check_count("bins", bins, 1)
-
-    def kind(self, trajectory: Trajectory) -> str:
-        """What kind of task an episode played."""
-        if self.by == "difficulty":
-            return str(min(int(trajectory.difficulty * self.bins), self.bins - 1))
-        if self.by == "role":
-            return trajectory.role
-        if self.by not in trajectory.params:
-            known = ", ".join(trajectory.params) or "none"
-            raise InputError(f"by={self.by!r} is no parameter of these tasks; there are: difficulty, role, {known}.")
-        return str(trajectory.params[self.by])
-
-    def __call__(self, batch: Batch, advantage: Tensor) -> Tensor:
-        kinds = [self.kind(t) for t in batch.trajectories]
-        paid = {
-            kind: math.fsum(t.outcome for t, k in zip(batch.trajectories, kinds, strict=True) if k == kind)
-            / kinds.count(kind)
-            for kind in set(kinds)
-        }
-        weights = self.weigh(paid)
-        return batch.per_token(torch.tensor([weights[kind] for kind in kinds], dtype=advantage.dtype))
-
-
 @RETURNS.register("prioritised_terms")
-class PrioritisedTerms(_Priorities):
+class PrioritisedTerms(ObjectivePriorities):
     """Sum of w_k x term_k over the named terms of an episode's reward, w = K softmax(priority / temperature) over the K
-    terms in the batch; one unit an episode (RECAP, arXiv 2510.21978; see `Priorities`).
+    terms in the batch; one unit an episode (RECAP, arXiv 2510.21978; see the weight "priorities").
 
     Equal weights give the outcome. What the environment pays without a name is the term "environment".
     """

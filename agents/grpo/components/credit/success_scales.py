@@ -7,13 +7,15 @@ from torch import Tensor
 
 from .....errors import InputError
 from ...batch.batch import Batch
+from ...batch.segments import Segments
 from ...recipes.stages import SCALES
+from .credit_arrays import scale
 from .peers import answer_entropy
 from .units import Units
 
 
-@SCALES.register("beta_norm")
-def beta_norm(units: Units, batch: Batch, low: float = 0.0, high: float = 1.0) -> Tensor:
+@scale("beta_norm")
+def beta_norm(centred_u: Tensor, return_u: Tensor, peers: Segments, low: float = 0.0, high: float = 1.0) -> Tensor:
     """Divide by the density at the group's success rate of a Beta distribution fitted to the success rates of the batch
     (BNPO, arXiv 2506.02864).
 
@@ -23,11 +25,15 @@ def beta_norm(units: Units, batch: Batch, low: float = 0.0, high: float = 1.0) -
 
     Args:
         low, high: returns that count as rate 0 and 1; the advantages are in these units, (r - p) / density.
+
+    Raises:
+        InputError: ``high`` does not exceed ``low``.
     """
-    span = _span(low, high)
-    rate = ((units.with_value(units.raw).mean - low) / span).clamp(0, 1)
-    one_each = _first_of_group(units)
-    rates = rate[one_each].double()
+    if high <= low:
+        raise InputError(f"the return of a success, high={high}, must exceed that of a failure, low={low}.")
+    span = high - low
+    rate = ((peers.shared_mean(return_u) - low) / span).clamp(0, 1)
+    rates = rate[peers.first()].double()
     alpha = beta = torch.ones((), dtype=torch.float64)
     spread = rates.var() if len(rates) > 1 else torch.zeros(())
     if spread > 1e-12:
@@ -41,13 +47,13 @@ def beta_norm(units: Units, batch: Batch, low: float = 0.0, high: float = 1.0) -
         + torch.xlogy(beta - 1, 1 - p)
         - (torch.lgamma(alpha) + torch.lgamma(beta) - torch.lgamma(alpha + beta))
     )
-    weight = (-log_density).exp().clamp(max=1e6).to(units.value.dtype)
+    weight = (-log_density).exp().clamp(max=1e6).to(centred_u.dtype)
     # A unanimous group has a weight of up to 1e6, which must not meet the rounding error of its mean.
-    return torch.where(units.value.abs() > 1e-6 * span, units.value / span * weight, 0)
+    return torch.where(centred_u.abs() > 1e-6 * span, centred_u / span * weight, 0)
 
 
-@SCALES.register("pass_at_k")
-def pass_at_k(units: Units, batch: Batch, k: int = 4, threshold: float = 0.5) -> Tensor:
+@scale("pass_at_k")
+def pass_at_k(return_u: Tensor, peers: Segments, k: int = 4, threshold: float = 0.5) -> Tensor:
     """Advantage of the success of any of k samples, in closed form; the baseline is not used (pass@k training, arXiv
     2508.10751).
 
@@ -55,13 +61,13 @@ def pass_at_k(units: Units, batch: Batch, k: int = 4, threshold: float = 0.5) ->
     q)): a success gets q / s, a failure (q - C(w-1, k-1) / C(n-1, k-1)) / s, and both 0 where s = 0. A group of at most
     k samples is left alone.
     """
-    won = units.raw > threshold
-    size = units.size.double()
-    lost = size - units.sum_by_group(won.to(units.value.dtype)).double()
+    won = return_u > threshold
+    size = peers.shared_size(return_u).double()
+    lost = size - peers.shared_sum(won.to(return_u.dtype)).double()
     fail = _choose_ratio(lost, size, k)
     spread = (fail * (1 - fail)).sqrt()
     advantage = torch.where(won, fail, fail - _choose_ratio(lost - 1, size - 1, k - 1))
-    return torch.where(spread > 1e-9, advantage / spread.clamp(min=1e-9), 0).to(units.value.dtype)
+    return torch.where(spread > 1e-9, advantage / spread.clamp(min=1e-9), 0).to(return_u.dtype)
 
 
 def _choose_ratio(few: Tensor, many: Tensor, k: float) -> Tensor:
@@ -72,38 +78,39 @@ def _choose_ratio(few: Tensor, many: Tensor, k: float) -> Tensor:
     return ratio
 
 
-@SCALES.register("best_gap")
-def best_gap(units: Units, batch: Batch) -> Tensor:
+@scale("best_gap")
+def best_gap(return_u: Tensor, peers: Segments) -> Tensor:
     """The best sample of a group gets its lead over the second best, all others 0; the baseline is not used (arXiv
     2503.19595: the gradient of the expected maximum). 0 for a group of one and where the best are several.
     """
-    value = units.raw
-    best = torch.full((units.groups,), -torch.inf, dtype=value.dtype)
-    best = best.scatter_reduce(0, units.group, value, "amax")[units.group]
-    is_best = value == best
-    second = torch.full((units.groups,), -torch.inf, dtype=value.dtype)
-    second = second.scatter_reduce(0, units.group, torch.where(is_best, -torch.inf, value), "amax")[units.group]
-    alone = is_best & (units.sum_by_group(is_best.to(value.dtype)) == 1) & (units.size > 1)
+    best = peers.shared_max(return_u)
+    is_best = return_u == best
+    second = peers.shared_max(torch.where(is_best, -torch.inf, return_u))
+    alone = is_best & (peers.shared_sum(is_best.to(return_u.dtype)) == 1) & (peers.shared_size(return_u) > 1)
     return torch.where(alone, best - second, 0)
 
 
-@SCALES.register("virtual_std")
-def virtual_std(units: Units, batch: Batch, best: float = 1.0, ddof: int = 1, eps: float = 1e-4) -> Tensor:
+@scale("virtual_std")
+def virtual_std(
+    centred_u: Tensor, return_u: Tensor, peers: Segments, best: float = 1.0, ddof: int = 1, eps: float = 1e-4
+) -> Tensor:
     """Divide by the standard deviation of the group and one imagined sample of return ``best``; goes with the baseline
     "virtual_best" (NGRPO, arXiv 2509.18851).
     """
-    value, size = units.raw, units.size + 1
-    middle = (units.sum_by_group(value) + best) / size
-    squares = units.sum_by_group((value - middle) ** 2) + (best - middle) ** 2
-    return units.value / ((squares / (size - ddof).clamp(min=1)).sqrt() + eps)
+    size = peers.shared_size(return_u) + 1
+    mean = (peers.shared_sum(return_u) + best) / size
+    squares = peers.shared_sum((return_u - mean) ** 2) + (best - mean) ** 2
+    return centred_u / ((squares / (size - ddof).clamp(min=1)).sqrt() + eps)
 
 
-@SCALES.register("kalman_std")
-def kalman_std(units: Units, batch: Batch, variance: float = 1.0, noise: float = 0.01, eps: float = 1e-8) -> Tensor:
+@scale("kalman_std")
+def kalman_std(
+    centred_u: Tensor, peers: Segments, variance: float = 1.0, noise: float = 0.01, eps: float = 1e-8
+) -> Tensor:
     """Divide by the standard deviation that is left to the filter of the baseline "kalman", whose parameters it must
     share (KRPO, arXiv 2505.07527).
     """
-    return units.value / (1 / (1 / variance + units.size / noise) + eps).sqrt()
+    return centred_u / (1 / (1 / variance + peers.shared_size(centred_u) / noise) + eps).sqrt()
 
 
 @SCALES.register("consistency_blend")
@@ -116,24 +123,11 @@ def consistency_blend(
 
     The paper blends the two losses; blending the advantages differs from that only where a ratio is clipped.
     """
-    returns = units.with_value(units.raw)
-    level = returns.mean
-    levels = level[_first_of_group(units)]
+    peers = units.peers
+    level = peers.shared_mean(units.raw)
+    levels = level[peers.first()]
     across = (level - levels.mean()) / ((levels.std() if len(levels) > 1 else levels.new_zeros(())) + eps)
-    within = units.value / (returns.std(1) + eps)
+    within = units.value / (peers.shared_std(units.raw, 1) + eps)
     entropy = answer_entropy(batch, answer_format).to(level.dtype)[batch.group_of[units.episode]]
     share = (gamma * (entropy - rho)).sigmoid()
     return share * within + (1 - share) * across
-
-
-def _first_of_group(units: Units) -> Tensor:
-    """One unit of each group that has any, bool [M]."""
-    first = torch.full((units.groups,), len(units.group), dtype=torch.int64)
-    first = first.scatter_reduce(0, units.group, torch.arange(len(units.group)), "amin")
-    return torch.arange(len(units.group)) == first[units.group]
-
-
-def _span(low: float, high: float) -> float:
-    if high <= low:
-        raise InputError(f"the return of a success, high={high}, must exceed that of a failure, low={low}.")
-    return high - low

@@ -15,6 +15,7 @@ from torch import Tensor
 from .....errors import InputError
 from ...batch.batch import Batch
 from ...batch.scored import needs
+from ...batch.segments import segment_min, segment_sum
 from ...recipes.stages import RETURNS
 from .units import Units
 
@@ -48,7 +49,7 @@ class Tree:
 
     def mean_over_visits(self, value: Tensor) -> Tensor:
         """Mean of a visit value over the visits of each node: [P] -> [M]."""
-        total = value.new_zeros(len(self.parent)).index_add_(0, self.node, value)
+        total = segment_sum(value, self.node, len(self.parent))
         return total / torch.bincount(self.node, minlength=len(self.parent)).clamp(min=1)
 
 
@@ -82,7 +83,7 @@ def tree_of(batch: Batch) -> Tree:
     episodes = torch.tensor(first, dtype=torch.int64)
     of_token = torch.where(visit_of_token >= 0, torch.cat((visited, visited.new_tensor([-1])))[visit_of_token], -1)
     # A copied stretch has log-probability 0 in all episodes but the one that it was sampled in.
-    sampled = torch.zeros(len(node)).index_add_(0, visit, batch.logp_mu[batch.action])
+    sampled = segment_sum(batch.logp_mu[batch.action], visit, len(node))
     return Tree(
         of_token=of_token,
         visit_of_token=visit_of_token,
@@ -91,7 +92,7 @@ def tree_of(batch: Batch) -> Tree:
         group=batch.group_of[episodes],
         episode=episodes,
         value=torch.tensor(value, dtype=batch.outcome.dtype),
-        logp=torch.zeros(len(parent)).scatter_reduce_(0, visited, sampled, "amin"),
+        logp=segment_min(sampled, visited, len(parent)),
         node=visited,
         by=torch.tensor(by, dtype=torch.int64),
         last=torch.tensor(last, dtype=torch.bool),

@@ -1,4 +1,4 @@
-"""Units of credit: what gets one return, one baseline and one advantage.
+"""Units of credit: the parts of a batch that get one return, one baseline and one advantage each.
 
 An episode, a turn, an action token or a node of the group's tree. The same baselines and scales work on all of them,
 because statistics are taken by index over units that share a ``group``, never by reshaping.
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ...batch.batch import Batch
+from ...batch.segments import Segments, segment_places, segment_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,34 +43,15 @@ class Units:
         return self.value if self.uncentred is None else self.uncentred
 
     @property
-    def groups(self) -> int:
-        return int(self.group.max()) + 1 if len(self.group) else 0
-
-    def sum_by_group(self, value: Tensor) -> Tensor:
-        """Sum of a unit value over the unit's group, spread back over units: [M] -> [M]."""
-        total = value.new_zeros(self.groups).index_add_(0, self.group, value)
-        return total[self.group]
-
-    @property
-    def size(self) -> Tensor:
-        """Units in each unit's group, float [M]."""
-        return self.sum_by_group(torch.ones_like(self.value))
-
-    @property
-    def mean(self) -> Tensor:
-        """Mean value of each unit's group, [M]."""
-        return self.sum_by_group(self.value) / self.size
-
-    def std(self, ddof: int) -> Tensor:
-        """Standard deviation of each unit's group, [M]; 0 for a group of one."""
-        squares = self.sum_by_group((self.value - self.mean) ** 2)
-        return (squares / (self.size - ddof).clamp(min=1)).sqrt()
+    def peers(self) -> Segments:
+        """The units that are compared with each other, by ``group``."""
+        return Segments(self.group, int(self.group.max()) + 1 if len(self.group) else 0)
 
     @property
     def tokens(self) -> Tensor:
         """Action tokens of each unit, float [M]."""
         inside = self.of_token[self.of_token >= 0]
-        return torch.zeros_like(self.value).index_add_(0, inside, torch.ones(len(inside), dtype=self.value.dtype))
+        return segment_sum(torch.ones(len(inside), dtype=self.value.dtype), inside, len(self.value))
 
     def spread(self, value: Tensor) -> Tensor:
         """A unit value at each of the unit's tokens, 0 at tokens of no unit: [M] -> [N]."""
@@ -92,41 +74,44 @@ def turn_units(batch: Batch, value: Tensor, group: Tensor | None = None) -> Unit
 
 
 def token_units(batch: Batch, value: Tensor) -> Units:
-    """One unit an action token, compared within its group; ``value`` [N] (read at action tokens)."""
-    place = batch.action.nonzero()[:, 0]
+    """One unit an action token, compared within its group; ``value`` [A]."""
     of_token = torch.full_like(batch.ids, -1)
-    of_token[place] = torch.arange(len(place))
-    episode = batch.episode_of[place]
-    return Units(value[place], batch.group_of[episode], episode, of_token)
+    of_token[batch.action] = torch.arange(len(value))
+    episode = batch.episode_of[batch.action]
+    return Units(value, batch.group_of[episode], episode, of_token)
 
 
 def place_of_turn(batch: Batch) -> Tensor:
-    """How many turns of its episode precede each turn, int64 [K]."""
-    turns = torch.arange(len(batch.episode_of_turn))
-    first = torch.searchsorted(batch.episode_of_turn, torch.arange(batch.episodes))
-    return turns - first[batch.episode_of_turn]
+    """Number of turns that precede each turn in its episode, int64 [K]."""
+    return segment_places(batch.episode_of_turn)
 
 
 def turns_left(batch: Batch) -> Tensor:
-    """How many turns of its episode follow each turn, int64 [K]."""
+    """Number of turns that follow each turn in its episode, int64 [K]."""
     turns = torch.bincount(batch.episode_of_turn, minlength=batch.episodes)
     return turns[batch.episode_of_turn] - 1 - place_of_turn(batch)
 
 
-def suffix_sum(value: Tensor, segment: Tensor, decay: float = 1.0) -> Tensor:
-    """G_i = value_i + decay x G_{i+1} within equal, contiguous ``segment``: [M], [M] -> [M]."""
-    exact = value.double()
-    if decay == 1:
-        before = exact.cumsum(0) - exact
-        end = torch.searchsorted(segment, segment, right=True) - 1
-        return ((before + exact)[end] - before).to(value.dtype)
-    sums, places = exact.tolist(), segment.tolist()
-    for i in range(len(sums) - 2, -1, -1):
-        if places[i] == places[i + 1]:
-            sums[i] += decay * sums[i + 1]
-    return torch.tensor(sums, dtype=value.dtype)
+def reward_by_turn(batch: Batch) -> Tensor:
+    """Reward of each turn, [K]; rewards for the episode as a whole lie at its last turn."""
+    reward = batch.turn_reward.clone()
+    last = turns_left(batch) == 0
+    total = segment_sum(batch.turn_reward, batch.episode_of_turn, batch.episodes)
+    reward[last] += (batch.outcome - total)[batch.episode_of_turn[last]]
+    return reward
 
 
-def numbered(*keys: Tensor) -> Tensor:
-    """Numbers from 0 for equal combinations of integer keys: [M], [M], ... -> int64 [M]."""
-    return torch.unique(torch.stack(keys), dim=1, return_inverse=True)[1]
+def reward_by_token(batch: Batch) -> Tensor:
+    """Reward of each action token, [A]: the reward of a turn lies at its last action token.
+
+    The reward of a turn without action tokens lies at the nearest action token of its episode.
+    """
+    turn, episode = batch.turn_of[batch.action], batch.episode_of[batch.action]
+    reward = torch.zeros(len(turn), dtype=batch.outcome.dtype)
+    if not len(turn):
+        return reward
+    at = torch.searchsorted(turn, torch.arange(len(batch.turn_reward)), right=True) - 1
+    own = (at >= 0) & (episode[at.clamp(min=0)] == batch.episode_of_turn)
+    at = torch.where(own, at, at + 1).clamp(max=len(turn) - 1)
+    there = episode[at] == batch.episode_of_turn
+    return reward.index_add_(0, at[there], reward_by_turn(batch)[there])

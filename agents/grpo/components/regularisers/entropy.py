@@ -1,21 +1,24 @@
-"""Entropy as a bonus: at a fixed price, or at one that rises while the entropy lies below a target."""
+"""Entropy as a bonus: with a fixed coefficient, or one that rises while the entropy lies below a target."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from torch import Tensor
+
 from .....checks import check_number
 from .....errors import InputError
 from ...batch.scored import LossTerm, Scored, needs
 from ...recipes.stages import REGULARISERS
+from ..loss_arrays import regulariser
 
 
-@REGULARISERS.register("entropy_bonus")
+@regulariser("entropy_bonus")
 @needs("entropy_grad", "every_row")
-def entropy_bonus(scored: Scored, coefficient: float = 1e-3) -> LossTerm:
+def entropy_bonus(entropy_t: Tensor, coefficient: float = 1e-3) -> Tensor:
     """-coefficient x H(pi) over the whole vocabulary at each token (Williams & Peng 1991)."""
-    return LossTerm(-coefficient * scored.entropy)
+    return -coefficient * entropy_t
 
 
 @REGULARISERS.register("entropy_target")

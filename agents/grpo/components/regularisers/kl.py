@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from ...batch.scored import LossTerm, Scored, needs
-from ...recipes.stages import REGULARISERS
-from ..surrogates.ratios import bounded_exp, ratio_of
+from ...batch.scored import needs
+from ..loss_arrays import Statistics, regulariser
+from ..surrogates.ratios import bounded_exp, probability_ratio
 
 
 def k1(d: Tensor) -> Tensor:
@@ -34,78 +34,75 @@ def k3(d: Tensor) -> Tensor:
 ESTIMATES: dict[str, Callable[[Tensor], Tensor]] = {"k1": k1, "k2": k2, "k3": k3}
 
 
-def gap(scored: Scored) -> Tensor:
-    """d, [A], with gradient."""
-    assert scored.logp_ref is not None
-    return scored.logp_ref - scored.logp
+def penalty(kl_t: Tensor, coefficient: Tensor | float, name: str = "kl") -> tuple[Tensor, Statistics]:
+    """coefficient x kl, and the mean of ``kl_t`` over all tokens as the statistic ``name``."""
+    return coefficient * kl_t, {name: (kl_t.sum().item(), kl_t.numel())}
 
 
-def penalty(kl: Tensor, coefficient: Tensor | float, name: str = "kl") -> LossTerm:
-    """coefficient x kl, and the mean of ``kl`` as a statistic."""
-    return LossTerm(coefficient * kl, {name: (kl.sum().item(), kl.numel())})
-
-
-@REGULARISERS.register("kl_k3")
-@needs("logp_ref", "every_row")
-def kl_k3(scored: Scored, coefficient: float = 0.04) -> LossTerm:
+@regulariser("kl_k3")
+@needs("every_row")
+def kl_k3(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """exp(d) - d - 1, the low-variance estimate of KL(pi || ref) (GRPO, arXiv 2402.03300, eq. 4)."""
-    return penalty(k3(gap(scored)), coefficient)
+    return penalty(k3(logp_ref_t - logp_t), coefficient)
 
 
-@REGULARISERS.register("kl_k2")
-@needs("logp_ref", "every_row")
-def kl_k2(scored: Scored, coefficient: float = 0.04) -> LossTerm:
+@regulariser("kl_k2")
+@needs("every_row")
+def kl_k2(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """d^2 / 2: on-policy its gradient is that of KL(pi || ref)."""
-    return penalty(k2(gap(scored)), coefficient)
+    return penalty(k2(logp_ref_t - logp_t), coefficient)
 
 
-@REGULARISERS.register("kl_k1")
-@needs("logp_ref", "every_row")
-def kl_k1(scored: Scored, coefficient: float = 0.04) -> LossTerm:
+@regulariser("kl_k1")
+@needs("every_row")
+def kl_k1(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """log pi - log ref. In a loss its expected gradient is zero, so recipes that place it there are refused."""
-    return penalty(k1(gap(scored)), coefficient)
+    return penalty(k1(logp_ref_t - logp_t), coefficient)
 
 
-@REGULARISERS.register("kl_abs")
-@needs("logp_ref", "every_row")
-def kl_abs(scored: Scored, coefficient: float = 0.04) -> LossTerm:
+@regulariser("kl_abs")
+@needs("every_row")
+def kl_abs(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """|d|."""
-    return penalty(gap(scored).abs(), coefficient)
+    return penalty((logp_ref_t - logp_t).abs(), coefficient)
 
 
-@REGULARISERS.register("kl_k3_unbiased")
-@needs("logp_ref", "every_row")
-def kl_k3_unbiased(scored: Scored, coefficient: float = 0.04) -> LossTerm:
+@regulariser("kl_k3_unbiased")
+@needs("every_row")
+def kl_k3_unbiased(
+    logp_t: Tensor, logp_old_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04
+) -> tuple[Tensor, Statistics]:
     """r k3 with r = pi / pi_old, differentiated through r too: value and gradient of KL(pi || ref) in expectation over
     pi_old, off-policy as well (DeepSeek-V3.2, arXiv 2512.02556, section 3.1).
     """
-    return penalty(ratio_of(scored) * k3(gap(scored)), coefficient)
+    return penalty(probability_ratio(logp_t, logp_old_t) * k3(logp_ref_t - logp_t), coefficient)
 
 
-@REGULARISERS.register("kl_straight")
-@needs("logp_ref", "every_row")
-def kl_straight(scored: Scored, coefficient: float = 0.04, estimate: str = "k3") -> LossTerm:
+@regulariser("kl_straight")
+@needs("every_row")
+def kl_straight(
+    logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04, estimate: str = "k3"
+) -> tuple[Tensor, Statistics]:
     """The value of "k1" or "k3" with the gradient of k2."""
-    d = gap(scored)
+    d = logp_ref_t - logp_t
     gradient = k2(d)
     return penalty(ESTIMATES[estimate](d).detach() + gradient - gradient.detach(), coefficient)
 
 
-@REGULARISERS.register("kl_full")
-@needs("kl_ref", "every_row")
-def kl_full(scored: Scored, coefficient: float = 0.04) -> LossTerm:
+@regulariser("kl_full")
+@needs("every_row")
+def kl_full(kl_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """KL(pi || ref) over the whole vocabulary at each token, with its exact gradient."""
-    assert scored.kl_ref is not None
-    return penalty(scored.kl_ref, coefficient)
+    return penalty(kl_ref_t, coefficient)
 
 
-@REGULARISERS.register("kl_forward")
-@needs("logp_ref", "every_row")
-def kl_forward(scored: Scored, coefficient: float = 0.04) -> LossTerm:
+@regulariser("kl_forward")
+@needs("every_row")
+def kl_forward(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """KL(ref || pi): the estimate d exp(d) - exp(d) + 1, never negative, with the gradient -(exp(d) - 1) grad log pi,
     both right in expectation over pi.
     """
-    d = gap(scored)
+    d = logp_ref_t - logp_t
     ratio = bounded_exp(d)
     gradient = k3(d)
     return penalty((d * ratio - ratio + 1).detach() + gradient - gradient.detach(), coefficient)

@@ -10,90 +10,98 @@ from torch import Tensor
 
 from .....checks import check_number
 from .....errors import InputError
-from ...batch.scored import LossTerm, Scored
-from ...recipes.stages import SURROGATES
-from .ratios import bounded_exp, counted, ratio_of
+from ..loss_arrays import Statistics, surrogate
+from .ratios import bounded_exp, probability_ratio
 
 
-@SURROGATES.register("none")
-def none(scored: Scored) -> LossTerm:
+@surrogate("none")
+def no_surrogate(logp_t: Tensor) -> Tensor:
     """Zero: the regularisers alone are trained (entropy-only control, arXiv 2504.20571)."""
-    return LossTerm(torch.zeros_like(scored.logp))
+    return torch.zeros_like(logp_t)
 
 
-@SURROGATES.register("reinforce")
-def reinforce(scored: Scored) -> LossTerm:
+@surrogate("reinforce")
+def reinforce(logp_t: Tensor, adv_t: Tensor) -> Tensor:
     """A log pi (Williams 1992, Machine Learning 8, eq. 4)."""
-    return LossTerm(scored.advantage * scored.logp)
+    return adv_t * logp_t
 
 
-@SURROGATES.register("ratio")
-def ratio(scored: Scored) -> LossTerm:
+@surrogate("ratio")
+def importance_weighted(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor) -> Tensor:
     """r A without any bound: the importance-weighted policy gradient."""
-    return LossTerm(ratio_of(scored) * scored.advantage)
+    return probability_ratio(logp_t, logp_old_t) * adv_t
 
 
-def pessimistic(free: Tensor, bounded: Tensor, scored: Scored) -> LossTerm:
-    """min(free A, bounded A) of two ratios [A], and how often the bound decides."""
-    unbounded, bound = free * scored.advantage, bounded * scored.advantage
-    return LossTerm(torch.minimum(unbounded, bound), {"clip_fraction": counted(bound < unbounded, scored)})
+def pessimistic(free_t: Tensor, bounded_t: Tensor, adv_t: Tensor) -> tuple[Tensor, Statistics]:
+    """min(free A, bounded A) of two ratios [A], and the share of tokens at which the bound decides."""
+    unbounded, bound = free_t * adv_t, bounded_t * adv_t
+    return torch.minimum(unbounded, bound), {"clip_fraction": bound < unbounded}
 
 
-@SURROGATES.register("clip")
-def clip(scored: Scored, low: float = 0.2, high: float = 0.2) -> LossTerm:
+@surrogate("clip")
+def clipped_surrogate(
+    logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2
+) -> tuple[Tensor, Statistics]:
     """min(r A, clip(r, 1 - low, 1 + high) A) (PPO, arXiv 1707.06347, eq. 7).
 
     Unequal bounds are DAPO's clip-higher (arXiv 2503.14476, section 3.1).
     """
     check_number("low of clip", low, 0, 1)
     check_number("high of clip", high, 0)
-    free = ratio_of(scored)
-    return pessimistic(free, free.clamp(1 - low, 1 + high), scored)
+    r = probability_ratio(logp_t, logp_old_t)
+    return pessimistic(r, r.clamp(1 - low, 1 + high), adv_t)
 
 
-@SURROGATES.register("dual_clip")
-def dual_clip(scored: Scored, low: float = 0.2, high: float = 0.2, worst: float = 3.0) -> LossTerm:
+@surrogate("dual_clip")
+def dual_clip(
+    logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2, worst: float = 3.0
+) -> tuple[Tensor, Statistics]:
     """The clip, and for A < 0 at least ``worst`` x A, so that a ratio beyond ``worst`` has no gradient (Dual-clip PPO,
     arXiv 1912.09729, eq. 5).
     """
-    _checked_above("worst", worst, high)
-    term = clip(scored, low, high)
-    floor = torch.maximum(term.value, worst * scored.advantage)
-    return LossTerm(torch.where(scored.advantage < 0, floor, term.value), term.stats)
+    _check_above("worst", worst, high)
+    value, statistics = clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)
+    return torch.where(adv_t < 0, torch.maximum(value, worst * adv_t), value), statistics
 
 
-@SURROGATES.register("two_sided")
-def two_sided(scored: Scored, low: float = 0.2, high: float = 0.2, delta: float = 4.0) -> LossTerm:
+@surrogate("two_sided")
+def two_sided_clip(
+    logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2, delta: float = 4.0
+) -> tuple[Tensor, Statistics]:
     """min(min(r, delta) A, clip(r, 1 - low, 1 + high) A) (INTELLECT-2, arXiv 2505.07291)."""
-    _checked_above("delta", delta, high)
-    free = ratio_of(scored)
-    return pessimistic(free.clamp(max=delta), free.clamp(1 - low, 1 + high), scored)
+    _check_above("delta", delta, high)
+    r = probability_ratio(logp_t, logp_old_t)
+    return pessimistic(r.clamp(max=delta), r.clamp(1 - low, 1 + high), adv_t)
 
 
-@SURROGATES.register("clip_preclipped")
-def clip_preclipped(scored: Scored, low: float = 0.2, high: float = 0.2, largest: float = 1000.0) -> LossTerm:
+@surrogate("clip_preclipped")
+def preclipped_surrogate(
+    logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2, largest: float = 1000.0
+) -> tuple[Tensor, Statistics]:
     """The clip on a ratio whose logarithm is first cut to +-log(largest), without gradient beyond (StableReinforce,
     arXiv 2505.02835).
     """
-    _checked_above("largest", largest, high)
+    _check_above("largest", largest, high)
     edge = float(torch.tensor(largest, dtype=torch.float64).log())
-    free = scored.log_ratio.clamp(-edge, edge).exp()
-    return pessimistic(free, free.clamp(1 - low, 1 + high), scored)
+    r = (logp_t - logp_old_t).clamp(-edge, edge).exp()
+    return pessimistic(r, r.clamp(1 - low, 1 + high), adv_t)
 
 
-@SURROGATES.register("moving_clip")
-def moving_clip(scored: Scored, low: float = 0.2, high: float = 0.2) -> LossTerm:
+@surrogate("moving_clip")
+def moving_clip(
+    logp_t: Tensor, logp_old_t: Tensor, logp_mu_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2
+) -> tuple[Tensor, Statistics]:
     """min(q A, clip(q, m - low, m + high) A) with q = pi / mu and m = pi_old / mu, detached (ReMix, arXiv 2507.06892).
 
     Takes the anchor "policy": the window then moves with how stale the sampler is. With the sampler as the anchor m = 1
     and this is the clip.
     """
-    free = bounded_exp(scored.logp - scored.logp_mu)
-    middle = bounded_exp(scored.logp_old - scored.logp_mu)
-    bounded = torch.minimum(torch.maximum(free, middle - low), middle + high)
-    return pessimistic(free, bounded, scored)
+    q = bounded_exp(logp_t - logp_mu_t)
+    middle = bounded_exp(logp_old_t - logp_mu_t)
+    bounded = torch.minimum(torch.maximum(q, middle - low), middle + high)
+    return pessimistic(q, bounded, adv_t)
 
 
-def _checked_above(name: str, value: float, high: float) -> None:
+def _check_above(name: str, value: float, high: float) -> None:
     if check_number(name, value) <= 1 + high:
         raise InputError(f"{name} must exceed 1 + high = {1 + high:g}, or it undoes the upper bound; got {value!r}.")

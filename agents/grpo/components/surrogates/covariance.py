@@ -9,72 +9,77 @@ import torch
 from torch import Tensor
 
 from .....checks import check_number
-from ...batch.scored import LossTerm, Scored, needs
-from ...recipes.stages import SURROGATES
-from .clip import clip
-from .ratios import counted, ratio_of
+from ...batch.scored import needs
+from ..loss_arrays import Statistics, surrogate
+from .clip import clipped_surrogate
+from .ratios import probability_ratio
 
 
-def covariance(scored: Scored) -> Tensor:
+def covariance(logp_t: Tensor, adv_t: Tensor, trained_t: Tensor) -> Tensor:
     """cov of each token, [A]; meaningful at trained tokens."""
-    trained, logp = scored.trained, scored.logp.detach()
-    if not trained.any():
-        return torch.zeros_like(logp)
-    return (scored.advantage - scored.advantage[trained].mean()) * (logp - logp[trained].mean())
+    logp_t = logp_t.detach()
+    if not trained_t.any():
+        return torch.zeros_like(logp_t)
+    return (adv_t - adv_t[trained_t].mean()) * (logp_t - logp_t[trained_t].mean())
 
 
-@SURROGATES.register("clip_cov")
+@surrogate("clip_cov")
 @needs("batch", "every_row")
 def clip_cov(
-    scored: Scored,
+    logp_t: Tensor,
+    logp_old_t: Tensor,
+    logp_mu_t: Tensor,
+    adv_t: Tensor,
+    trained_t: Tensor,
     low: float = 1.0,
     high: float = 1.0,
     share: float = 2e-4,
     smallest: float = 1.0,
     largest: float = 5.0,
-) -> LossTerm:
+) -> tuple[Tensor, Statistics]:
     """The clip, without a random ``share`` of all tokens among those with smallest < cov < largest that are not clipped
     already; at least one (Clip-Cov, section 4.1; the bounds of the released code).
     """
     check_number("share", share, 0, 1)
-    term = clip(scored, low, high)
-    r, cov = ratio_of(scored).detach(), covariance(scored)
-    clipped = torch.where(scored.advantage > 0, r > 1 + high, r < 1 - low)
-    eligible = (cov > smallest) & (cov < largest) & scored.trained & ~clipped
-    dropped = eligible & _drawn(scored, eligible, max(int(share * int(scored.trained.sum())), 1))
-    stats = {**term.stats, "cov_dropped": counted(dropped, scored)}
-    return LossTerm(torch.where(dropped, 0.0, term.value), stats)
+    value, statistics = clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)
+    r, cov = probability_ratio(logp_t, logp_old_t).detach(), covariance(logp_t, adv_t, trained_t)
+    clipped = torch.where(adv_t > 0, r > 1 + high, r < 1 - low)
+    eligible = (cov > smallest) & (cov < largest) & trained_t & ~clipped
+    dropped = eligible & _draw(logp_mu_t, eligible, max(int(share * int(trained_t.sum())), 1))
+    return torch.where(dropped, 0.0, value), {**statistics, "cov_dropped": dropped}
 
 
-def _drawn(scored: Scored, among: Tensor, count: int) -> Tensor:
-    """``count`` of the tokens ``among``, bool [A]: random in effect, but a function of the tokens alone, so that it
+def _draw(logp_mu_t: Tensor, among_t: Tensor, count: int) -> Tensor:
+    """``count`` of the tokens ``among_t``, bool [A]: random in effect, but a function of the tokens alone, so that it
     depends neither on a generator nor on the order of rows.
     """
-    key = _hash(scored)
-    return key <= key[among].sort().values[:count][-1] if among.any() else among
-
-
-def _hash(scored: Scored) -> Tensor:
-    """A number in [0, 2^31) from the bits of each token's behaviour log-probability, which no recomputation changes,
-    int64 [A].
-    """
-    bits = scored.logp_mu.float().contiguous().view(torch.int32).long() * 2654435761
+    if not among_t.any():
+        return among_t
+    # A number in [0, 2^31) from the bits of the behaviour log-probability, which no recomputation changes.
+    bits = logp_mu_t.float().contiguous().view(torch.int32).long() * 2654435761
     mixed = (bits ^ (bits >> 15)) * 2246822519
-    return (mixed ^ (mixed >> 13)) & 0x7FFFFFFF
+    key = (mixed ^ (mixed >> 13)) & 0x7FFFFFFF
+    return key <= key[among_t].sort().values[:count][-1]
 
 
-@SURROGATES.register("kl_cov")
+@surrogate("kl_cov")
 @needs("batch", "every_row")
-def kl_cov(scored: Scored, share: float = 2e-4, coefficient: float = 1.0) -> LossTerm:
+def kl_cov(
+    logp_t: Tensor,
+    logp_old_t: Tensor,
+    adv_t: Tensor,
+    trained_t: Tensor,
+    share: float = 2e-4,
+    coefficient: float = 1.0,
+) -> Tensor:
     """r A, less ``coefficient`` x |log r| at the ``share`` of tokens with the largest cov, at least one (KL-Cov,
     section 4.2). Ties at the edge are all penalised.
     """
     check_number("share", share, 0, 1)
-    value = ratio_of(scored) * scored.advantage
-    trained = scored.trained
-    if not trained.any():
-        return LossTerm(value)
-    cov = covariance(scored)
-    wanted = max(int(share * int(trained.sum())), 1)
-    edge = cov[trained].sort(descending=True).values[wanted - 1]
-    return LossTerm(value - coefficient * ((cov >= edge) & trained) * scored.log_ratio.abs())
+    value = probability_ratio(logp_t, logp_old_t) * adv_t
+    if not trained_t.any():
+        return value
+    cov = covariance(logp_t, adv_t, trained_t)
+    wanted = max(int(share * int(trained_t.sum())), 1)
+    edge = cov[trained_t].sort(descending=True).values[wanted - 1]
+    return value - coefficient * ((cov >= edge) & trained_t) * (logp_t - logp_old_t).abs()

@@ -2,44 +2,56 @@
 
 from __future__ import annotations
 
-from ...batch.scored import LossTerm, Scored, needs
-from ...recipes.stages import SURROGATES
-from .ratios import ratio_of
+from torch import Tensor
+
+from ...batch.scored import needs
+from ..loss_arrays import Statistics, surrogate
+from .ratios import probability_ratio
 
 
-@SURROGATES.register("likelihood")
+@surrogate("likelihood")
 @needs("every_row")
-def likelihood(scored: Scored) -> LossTerm:
+def log_likelihood(logp_t: Tensor) -> tuple[Tensor, Statistics]:
     """log pi, whatever the advantage: maximum likelihood, supervised fine-tuning."""
-    return LossTerm(scored.logp, {"nll": (-scored.logp.sum().item(), scored.logp.numel())})
+    return logp_t, {"nll": (-logp_t.sum().item(), logp_t.numel())}
 
 
-@SURROGATES.register("sft_is")
+@surrogate("sft_is")
 @needs("every_row")
-def sft_is(scored: Scored) -> LossTerm:
+def expert_weighted_likelihood(logp_t: Tensor) -> Tensor:
     """sg(pi) log pi, whatever the advantage: supervised learning with the importance weight of an expert who is certain
     (CHORD, arXiv 2508.11408; DFT, arXiv 2508.05629). The weight is detached.
     """
-    return LossTerm(scored.logp.detach().exp() * scored.logp)
+    return logp_t.detach().exp() * logp_t
 
 
-@SURROGATES.register("sft_phi")
+@surrogate("sft_phi")
 @needs("every_row")
-def sft_phi(scored: Scored) -> LossTerm:
+def uncertain_token_likelihood(logp_t: Tensor) -> Tensor:
     """sg(pi (1 - pi)) log pi, whatever the advantage: tokens that the policy is unsure of count most (CHORD, arXiv
     2508.11408). The weight is detached.
     """
-    p = scored.logp.detach().exp()
-    return LossTerm(p * (1 - p) * scored.logp)
+    p = logp_t.detach().exp()
+    return p * (1 - p) * logp_t
 
 
-@SURROGATES.register("distill")
-@needs("logp_teacher", "every_row")
-def distill(scored: Scored) -> LossTerm:
+@surrogate("entropy_weighted_likelihood")
+@needs("batch", "every_row")
+def entropy_weighted_likelihood(
+    logp_t: Tensor, entropy_t: Tensor, trained_t: Tensor, scale: float = 0.5, power: float = -1.0
+) -> Tensor:
+    """scale x exp(power x H) log pi, whatever the advantage, H the mean entropy of the policy at the tokens that are
+    trained, detached: an uncertain policy imitates less (SRFT, arXiv 2506.19767: 0.5 exp(-H) on demonstrations).
+    """
+    mean = (entropy_t.detach() * trained_t).sum() / trained_t.sum().clamp(min=1)
+    return scale * (power * mean).exp() * logp_t
+
+
+@surrogate("distill")
+@needs("every_row")
+def distill(logp_t: Tensor, logp_old_t: Tensor, logp_teacher_t: Tensor) -> tuple[Tensor, Statistics]:
     """r sg(log teacher - log pi), whatever the advantage: the policy gradient of -KL(pi || teacher), token by token, on
     the policy's own samples (on-policy distillation; arXiv 2306.13649). The gradient flows through r alone.
     """
-    assert scored.logp_teacher is not None
-    gap = (scored.logp_teacher - scored.logp).detach()
-    stats = {"teacher_gap": (-(gap * scored.trained).sum().item(), scored.trained.sum().item())}
-    return LossTerm(ratio_of(scored) * gap, stats)
+    gap = (logp_teacher_t - logp_t).detach()
+    return probability_ratio(logp_t, logp_old_t) * gap, {"teacher_gap": -gap}

@@ -5,24 +5,28 @@ Such tokens have no behaviour log-probability of the policy; under the anchor "s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import fields, replace
 
 import torch
+from torch import Tensor
 
 from .....checks import check_number
 from ...batch.scored import LossTerm, Scored, needs
 from ...batch.trajectory import Origin
 from ...recipes.stages import SURROGATES
-from .clip import clip
-from .ratios import restricted
+from ..loss_arrays import from_scored, surrogate
+from .clip import clipped_surrogate
 
 Surrogate = Callable[[Scored], LossTerm]
+CLIP: Surrogate = from_scored(clipped_surrogate, "clip")
 
 
 @SURROGATES.register("by_origin")
 def by_origin(
     scored: Scored,
-    policy: Surrogate = clip,
+    policy: Surrogate = CLIP,
     teacher: Surrogate | None = None,
     hint: Surrogate | None = None,
     copy: Surrogate | None = None,
@@ -38,31 +42,48 @@ def by_origin(
     value, stats = torch.zeros_like(scored.logp), {}
     for prefix, part, chosen in [("", policy, own), *((f"{o.name.lower()}_", others[o], apart[o]) for o in apart)]:
         if part and chosen.any():
-            term = part(restricted(scored, chosen))
+            term = part(select_tokens(scored, chosen))
             value = value.index_put((chosen.nonzero()[:, 0],), term.value.to(value.dtype))
             stats |= {prefix + name: count for name, count in term.stats.items()}
     return LossTerm(value, stats)
 
 
-@SURROGATES.register("shaped_ratio")
-def shaped_ratio(scored: Scored, gamma: float = 0.1) -> LossTerm:
+def select_tokens(scored: Scored, chosen: Tensor) -> Scored:
+    """The tokens ``chosen`` (bool [A]) alone; episodes keep their numbers, and what is known of them."""
+    tokens = (field.name for field in fields(scored) if field.name not in ("episodes", "group", "outcome"))
+    values = {name: getattr(scored, name) for name in tokens}
+    return replace(scored, **{name: value[chosen] for name, value in values.items() if value is not None})
+
+
+@surrogate("shaped_ratio")
+def shaped_ratio(logp_t: Tensor, adv_t: Tensor, gamma: float = 0.1) -> Tensor:
     """A pi / (pi + gamma), no ratio and no clip: the gradient A gamma pi / (pi + gamma)^2 x grad log pi stays large for
     tokens that are rare under the policy (LUFFY, arXiv 2504.14945; AMPO, arXiv 2510.02227).
     """
     check_number("gamma", gamma, 1e-9)
-    p = scored.logp.exp()
-    return LossTerm(p / (p + gamma) * scored.advantage)
+    p = logp_t.exp()
+    return p / (p + gamma) * adv_t
 
 
-@SURROGATES.register("rl_plus")
+@surrogate("shaped_importance")
+def shaped_importance(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, gamma: float = 0.1) -> Tensor:
+    """A r / (r + gamma), r = pi / pi_old, for tokens of an earlier policy: bounded however far the policies are apart,
+    and steepest where the policy has come to find a token unlikely (ExGRPO, arXiv 2510.02245, section 4.2). Nothing
+    is detached.
+    """
+    check_number("gamma", gamma, 1e-9)
+    return adv_t * (logp_t - logp_old_t - math.log(gamma)).sigmoid()
+
+
+@surrogate("rl_plus")
 @needs("logp_old")
-def rl_plus(scored: Scored, gamma: float = 0.5) -> LossTerm:
+def rl_plus(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, gamma: float = 0.5) -> Tensor:
     """A (1 - sg(pi))^gamma 2 pi / (pi_old + (pi_old + 1) / 2): the ratio to the mixture of the policy and an unknown
     author, with more weight on what the policy does not know yet (RL-PLUS, arXiv 2508.00222).
 
     Takes the anchor "policy". The gradient flows through pi in the ratio alone.
     """
     check_number("gamma", gamma, 0)
-    p, old = scored.logp.exp(), scored.logp_old.exp()
+    p, old = logp_t.exp(), logp_old_t.exp()
     unknown = (1 - p.detach()).clamp(min=0) ** gamma
-    return LossTerm(unknown * 2 * p / (old + (old + 1) / 2) * scored.advantage)
+    return unknown * 2 * p / (old + (old + 1) / 2) * adv_t

@@ -1,7 +1,8 @@
 """Preferences within a group: every pair of episodes with unequal outcomes is one comparison.
 
 A group's value, the mean over its pairs, is repeated at the tokens of its episodes, so that "sequence_mean" gives each
-group a weight in proportion to its size. Gradients flow through log pi of both episodes.
+group a weight in proportion to its size. Gradients flow through log pi of both episodes. s = log pi - log reference,
+summed over the trained tokens of an episode.
 """
 
 from __future__ import annotations
@@ -11,88 +12,106 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from .....checks import check_choice, check_number
-from ...batch.scored import LossTerm, Scored, needs
-from ...batch.trajectory import Origin
-from ...recipes.stages import SURROGATES
-from .ratios import episode_mean, episode_sum, pair_mean, pairs, spread, tokens_of
+from ...batch.scored import needs
+from ...batch.segments import Segments, segment_sum
+from ..loss_arrays import Statistics, surrogate
 
 
-def _margin(scored: Scored, beta: float) -> Tensor:
-    """beta x log(pi / reference) of each episode, [R]."""
-    assert scored.logp_ref is not None
-    return check_number("beta", beta, 0) * episode_sum(scored, scored.logp - scored.logp_ref)
-
-
-@SURROGATES.register("dpo")
-@needs("batch", "logp_ref", "every_row")
-def dpo(scored: Scored, beta: float = 0.1) -> LossTerm:
+@surrogate("dpo")
+@needs("batch", "every_row")
+def dpo(
+    logp_t: Tensor, logp_ref_t: Tensor, outcome_e: Tensor, episode: Segments, group: Segments, beta: float = 0.1
+) -> tuple[Tensor, Statistics]:
     """log sigmoid(beta (s_w - s_l)), s = log pi - log reference of the whole episode (DPO, arXiv 2305.18290, eq. 7)."""
-    s = _margin(scored, beta)
-    better, worse = pairs(scored, scored.outcome)
+    s = check_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
+    better, worse = group.pairs(outcome_e)
     gap = s[better] - s[worse]
-    value = spread(scored, pair_mean(scored, better, logsigmoid(gap))).value
-    return LossTerm(value, {"pair_accuracy": ((gap > 0).sum().item(), len(gap))})
+    value = episode.spread(group.shared_pair_mean(better, logsigmoid(gap)))
+    return value, {"pair_accuracy": ((gap > 0).sum().item(), len(gap))}
 
 
-@SURROGATES.register("ipo_pairs")
-@needs("batch", "logp_ref", "every_row")
-def ipo_pairs(scored: Scored, beta: float = 0.1) -> LossTerm:
+@surrogate("ipo_pairs")
+@needs("batch", "every_row")
+def ipo_pairs(
+    logp_t: Tensor, logp_ref_t: Tensor, outcome_e: Tensor, episode: Segments, group: Segments, beta: float = 0.1
+) -> Tensor:
     """-(s_w - s_l - 1 / (2 beta))^2, s as in `dpo` (IPO, arXiv 2310.12036, eq. 17)."""
-    s = _margin(scored, 1.0)
-    better, worse = pairs(scored, scored.outcome)
+    s = episode.sum(logp_t - logp_ref_t)
+    better, worse = group.pairs(outcome_e)
     error = s[better] - s[worse] - 1 / (2 * check_number("beta", beta, 1e-6))
-    return spread(scored, -pair_mean(scored, better, error**2))
+    return episode.spread(-group.shared_pair_mean(better, error**2))
 
 
-@SURROGATES.register("kto")
-@needs("batch", "logp_ref", "every_row")
+@surrogate("kto")
+@needs("batch", "every_row")
 def kto(
-    scored: Scored, beta: float = 0.1, desirable: float = 1.0, undesirable: float = 1.0, threshold: float = 0.5
-) -> LossTerm:
+    logp_t: Tensor,
+    logp_ref_t: Tensor,
+    outcome_e: Tensor,
+    episode: Segments,
+    present_e: Tensor,
+    beta: float = 0.1,
+    desirable: float = 1.0,
+    undesirable: float = 1.0,
+    threshold: float = 0.5,
+) -> Tensor:
     """desirable x sigmoid(s - z) for an outcome above ``threshold``, undesirable x sigmoid(z - s) for another, s = beta
     log(pi / reference) of the episode (KTO, arXiv 2402.01306).
 
     z, the policy's divergence from the reference, is the mean of s over the batch, at least 0, detached: the episodes
     are the policy's own samples, so the mean estimates beta KL without mismatched pairs.
     """
-    s = _margin(scored, beta)
-    present = (tokens_of(scored) > 0).to(s.dtype)
+    s = check_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
+    present = present_e.to(s.dtype)
     z = ((s * present).sum() / present.sum().clamp(min=1)).clamp(min=0).detach()
-    good = scored.outcome > threshold
-    return spread(scored, torch.where(good, desirable * torch.sigmoid(s - z), undesirable * torch.sigmoid(z - s)))
+    good = outcome_e > threshold
+    value = torch.where(good, desirable * torch.sigmoid(s - z), undesirable * torch.sigmoid(z - s))
+    return episode.spread(value)
 
 
-@SURROGATES.register("rrhf")
+@surrogate("rrhf")
 @needs("batch", "every_row")
-def rrhf(scored: Scored, likelihood: float = 1.0) -> LossTerm:
+def rrhf(
+    logp_t: Tensor,
+    outcome_e: Tensor,
+    episode: Segments,
+    group: Segments,
+    present_e: Tensor,
+    likelihood: float = 1.0,
+) -> Tensor:
     """-(sum over pairs of max(0, p_l - p_w) + ``likelihood`` x NLL of the best), p the mean log-probability of an
     episode's tokens, the NLL a sum over tokens (RRHF, arXiv 2304.05302, eq. 2-4; used in arXiv 2312.05657).
 
     Episodes that share the best outcome share the second term equally.
     """
-    p = episode_mean(scored, scored.logp)
-    better, worse = pairs(scored, scored.outcome)
-    groups = int(scored.group.max()) + 1 if len(scored.group) else 0
-    ranking = p.new_zeros(groups).index_add(0, scored.group[better], (p[worse] - p[better]).clamp(min=0))
-    beaten = torch.zeros(scored.episodes, dtype=torch.bool, device=p.device)
-    beaten[worse] = True
-    best = ~beaten & (tokens_of(scored) > 0)
-    nll = p.new_zeros(groups).index_add(0, scored.group[best], -episode_sum(scored, scored.logp)[best])
-    share = p.new_zeros(groups).index_add(0, scored.group[best], torch.ones_like(p[best])).clamp(min=1)
-    return spread(scored, -(ranking + likelihood * nll / share)[scored.group])
+    p = episode.mean(logp_t)
+    better, worse = group.pairs(outcome_e)
+    ranking = segment_sum((p[worse] - p[better]).clamp(min=0), group.of[better], group.count)
+    best = present_e.clone()
+    best[worse] = False
+    nll = segment_sum(-episode.sum(logp_t)[best], group.of[best], group.count)
+    share = segment_sum(torch.ones_like(p[best]), group.of[best], group.count).clamp(min=1)
+    return episode.spread(group.spread(-(ranking + likelihood * nll / share)))
 
 
-@SURROGATES.register("hinge_rank")
-@needs("batch", "logp_ref", "every_row")
-def hinge_rank(scored: Scored, margin: float = 1e-3, expert: str = "teacher") -> LossTerm:
+@surrogate("hinge_rank")
+@needs("batch", "every_row")
+def hinge_rank(
+    logp_t: Tensor,
+    logp_ref_t: Tensor,
+    outcome_e: Tensor,
+    taught_e: Tensor,
+    episode: Segments,
+    group: Segments,
+    margin: float = 1e-3,
+    expert: str = "teacher",
+) -> Tensor:
     """-max(0, d_expert - d_own + margin) for every pair of an expert's episode and one of the policy, d = how much the
     mean NLL of its tokens rose above the reference's (Diffusion-DRO, arXiv 2510.18353, on tokens).
 
     ``expert``: "teacher", episodes with tokens that a teacher wrote; "outcome", the better episode of each pair.
     """
-    assert scored.logp_ref is not None
     check_choice("expert", expert, ("teacher", "outcome"))
-    rise = episode_mean(scored, scored.logp_ref - scored.logp)
-    taught = scored.sum_by_episode((scored.origin == Origin.TEACHER).to(rise.dtype)) > 0
-    better, worse = pairs(scored, taught if expert == "teacher" else scored.outcome)
-    return spread(scored, -pair_mean(scored, better, (rise[better] - rise[worse] + margin).clamp(min=0)))
+    rise = episode.mean(logp_ref_t - logp_t)
+    better, worse = group.pairs(taught_e if expert == "teacher" else outcome_e)
+    return episode.spread(-group.shared_pair_mean(better, (rise[better] - rise[worse] + margin).clamp(min=0)))

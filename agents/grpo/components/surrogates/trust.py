@@ -6,80 +6,95 @@ import torch
 from torch import Tensor
 
 from .....checks import check_choice, check_number
-from ...batch.scored import LossTerm, Scored
-from ...recipes.stages import SURROGATES
-from .ratios import counted, ratio_of
+from ..loss_arrays import Statistics, surrogate
+from .ratios import probability_ratio
 
 
-@SURROGATES.register("sapo")
-def sapo(scored: Scored, tau_positive: float = 1.0, tau_negative: float = 1.05) -> LossTerm:
+@surrogate("sapo")
+def sapo(
+    logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, tau_positive: float = 1.0, tau_negative: float = 1.05
+) -> Tensor:
     """A (4 / tau) sigmoid(tau (r - 1)), tau by the sign of A: at r = 1 the gradient of the policy gradient, fading out
     on both sides (SAPO, arXiv 2511.20347). The gradient flows through r.
     """
     check_number("tau_positive", tau_positive, 1e-6)
     check_number("tau_negative", tau_negative, 1e-6)
-    tau = torch.full_like(scored.advantage, tau_negative)
-    tau[scored.advantage > 0] = tau_positive
-    gate = torch.sigmoid(tau * (ratio_of(scored) - 1)) * 4 / tau
-    return LossTerm(gate * scored.advantage)
+    tau = torch.full_like(adv_t, tau_negative)
+    tau[adv_t > 0] = tau_positive
+    return torch.sigmoid(tau * (probability_ratio(logp_t, logp_old_t) - 1)) * 4 / tau * adv_t
 
 
-@SURROGATES.register("dppo_tv")
+@surrogate("dppo_tv")
 def dppo_tv(
-    scored: Scored, low: float = 0.15, high: float = 0.15, cap: float = 20.0, form: str = "weighted"
-) -> LossTerm:
+    logp_t: Tensor,
+    logp_old_t: Tensor,
+    adv_t: Tensor,
+    low: float = 0.15,
+    high: float = 0.15,
+    cap: float = 20.0,
+    form: str = "weighted",
+) -> tuple[Tensor, Statistics]:
     """Drop a token where its probability has moved too far already: pi - pi_old > high with A > 0, or < -low with A < 0
     (DPPO with binary total variation, arXiv 2602.04879). Which tokens are dropped is detached.
 
     ``form``: "weighted", sg(min(r, cap)) A log pi; "ratio", r A with the gradient through r. Below the cap both have
     the same gradient. Meant for the anchor "sampler".
     """
-    moved = (scored.logp.exp() - scored.logp_old.exp()).detach()
-    dropped = torch.where(scored.advantage > 0, moved > high, moved < -low)
-    return _kept(scored, dropped, cap, form)
+    moved = (logp_t.exp() - logp_old_t.exp()).detach()
+    dropped = torch.where(adv_t > 0, moved > high, moved < -low)
+    return _drop(logp_t, logp_old_t, adv_t, dropped, cap, form)
 
 
-@SURROGATES.register("dppo_kl")
+@surrogate("dppo_kl")
 def dppo_kl(
-    scored: Scored, low: float = 0.05, high: float = 0.05, cap: float = 20.0, form: str = "weighted"
-) -> LossTerm:
+    logp_t: Tensor,
+    logp_old_t: Tensor,
+    adv_t: Tensor,
+    low: float = 0.05,
+    high: float = 0.05,
+    cap: float = 20.0,
+    form: str = "weighted",
+) -> tuple[Tensor, Statistics]:
     """`dppo_tv` with the KL divergence of (p, 1 - p) under pi_old from the same under pi as the distance; a token that
     moves back is never dropped (DPPO with binary KL, arXiv 2602.04879).
     """
     with torch.no_grad():
-        p, q = scored.logp.exp(), scored.logp_old.exp()
+        p, q = logp_t.exp(), logp_old_t.exp()
         tiny = torch.finfo(p.dtype).eps
         rest = (1 - q) * (torch.log(1 - q + tiny) - torch.log(1 - p + tiny))
-        divergence = q * (scored.logp_old - scored.logp) + rest
-        positive = scored.advantage > 0
-        dropped = torch.where(positive, (divergence > high) & (p > q), (divergence > low) & (p < q))
-    return _kept(scored, dropped, cap, form)
+        divergence = q * (logp_old_t - logp_t) + rest
+        dropped = torch.where(adv_t > 0, (divergence > high) & (p > q), (divergence > low) & (p < q))
+    return _drop(logp_t, logp_old_t, adv_t, dropped, cap, form)
 
 
-def _kept(scored: Scored, dropped: Tensor, cap: float, form: str) -> LossTerm:
+def _drop(
+    logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, dropped_t: Tensor, cap: float, form: str
+) -> tuple[Tensor, Statistics]:
     check_choice("form", form, ("weighted", "ratio"))
-    r = ratio_of(scored)
-    free = r if form == "ratio" else r.detach().clamp(max=cap) * scored.logp
-    return LossTerm(~dropped * free * scored.advantage, {"clip_fraction": counted(dropped, scored)})
+    r = probability_ratio(logp_t, logp_old_t)
+    free = r if form == "ratio" else r.detach().clamp(max=cap) * logp_t
+    return ~dropped_t * free * adv_t, {"clip_fraction": dropped_t}
 
 
-@SURROGATES.register("ipo")
-def ipo(scored: Scored, threshold: float = 0.2) -> LossTerm:
+@surrogate("ipo")
+def ipo(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, threshold: float = 0.2) -> tuple[Tensor, Statistics]:
     """r A where |pi - pi_old| <= threshold, else 0, whatever the sign of A; goes with the regulariser
     "log_ratio_square" (prime-rl's loss "ipo"). Which tokens are dropped is detached.
     """
     check_number("threshold", threshold, 0, 1)
-    dropped = (scored.logp.exp() - scored.logp_old.exp()).detach().abs() > threshold
-    return LossTerm(~dropped * ratio_of(scored) * scored.advantage, {"clip_fraction": counted(dropped, scored)})
+    dropped = (logp_t.exp() - logp_old_t.exp()).detach().abs() > threshold
+    return ~dropped * probability_ratio(logp_t, logp_old_t) * adv_t, {"clip_fraction": dropped}
 
 
-@SURROGATES.register("rollout_is")
-def rollout_is(scored: Scored, low: float = 0.5, high: float = 2.0) -> LossTerm:
+@surrogate("rollout_is")
+def rollout_is(
+    logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.5, high: float = 2.0
+) -> tuple[Tensor, Statistics]:
     """r A where low <= r <= high, else 0: importance sampling without truncation, samples outside the band are dropped.
     The gradient flows through r.
     """
     check_number("low of rollout_is", low, 0, 1)
     check_number("high of rollout_is", high, 1)
-    r = ratio_of(scored)
+    r = probability_ratio(logp_t, logp_old_t)
     dropped = ((r < low) | (r > high)).detach()
-    return LossTerm(~dropped * r * scored.advantage, {"clip_fraction": counted(dropped, scored)})
+    return ~dropped * r * adv_t, {"clip_fraction": dropped}

@@ -10,14 +10,17 @@ import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.segments import Segments, prefix_mean
 from palaestra.agents.grpo.components.auxiliaries.auxiliary import Head
 from palaestra.agents.grpo.components.auxiliaries.critic import Critic
-from palaestra.agents.grpo.components.auxiliaries.implicit_prm import ImplicitPRM, pairs
-from palaestra.agents.grpo.components.auxiliaries.token_reward import TokenReward, prefix_mean, token_reward_weight
+from palaestra.agents.grpo.components.auxiliaries.implicit_prm import ImplicitPRM
+from palaestra.agents.grpo.components.auxiliaries.token_reward import TokenReward
+from palaestra.agents.grpo.components.credit.adjustments import token_reward_weight
 from palaestra.agents.grpo.recipes.stages import AUXILIARIES
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
+
 
 FORWARD = Forward()
 
@@ -133,7 +136,7 @@ def test_the_gradient_is_that_of_the_loss_written_out(small):
 
 def test_pairs_are_within_groups_and_of_different_returns():
     batch = collate([answers(1.0, 0.0, 0.5), answers(0.0, 0.0), answers(1.0)])
-    better, worse = pairs(batch)
+    better, worse = Segments(batch.group_of, batch.groups).pairs(batch.outcome)
     assert sorted(zip(better.tolist(), worse.tolist(), strict=True)) == [(0, 1), (0, 2), (2, 1)]
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.scored import scored_of
 from palaestra.agents.grpo.batch.trajectory import Group, Origin
 from palaestra.agents.grpo.components.replay.mixing import MixPolicy, Priority
 from palaestra.agents.grpo.components.replay.recompose import Recompose
@@ -21,7 +20,7 @@ from palaestra.agents.grpo.components.replay.successes import (
     PromptReplay,
     mean_probability,
 )
-from palaestra.agents.grpo.components.surrogates.clip import clip, moving_clip
+from palaestra.agents.grpo.components.surrogates.clip import clipped_surrogate, moving_clip
 from palaestra.agents.grpo.recipes.stages import REPLAYS
 from palaestra.errors import InputError
 
@@ -131,8 +130,9 @@ def test_a_fresh_row_in_the_moving_window_is_plain_clipping():
     import torch
 
     logp, old = torch.tensor([-0.5, -1.5, -1.0]), torch.tensor([-1.0, -1.0, -1.0])
-    scored = scored_of(logp, old, torch.tensor([1.0, -1.0, 2.0]))
-    assert torch.equal(moving_clip(scored).value, clip(scored).value)
+    advantage = torch.tensor([1.0, -1.0, 2.0])
+    moving, _ = moving_clip(logp, old, old, advantage)
+    assert torch.equal(moving, clipped_surrogate(logp, old, advantage)[0])
 
 
 # Use counts ----------------------------------------------------------------------------------------------------------

@@ -9,19 +9,16 @@ import numpy as np
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.scored import scored_of
 from palaestra.agents.grpo.batch.trajectory import Group, Origin
 from palaestra.agents.grpo.components.streams.demonstrations import Oracle, TeacherModel
 from palaestra.agents.grpo.components.streams.rehearsal import Rehearsal
 from palaestra.agents.grpo.components.streams.successes import Experience, Rollouts, SelfImitationStream, Successes
 from palaestra.agents.grpo.components.streams.supply import Supply
-from palaestra.agents.grpo.components.streams.terms import (
-    entropy_factor,
-    entropy_weighted_likelihood,
-    shaped_importance,
-)
+from palaestra.agents.grpo.components.surrogates.likelihood import entropy_weighted_likelihood
+from palaestra.agents.grpo.components.surrogates.origins import shaped_importance
+from palaestra.agents.grpo.components.weights import entropy_factor
 from palaestra.agents.grpo.recipes.stages import SOURCES
-from palaestra.agents.grpo.rollouts.starts import Task
+from palaestra.agents.grpo.rollouts.starts import RolloutTask
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
@@ -54,7 +51,7 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
         "steps": 10,
         "rng": np.random.default_rng(step),
         "param_space": Space(),
-        "task": lambda params, seed, samples: Task(params, seed, samples),
+        "task": lambda params, seed, samples: RolloutTask(params, seed, samples),
         "tasks": tuple(tasks),
         "groups": tuple(play(tasks) if groups is None else groups),
         "play": play,
@@ -64,8 +61,8 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
     return Supply(**{**fields, **changes})
 
 
-def tasks(*numbers: int, samples: int = 4) -> list[Task]:
-    return [Task({"n": n}, n, samples) for n in numbers]
+def tasks(*numbers: int, samples: int = 4) -> list[RolloutTask]:
+    return [RolloutTask({"n": n}, n, samples) for n in numbers]
 
 
 # All of them ---------------------------------------------------------------------------------------------------------
@@ -272,16 +269,15 @@ def test_the_entropy_factor_can_leave_a_teachers_tokens_alone():
 
 def test_an_uncertain_policy_imitates_less():
     logp = torch.tensor([-1.0, -3.0, -9.0], requires_grad=True)
-    entropy, weight = torch.tensor([1.0, 3.0, 99.0]), torch.tensor([0.5, 0.5, 0.0])  # the last is not trained
-    scored = scored_of(logp, torch.zeros(3), torch.zeros(3), entropy=entropy, weight=weight)
-    (slope,) = torch.autograd.grad(entropy_weighted_likelihood(scored).value.sum(), logp)
+    entropy, trained = torch.tensor([1.0, 3.0, 99.0]), torch.tensor([True, True, False])
+    (slope,) = torch.autograd.grad(entropy_weighted_likelihood(logp, entropy, trained).sum(), logp)
     assert slope.tolist() == pytest.approx([0.5 * np.exp(-2.0)] * 3)
 
 
 def test_shaped_importance_is_bounded_with_its_steepest_slope_at_gamma():
     log_ratio = torch.tensor([0.0, np.log(0.1), -80.0, 80.0], dtype=torch.float64, requires_grad=True)
     zero, two = torch.zeros(4, dtype=torch.float64), torch.full((4,), 2.0, dtype=torch.float64)
-    value = shaped_importance(scored_of(log_ratio, zero, two)).value
+    value = shaped_importance(log_ratio, zero, two)
     # 2 x 1 / 1.1, 2 x 1/2, 0 and 2.
     assert value.tolist() == pytest.approx([1.8182, 1.0, 0.0, 2.0], abs=1e-4)
     (slope,) = torch.autograd.grad(value.sum(), log_ratio)

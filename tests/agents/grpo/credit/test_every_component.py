@@ -10,8 +10,6 @@ import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import Batch, collate
 from palaestra.agents.grpo.batch.trajectory import Node
-from palaestra.agents.grpo.components.credit.baselines import leave_one_out
-from palaestra.agents.grpo.components.credit.returns import outcome, turn_return
 from palaestra.agents.grpo.recipes import stages
 
 from ..conftest import group, trajectory  # isort: skip
@@ -112,8 +110,8 @@ def test_baselines_do_not_depend_on_the_order_of_rows(name, ragged):
 @pytest.mark.parametrize("name", list(stages.SCALES))
 def test_scales_do_not_depend_on_the_order_of_rows(name, ragged):
     def compute(batch):
-        units = outcome(batch)
-        centred = units.with_value(units.value - units.mean)
+        units = stages.RETURNS["outcome"](batch)
+        centred = units.with_value(units.value - units.peers.shared_mean(units.value))
         return units.spread(stages.SCALES[name](centred, batch))
 
     same_in_any_order(compute, grown(ragged))
@@ -122,8 +120,10 @@ def test_scales_do_not_depend_on_the_order_of_rows(name, ragged):
 @pytest.mark.parametrize("name", ADJUSTMENTS)
 def test_adjustments_do_not_depend_on_the_order_of_rows(name, ragged):
     def compute(batch):
-        units = outcome(batch)
-        return instance(stages.ADJUSTMENTS[name])(units.spread(units.value - leave_one_out(units, batch)), batch)
+        units = stages.RETURNS["outcome"](batch)
+        return instance(stages.ADJUSTMENTS[name])(
+            units.spread(units.value - stages.BASELINES["leave_one_out"](units, batch)), batch
+        )
 
     same_in_any_order(compute, grown(ragged))
 
@@ -135,8 +135,8 @@ def test_masks_and_weights_do_not_depend_on_the_order_of_rows(stage, name, ragge
     registry = stages.MASKS if stage == "mask" else stages.WEIGHTS
 
     def compute(batch):
-        units = outcome(batch)
-        advantage = units.spread(units.value - units.mean)
+        units = stages.RETURNS["outcome"](batch)
+        advantage = units.spread(units.value - units.peers.shared_mean(units.value))
         return instance(registry[name])(batch, advantage, **ARGUMENTS.get((stage, name), {})).float()
 
     same_in_any_order(compute, grown(ragged))
@@ -158,16 +158,19 @@ def test_reductions_do_not_depend_on_the_order_of_rows_and_weigh_nothing_that_is
 def test_a_group_that_agrees_gets_advantage_zero_from_every_scale(scale, outcomes):
     # Trap 11. Returns that are no binary fractions have means with rounding errors; nothing may blow them up.
     batch = collate([group(*(trajectory(r, [([5], [6])]) for r in rs)) for rs in outcomes])
-    units = outcome(batch)
-    advantage = stages.SCALES[scale](units.with_value(units.value - units.mean), batch)
+    units = stages.RETURNS["outcome"](batch)
+    advantage = stages.SCALES[scale](units.with_value(units.value - units.peers.shared_mean(units.value)), batch)
     assert advantage.tolist() == pytest.approx([0.0] * batch.episodes, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", list(stages.SCALES))
 def test_scales_keep_double_precision(name, ragged):
     batch = collate(ragged)
-    units = outcome(replace(batch, outcome=batch.outcome.double()))
-    assert stages.SCALES[name](units.with_value(units.value - units.mean), batch).dtype == torch.float64
+    units = stages.RETURNS["outcome"](replace(batch, outcome=batch.outcome.double()))
+    assert (
+        stages.SCALES[name](units.with_value(units.value - units.peers.shared_mean(units.value)), batch).dtype
+        == torch.float64
+    )
 
 
 def test_an_empty_batch_passes_through_every_stage():
@@ -178,7 +181,11 @@ def test_an_empty_batch_passes_through_every_stage():
                 units = instance(registry[name])(batch)
                 assert units.spread(units.value).tolist() == []
             else:
-                units = turn_return(batch) if name != "optimal_token" else stages.RETURNS["outcome_by_token"](batch)
+                units = (
+                    stages.RETURNS["turn_return"](batch)
+                    if name != "optimal_token"
+                    else stages.RETURNS["outcome_by_token"](batch)
+                )
                 assert len(instance(registry[name])(units, batch)) == 0
     nothing = torch.zeros(0)
     for name in ADJUSTMENTS:

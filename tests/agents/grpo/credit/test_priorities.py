@@ -8,7 +8,8 @@ import math
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.components.credit.priorities import Priorities, PrioritisedTerms, priority, terms_of
+from palaestra.agents.grpo.components.credit.priorities import PrioritisedTerms, priority, terms_of
+from palaestra.agents.grpo.components.weights import Priorities
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip

@@ -8,28 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.components.credit.baselines import group_mean, kalman, virtual_best
-from palaestra.agents.grpo.components.credit.returns import outcome
-from palaestra.agents.grpo.components.credit.scales import (
-    batch_std,
-    drawn_std,
-    group_std,
-    informative,
-    max_abs,
-    mean,
-    rank,
-    sign,
-    whiten,
-    whiten_units,
-)
-from palaestra.agents.grpo.components.credit.success_scales import (
-    best_gap,
-    beta_norm,
-    consistency_blend,
-    kalman_std,
-    pass_at_k,
-    virtual_std,
-)
+from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS, SCALES
 
 from ..conftest import group, trajectory  # isort: skip
 
@@ -39,58 +18,67 @@ def batch_of(*outcomes_by_group, lengths=None):
     return collate([group(*(trajectory(r, [([5], [6] * next(counts))]) for r in rs)) for rs in outcomes_by_group])
 
 
-def of(scale, batch, baseline=group_mean, **params):
-    units = outcome(batch)
-    return scale(units.with_value(units.value - baseline(units, batch)), batch, **params).tolist()
+def of(scale, batch, baseline=BASELINES["group_mean"], **params):
+    units = RETURNS["outcome"](batch)
+    return SCALES[scale](units.with_value(units.value - baseline(units, batch)), batch, **params).tolist()
 
 
 def test_the_batch_deviation_is_that_of_returns_and_the_same_for_all_rows():
     batch = batch_of([1, 1, 1, 0], [0, 0, 0, 0])
     # three successes in eight: sqrt(8/7 x 3/8 x 5/8) = 0.51755
     deviation = math.sqrt(8 / 7 * 15 / 64)
-    assert of(batch_std, batch, eps=0.0) == pytest.approx([v / deviation for v in (0.25,) * 3 + (-0.75,)] + [0] * 4)
+    assert of("batch_std", batch, eps=0.0) == pytest.approx([v / deviation for v in (0.25,) * 3 + (-0.75,)] + [0] * 4)
 
 
 def test_whitening_counts_a_unit_once_for_each_token():
     batch = batch_of([1, 0], lengths=[3, 1])
-    units = outcome(batch)
+    units = RETURNS["outcome"](batch)
     # mean 3/4, deviation sqrt(3/16)
-    assert whiten(units, batch).tolist() == pytest.approx([0.25 / math.sqrt(3 / 16), -0.75 / math.sqrt(3 / 16)])
-    assert whiten_units(units, batch).tolist() == pytest.approx([1, -1])
+    assert SCALES["whiten"](units, batch).tolist() == pytest.approx(
+        [0.25 / math.sqrt(3 / 16), -0.75 / math.sqrt(3 / 16)]
+    )
+    assert SCALES["whiten_units"](units, batch).tolist() == pytest.approx([1, -1])
 
 
 def test_division_by_the_mean_turns_the_gradient_into_that_of_the_log():
-    assert of(mean, batch_of([1, 0, 0, 0], [0, 0])) == pytest.approx([3, -1, -1, -1, 0, 0])
+    assert of("mean", batch_of([1, 0, 0, 0], [0, 0])) == pytest.approx([3, -1, -1, -1, 0, 0])
 
 
 def test_the_largest_magnitude_becomes_one():
-    assert of(max_abs, batch_of([1, 0, 0, 0], [0.5, 0.5])) == pytest.approx([1, -1 / 3, -1 / 3, -1 / 3, 0, 0])
-    assert of(max_abs, batch_of([2, 0], [0.5, 0]), by="group") == pytest.approx([1, -1, 1, -1])
+    assert of("max_abs", batch_of([1, 0, 0, 0], [0.5, 0.5])) == pytest.approx([1, -1 / 3, -1 / 3, -1 / 3, 0, 0])
+    assert of("max_abs", batch_of([2, 0], [0.5, 0]), by="group") == pytest.approx([1, -1, 1, -1])
 
 
 def test_only_the_order_counts_for_ranks_and_equals_share_theirs():
-    assert of(rank, batch_of([10, 1, 2, 1])) == pytest.approx([1, -2 / 3, 1 / 3, -2 / 3])
-    assert of(rank, batch_of([5, 5], [3])) == [0, 0, 0]
-    assert of(rank, batch_of([2, 1], [1, 2])) == [1, -1, -1, 1]
+    assert of("rank", batch_of([10, 1, 2, 1])) == pytest.approx([1, -2 / 3, 1 / 3, -2 / 3])
+    assert of("rank", batch_of([5, 5], [3])) == [0, 0, 0]
+    assert of("rank", batch_of([2, 1], [1, 2])) == [1, -1, -1, 1]
 
 
 def test_signs_and_groups_without_a_signal():
-    assert of(sign, batch_of([0.3, 0.1])) == [1, -1]
+    assert of("sign", batch_of([0.3, 0.1])) == [1, -1]
     # four of six units lie in a group with a signal
-    assert of(informative, batch_of([1, 0, 0, 0], [1, 1])) == pytest.approx([0.75 * 1.5] + [-0.25 * 1.5] * 3 + [0, 0])
+    assert of("informative", batch_of([1, 0, 0, 0], [1, 1])) == pytest.approx([0.75 * 1.5] + [-0.25 * 1.5] * 3 + [0, 0])
 
 
 def test_the_deviation_of_what_was_drawn():
     kept = group(*(trajectory(r, [([5], [6])]) for r in (1, 0)))
     batch = collate([replace(kept, drawn=(1.0, 0.0, 0.0, 0.0)), kept])
     # 0.5 and sqrt(1/2) with ddof 1
-    assert of(drawn_std, batch, eps=0.0) == pytest.approx([1, -1, 0.70711, -0.70711], abs=1e-4)
+    assert of("drawn_std", batch, eps=0.0) == pytest.approx([1, -1, 0.70711, -0.70711], abs=1e-4)
 
 
 def test_the_deviation_may_be_taken_within_roles():
     rows = [trajectory(r, [([5], [6])], role=role) for r, role in ((1, "x"), (0, "x"), (4, "y"), (0, "y"))]
     batch = collate([group(*rows)])
-    got = of(group_std, batch, baseline=lambda u, b: group_mean(u, b, by="role"), ddof=0, eps=0.0, by="role")
+    got = of(
+        "group_std",
+        batch,
+        baseline=lambda u, b: BASELINES["group_mean"](u, b, by="role"),
+        ddof=0,
+        eps=0.0,
+        by="role",
+    )
     assert got == pytest.approx([1, -1, 1, -1])
 
 
@@ -99,55 +87,55 @@ def test_the_beta_norm_of_two_groups():
     p, q = 0.5 - math.sqrt(1 / 32), 0.5 + math.sqrt(1 / 32)
     batch = batch_of([p, p + 0.1, p - 0.1], [q, q + 0.1, q - 0.1])
     factor = math.pi / 8 / math.sqrt(p * q)
-    assert of(beta_norm, batch) == pytest.approx([0, 0.1 * factor, -0.1 * factor] * 2, abs=1e-5)
+    assert of("beta_norm", batch) == pytest.approx([0, 0.1 * factor, -0.1 * factor] * 2, abs=1e-5)
 
 
 def test_the_beta_norm_without_spread_is_none():
-    assert of(beta_norm, batch_of([1, 0])) == pytest.approx([0.5, -0.5])
-    assert of(beta_norm, batch_of([1, 0], [0, 1])) == pytest.approx([0.5, -0.5, -0.5, 0.5])
+    assert of("beta_norm", batch_of([1, 0])) == pytest.approx([0.5, -0.5])
+    assert of("beta_norm", batch_of([1, 0], [0, 1])) == pytest.approx([0.5, -0.5, -0.5, 0.5])
 
 
 def test_the_beta_norm_does_not_blow_up_the_rounding_error_of_a_unanimous_group():
     batch = batch_of([1, 1], [0, 1])
-    units = outcome(batch)
+    units = RETURNS["outcome"](batch)
     rounded = units.with_value(torch.tensor([6e-8, -6e-8, -0.5, 0.5]))
-    assert beta_norm(rounded, batch)[:2].tolist() == [0, 0]
+    assert SCALES["beta_norm"](rounded, batch)[:2].tolist() == [0, 0]
 
 
 def test_pass_at_one_is_grpo_with_the_population_deviation():
     batch = batch_of([1, 0, 0, 0])
-    assert of(pass_at_k, batch, k=1) == pytest.approx(of(group_std, batch, ddof=0, eps=0.0))
+    assert of("pass_at_k", batch, k=1) == pytest.approx(of("group_std", batch, ddof=0, eps=0.0))
 
 
 def test_pass_at_two_of_one_success_in_four():
     # q = C(3,2)/C(4,2) = 1/2, s = 1/2; a failure has 1/2 - C(2,1)/C(3,1) = -1/6
-    assert of(pass_at_k, batch_of([1, 0, 0, 0]), k=2) == pytest.approx([1, -1 / 3, -1 / 3, -1 / 3])
+    assert of("pass_at_k", batch_of([1, 0, 0, 0]), k=2) == pytest.approx([1, -1 / 3, -1 / 3, -1 / 3])
     # three failures cannot fill a subset of four without a success, so nothing is to be gained
-    assert of(pass_at_k, batch_of([1, 0, 0, 0]), k=4) == [0] * 4
+    assert of("pass_at_k", batch_of([1, 0, 0, 0]), k=4) == [0] * 4
 
 
 def test_a_group_smaller_than_k_is_left_alone():
     # the other: q = 1/4, s = sqrt(3/16); a failure has 1/4 - 1/3
     spread = math.sqrt(3 / 16)
     expected = [0, 0, 0.25 / spread, *[-1 / 12 / spread] * 3]
-    assert of(pass_at_k, batch_of([1, 0], [1, 0, 0, 0]), k=3) == pytest.approx(expected)
+    assert of("pass_at_k", batch_of([1, 0], [1, 0, 0, 0]), k=3) == pytest.approx(expected)
 
 
 def test_only_a_single_best_sample_is_credited():
-    assert of(best_gap, batch_of([0.9, 0.5, 0.1], [1, 1, 0], [3])) == pytest.approx([0.4] + [0] * 6)
+    assert of("best_gap", batch_of([0.9, 0.5, 0.1], [1, 1, 0], [3])) == pytest.approx([0.4] + [0] * 6)
 
 
 def test_failures_beside_an_imagined_success():
     # (0, 0, 0, 1): deviation with ddof 1 is 0.5
-    assert of(virtual_std, batch_of([0, 0, 0]), virtual_best, eps=0.0) == pytest.approx([-0.5] * 3)
-    assert of(virtual_std, batch_of([1, 1]), virtual_best) == [0, 0]
+    assert of("virtual_std", batch_of([0, 0, 0]), BASELINES["virtual_best"], eps=0.0) == pytest.approx([-0.5] * 3)
+    assert of("virtual_std", batch_of([1, 1]), BASELINES["virtual_best"]) == [0, 0]
 
 
 def test_the_deviation_left_by_the_kalman_filter():
     # one measurement of variance 1 on a prior of variance 1: mean 0.5 and variance 0.5
-    assert of(kalman_std, batch_of([1.0]), lambda u, b: kalman(u, b, noise=1.0), noise=1.0) == pytest.approx(
-        [0.5 / math.sqrt(0.5)]
-    )
+    assert of(
+        "kalman_std", batch_of([1.0]), lambda u, b: BASELINES["kalman"](u, b, noise=1.0), noise=1.0
+    ) == pytest.approx([0.5 / math.sqrt(0.5)])
 
 
 def says(reward, text):
@@ -158,16 +146,16 @@ def says(reward, text):
 def test_unanimous_groups_learn_from_other_tasks():
     batch = collate([group(says(0, "4"), says(0, "4")), group(says(1, "5"), says(1, "5"))])
     # rates 0 and 1 have mean 0.5 and deviation sqrt(1/2)
-    assert of(consistency_blend, batch, eps=1e-9) == pytest.approx([-0.70711] * 2 + [0.70711] * 2, abs=1e-4)
+    assert of("consistency_blend", batch, eps=1e-9) == pytest.approx([-0.70711] * 2 + [0.70711] * 2, abs=1e-4)
 
 
 def test_groups_that_disagree_learn_from_themselves():
     batch = collate([group(*(says(r, str(i)) for i, r in enumerate((1, 0, 0, 0, 0, 0)))), group(says(1, "x"))])
-    units = outcome(batch)
-    centred = units.with_value(units.value - units.mean)
+    units = RETURNS["outcome"](batch)
+    centred = units.with_value(units.value - units.peers.shared_mean(units.value))
     # six answers: H = ln 6, w = 0.997
     share = 1 / (1 + math.exp(-20 * (math.log(6) - 1.5)))
     across = (1 / 6 - 7 / 12) / torch.tensor([1 / 6, 1.0]).std().item()
-    expected = share * group_std(centred, batch, eps=0.0)[0].item() + (1 - share) * across
+    expected = share * SCALES["group_std"](centred, batch, eps=0.0)[0].item() + (1 - share) * across
     assert share == pytest.approx(0.997, abs=1e-3)
-    assert consistency_blend(centred, batch, eps=0.0)[0].item() == pytest.approx(expected, abs=1e-5)
+    assert SCALES["consistency_blend"](centred, batch, eps=0.0)[0].item() == pytest.approx(expected, abs=1e-5)

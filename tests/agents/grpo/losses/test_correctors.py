@@ -10,7 +10,7 @@ import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.scored import needs_of
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.components.surrogates.ratios import restricted
+from palaestra.agents.grpo.components.surrogates.origins import select_tokens
 from palaestra.agents.grpo.recipes.stages import CORRECTORS, WEIGHTS
 from palaestra.errors import InputError
 
@@ -50,7 +50,7 @@ def test_only_what_declares_the_batch_looks_at_other_episodes(name):
     s = mixed(1)
     for episode in range(s.episodes):
         here = s.episode == episode
-        assert torch.equal(CORRECTORS[name](restricted(s, here)), CORRECTORS[name](s)[here])
+        assert torch.equal(CORRECTORS[name](select_tokens(s, here)), CORRECTORS[name](s)[here])
 
 
 @every_corrector
@@ -62,7 +62,7 @@ def test_extreme_gaps_stay_finite(name, gap):
 
 @every_corrector
 def test_nothing_to_correct(name):
-    assert CORRECTORS[name](restricted(mixed(), torch.zeros(32, dtype=torch.bool))).shape == (0,)
+    assert CORRECTORS[name](select_tokens(mixed(), torch.zeros(32, dtype=torch.bool))).shape == (0,)
     assert torch.isfinite(CORRECTORS[name](replace(mixed(), weight=torch.zeros(32).double()))).all()
 
 

@@ -97,7 +97,8 @@ def test_lp_reg_has_no_lower_bound():
 
 
 def bounds(s) -> tuple[float, float]:
-    return balanced_bounds(s.log_ratio.detach().exp(), s, 0.4, (0.6, 0.9), (1.2, 3.0), 0.02, 0.05)
+    size = s.logp_old.exp() * s.advantage.abs()
+    return balanced_bounds(s.log_ratio.detach().exp(), size, s.advantage, 0.4, (0.6, 0.9), (1.2, 3.0), 0.02, 0.05)
 
 
 def test_bapo_raises_the_upper_bound_first():

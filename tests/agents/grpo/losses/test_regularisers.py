@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.scored import needs_of
-from palaestra.agents.grpo.components.surrogates.ratios import restricted
+from palaestra.agents.grpo.components.surrogates.origins import select_tokens
 from palaestra.agents.grpo.recipes.stages import REGULARISERS
 from palaestra.errors import InputError
 
@@ -257,12 +257,12 @@ def test_only_what_declares_the_batch_looks_at_other_episodes(name):
     s = full(mixed(2))
     for episode in range(s.episodes):
         here = s.episode == episode
-        assert torch.allclose(REGULARISERS[name](restricted(s, here)).value, REGULARISERS[name](s).value[here])
+        assert torch.allclose(REGULARISERS[name](select_tokens(s, here)).value, REGULARISERS[name](s).value[here])
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_tokens_at_all_give_nothing(name):
-    none = restricted(full(mixed()), torch.zeros(32, dtype=torch.bool))
+    none = select_tokens(full(mixed()), torch.zeros(32, dtype=torch.bool))
     assert REGULARISERS[name](none).value.shape == (0,)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from palaestra.envs.code.problems.problem import CALLED
-from palaestra.envs.datasets.collection import collected
+from palaestra.envs.datasets.collection import load_collection
 from palaestra.envs.sandbox import CallTest, StdioTest
 from palaestra.errors import InputError
 
@@ -225,7 +225,7 @@ def test_what_cannot_be_judged_is_left_out_and_counted(name: str, change: dict[s
         other["prompt"] = good["prompt"]
     with pytest.warns(UserWarning, match=rf"1 of 2 {name} records .*{re.escape(why)}"):
         env = read(name, tmp_path, good, {**other, **change})
-    assert len(collected(env._source()).items) == 1
+    assert len(load_collection(env._source()).items) == 1
 
 
 @pytest.mark.parametrize(

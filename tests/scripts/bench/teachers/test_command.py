@@ -18,8 +18,8 @@ from palaestra.scripts.bench.teachers.figures import format_estimate
 from palaestra.scripts.bench.teachers.page import described, ranking
 from palaestra.scripts.cli import main
 from palaestra.teachers.benchmarks import categories, cost, hypercube, regret, runs, selection
-from palaestra.teachers.benchmarks.runs import Failure, Records, Run, play_all
-from palaestra.teachers.benchmarks.statistics import Estimate, Line
+from palaestra.teachers.benchmarks.runs import BenchmarkRun, Failure, Records, play_all
+from palaestra.teachers.benchmarks.statistics import Line, MeanEstimate
 from palaestra.teachers.benchmarks.table import Table
 
 SETTINGS = ["2d", "2d-bernoulli", "R1 transfer"]
@@ -116,7 +116,7 @@ def test_two_processes_give_the_same_numbers(done: Path, tmp_path: Path):
 def test_a_stopped_benchmark_goes_on_where_it_was(done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     kept = (done / "results.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "results.jsonl").write_bytes(b"".join(kept[:-3]) + kept[-3][:40])
-    played: list[Run] = []
+    played: list[BenchmarkRun] = []
 
     def counted(left, jobs):
         played.extend(left)
@@ -216,7 +216,7 @@ def test_what_cannot_be_run_is_one_sentence(
 
 
 def test_failures_are_told_once_for_each_teacher_and_error():
-    failures = [Failure(Run(bench_teachers.TABLES["T1"], "2d", "x", s, 10), "E: same") for s in range(4)]
+    failures = [Failure(BenchmarkRun(bench_teachers.TABLES["T1"], "2d", "x", s, 10), "E: same") for s in range(4)]
     assert bench_teachers.grouped(failures) == [
         "teacher 'x' failed in 4 runs of T1, first in '2d' with seed 0: E: same"
     ]
@@ -230,7 +230,7 @@ def test_the_environment_is_left_as_it_was():
 
 
 def line(setting: str, teacher: str, score: float) -> Line:
-    return Line(setting, teacher, Estimate(score, score, score, 2), None, {}, {})
+    return Line(setting, teacher, MeanEstimate(score, score, score, 2), None, {}, {})
 
 
 def test_teachers_alike_share_a_rank():
@@ -249,7 +249,7 @@ def test_random_stands_before_those_that_are_no_better():
 
 def test_a_number_and_its_interval_have_the_same_decimals():
     def text(mean: float, half: float, table: Table) -> str:
-        return format_estimate(Estimate(mean, mean - half, mean + half, 5), table)
+        return format_estimate(MeanEstimate(mean, mean - half, mean + half, 5), table)
 
     assert text(0.3432, 0.0181, categories.TABLE) == "34.3 ± 1.8"
     assert text(0.852, 0.0322, regret.TABLE) == "0.85 ± 0.03"

@@ -1,0 +1,148 @@
+"""Sums, means and extremes over segments: tokens of episodes, episodes of groups, units among their peers.
+
+Items with equal numbers form a segment; nothing is padded or reshaped. In: a value per item and the segment of each
+item. Out: a value per segment, or, where a name says "shared", the segment's value at each of its items. Functions that
+need equal numbers to be contiguous say so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+def segment_sum(value: Tensor, segment: Tensor, count: int) -> Tensor:
+    """Sum over each of ``count`` segments, [M], int64 [M] -> [count]; differentiable."""
+    return value.new_zeros(count).index_add_(0, segment, value)
+
+
+def segment_max(value: Tensor, segment: Tensor, count: int) -> Tensor:
+    """Largest value of each of ``count`` segments, -inf for an empty one: [M], int64 [M] -> [count]."""
+    return value.new_full((count,), -torch.inf).scatter_reduce_(0, segment, value, "amax")
+
+
+def segment_min(value: Tensor, segment: Tensor, count: int) -> Tensor:
+    """Smallest value of each of ``count`` segments, inf for an empty one: [M], int64 [M] -> [count]."""
+    return value.new_full((count,), torch.inf).scatter_reduce_(0, segment, value, "amin")
+
+
+def segment_starts(segment: Tensor) -> Tensor:
+    """True at the first item of each contiguous segment, bool [M]."""
+    start = torch.ones_like(segment, dtype=torch.bool)
+    start[1:] = segment[1:] != segment[:-1]
+    return start
+
+
+def segment_places(segment: Tensor) -> Tensor:
+    """Number of items before each item in its segment, int64 [M]; ``segment`` non-decreasing."""
+    return torch.arange(len(segment)) - torch.searchsorted(segment, segment)
+
+
+def suffix_sum(value: Tensor, segment: Tensor, decay: float = 1.0) -> Tensor:
+    """G_i = value_i + decay x G_{i+1} within each segment, [M] -> [M]; ``segment`` non-decreasing."""
+    exact = value.double()
+    if decay == 1:
+        before = exact.cumsum(0) - exact
+        end = torch.searchsorted(segment, segment, right=True) - 1
+        return ((before + exact)[end] - before).to(value.dtype)
+    sums, places = exact.tolist(), segment.tolist()
+    for i in range(len(sums) - 2, -1, -1):
+        if places[i] == places[i + 1]:
+            sums[i] += decay * sums[i + 1]
+    return torch.tensor(sums, dtype=value.dtype)
+
+
+def prefix_mean(value: Tensor, segment: Tensor) -> Tensor:
+    """Mean of a segment's values up to and with each of them, [M] -> float64 [M]; ``segment`` non-decreasing."""
+    if not len(value):
+        return value.double()
+    begin = torch.searchsorted(segment, segment)
+    running = value.double().cumsum(0)
+    before = running[begin] - value.double()[begin]
+    return (running - before) / (segment_places(segment) + 1)
+
+
+def number_combinations(*keys: Tensor) -> Tensor:
+    """Numbers from 0, equal where all integer keys are equal: [M], [M], ... -> int64 [M]."""
+    return torch.unique(torch.stack(keys), dim=1, return_inverse=True)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """The segment of each of M items.
+
+    Attributes:
+        of: segment of each item, int64 [M].
+        count: number of segments, K.
+        counted: items that count in sums, means and pairs, bool [M]; None: all.
+    """
+
+    of: Tensor
+    count: int
+    counted: Tensor | None = None
+
+    def sum(self, value: Tensor) -> Tensor:
+        """Sum over the counted items of each segment, [M] -> [K]; differentiable."""
+        if self.counted is not None:
+            value = torch.where(self.counted, value, 0.0)
+        return segment_sum(value, self.of, self.count)
+
+    def mean(self, value: Tensor) -> Tensor:
+        """Mean over the counted items of each segment, [M] -> [K]; 0 for a segment without any; differentiable."""
+        return self.sum(value) / self.sum(torch.ones_like(value)).clamp(min=1)
+
+    def spread(self, value: Tensor) -> Tensor:
+        """The value of its segment at each item, [K] -> [M]."""
+        return value[self.of]
+
+    def shared_sum(self, value: Tensor) -> Tensor:
+        """Sum over the counted items of each item's segment, [M] -> [M]; differentiable."""
+        return self.sum(value)[self.of]
+
+    def shared_size(self, like: Tensor) -> Tensor:
+        """Counted items in each item's segment, at least 1, [M], in the precision of ``like``."""
+        return self.shared_sum(torch.ones_like(like)).clamp(min=1)
+
+    def shared_mean(self, value: Tensor) -> Tensor:
+        """Mean over the counted items of each item's segment, [M] -> [M]; differentiable."""
+        return self.shared_sum(value) / self.shared_size(value)
+
+    def shared_std(self, value: Tensor, ddof: float) -> Tensor:
+        """Standard deviation over each item's segment, [M] -> [M]; 0 for a segment of one."""
+        squares = self.shared_sum((value - self.shared_mean(value)) ** 2)
+        return (squares / (self.shared_size(value) - ddof).clamp(min=1)).sqrt()
+
+    def shared_max(self, value: Tensor) -> Tensor:
+        """Largest value in each item's segment, [M] -> [M]."""
+        return segment_max(value, self.of, self.count)[self.of]
+
+    def first(self) -> Tensor:
+        """True at the first item of each segment that has any, bool [M]."""
+        items = torch.arange(len(self.of))
+        first = torch.full((self.count,), len(self.of)).scatter_reduce_(0, self.of, items, "amin")
+        return items == first[self.of]
+
+    def pairs(self, rank: Tensor) -> tuple[Tensor, Tensor]:
+        """Every pair of counted items of one segment with unequal ``rank`` [M].
+
+        Returns:
+            The item of higher and the item of lower rank, int64 [P] each.
+        """
+        together = self.of[:, None] == self.of[None, :]
+        if self.counted is not None:
+            together = together & self.counted[:, None] & self.counted[None, :]
+        higher, lower = (together & (rank[:, None] > rank[None, :])).nonzero(as_tuple=True)
+        return higher, lower
+
+    def shared_pair_mean(self, item: Tensor, pair_value: Tensor) -> Tensor:
+        """Mean of a pair value [P] over the pairs of each item's segment, [M]; 0 without pairs.
+
+        Args:
+            item: one item of each pair, int64 [P].
+        """
+        segment = self.of[item]
+        total = segment_sum(pair_value, segment, self.count)
+        size = segment_sum(torch.ones_like(pair_value), segment, self.count)
+        return (total / size.clamp(min=1))[self.of]

@@ -1,0 +1,146 @@
+"""The adapter between a batch, or units of credit, and the formulas of returns, baselines and scales.
+
+As in `components.loss_arrays`, the names of a formula's leading parameters say which arrays it takes: ``_e`` episodes,
+``_k`` turns, ``_t`` action tokens, ``_u`` units. The decorators register the component that the stage calls,
+``(batch, **parameters)`` for a return and ``(units, batch, **parameters)`` for a baseline or a scale.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from .....registry import Registry
+from ...batch.batch import Batch
+from ...batch.segments import Segments
+from ...batch.trajectory import Origin
+from ...recipes.stages import BASELINES, RETURNS, SCALES
+from ..loss_arrays import describe_component, split_arguments
+from .peers import peers_by
+from .units import (
+    Units,
+    episode_units,
+    reward_by_token,
+    reward_by_turn,
+    token_units,
+    turn_units,
+    turns_left,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MEASURED = {f"{name}_t": name for name in ("logp_old", "logp_ref", "logp_prm", "value")}
+"""Arrays that are measured before the update, and the need that a component which takes one declares for that."""
+
+BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
+    "outcome_e": lambda b: b.outcome,
+    "success_e": lambda b: torch.tensor([float(t.success) for t in b.trajectories], dtype=b.outcome.dtype),
+    "own_reward_k": lambda b: b.turn_reward,
+    "reward_k": reward_by_turn,
+    "turns_left_k": turns_left,
+    "episode_k": lambda b: Segments(b.episode_of_turn, b.episodes),
+    "reward_t": reward_by_token,
+    "turn_t": lambda b: Segments(b.turn_of[b.action], len(b.episode_of_turn)),
+    "episode_t": lambda b: Segments(b.episode_of[b.action], b.episodes),
+    **{array: lambda b, name=name: b.measured(name)[b.action] for array, name in MEASURED.items()},
+}
+"""Leading parameter of a return's formula -> what it holds, over E episodes, K turns and A action tokens.
+
+outcome_e, success_e: return of each episode, and 1 where it succeeded, [E].
+own_reward_k: reward of each turn itself, [K].
+reward_k, reward_t: reward of each turn, and of each token, with what belongs to the whole episode at its end, [K], [A].
+turns_left_k: turns that follow in the episode, int64 [K].
+episode_k, turn_t, episode_t: `Segments`: episodes of turns, turns and episodes of tokens.
+logp_old_t, logp_ref_t, logp_prm_t: log-probability under the policy before the update, the reference and the implicit
+process reward model, [A].
+value_t: value of the state before each token, [A].
+"""
+
+
+def returns(name: str, per: str) -> Callable[[F], F]:
+    """Register a formula as a return: arrays -> one value ``per`` "episode" [E], "turn" [K] or (action) "token" [A]."""
+    units_of = {"episode": episode_units, "turn": turn_units, "token": token_units}[per]
+
+    def add(formula: F) -> F:
+        readers, parameters = split_arguments(formula, BATCH_ARRAYS)
+
+        def component(batch: Batch, *options: Any, **named: Any) -> Units:
+            return units_of(batch, formula(*[read(batch) for read in readers], *options, **named))
+
+        RETURNS.add(name, describe_component(component, formula, name, ("batch",), parameters, MEASURED))
+        return formula
+
+    return add
+
+
+def _at_units(by_group: list[float], units: Units, batch: Batch) -> Tensor:
+    return torch.tensor(by_group, dtype=units.value.dtype)[batch.group_of[units.episode]]
+
+
+def _taught(units: Units, batch: Batch) -> Tensor:
+    tokens = batch.sum_by_episode(batch.written_by(Origin.TEACHER).to(units.value.dtype))
+    return (tokens > 0)[units.episode]
+
+
+NAN = float("nan")
+UNIT_ARRAYS: dict[str, Callable[[Units, Batch, str], Any]] = {
+    "return_u": lambda units, batch, by: units.raw,
+    "centred_u": lambda units, batch, by: units.value,
+    "tokens_u": lambda units, batch, by: units.tokens,
+    "taught_u": lambda units, batch, by: _taught(units, batch),
+    "greedy_u": lambda units, batch, by: _at_units(
+        [NAN if group.greedy is None else group.greedy for group in batch.group_list], units, batch
+    ),
+    "drawn_mean_u": lambda units, batch, by: _at_units(
+        [sum(g.drawn) / len(g.drawn) if g.drawn else NAN for g in batch.group_list], units, batch
+    ),
+    "peers": peers_by,
+}
+"""Leading parameter of a baseline's or scale's formula -> what it holds, over M units.
+
+return_u, centred_u: return of each unit, and what the baseline leaves of it, [M].
+tokens_u: action tokens of each unit, [M].
+taught_u: units of episodes with tokens of a teacher, bool [M].
+greedy_u, drawn_mean_u: outcome of the group's greedy episode, and mean outcome of all that was sampled for the group
+before a filter, NaN where there is none, [M].
+peers: `Segments` of the units that are compared with each other.
+"""
+
+
+def baseline(name: str, *, peers: str = "group", by: str | None = None, summary: str = "") -> Callable[[F], F]:
+    """Register a formula as a baseline: arrays -> [M].
+
+    Args:
+        peers: which units are compared, a value of `peers.PEERS`.
+        by: the same as a parameter of the component, with this default.
+        summary: docstring of the component, where one formula has several names.
+    """
+    return _register(BASELINES, name, peers, by, summary)
+
+
+def scale(name: str, *, peers: str = "group", by: str | None = None) -> Callable[[F], F]:
+    """Register a formula as a scale: arrays -> [M]; arguments as in `baseline`."""
+    return _register(SCALES, name, peers, by, "")
+
+
+def _register(registry: Registry[Any], name: str, peers: str, by: str | None, summary: str) -> Callable[[F], F]:
+    def add(formula: F) -> F:
+        readers, parameters = split_arguments(formula, UNIT_ARRAYS)
+
+        def component(units: Units, batch: Batch, *options: Any, **named: Any) -> Tensor:
+            among = peers if by is None else named.pop("by", by)
+            return formula(*[read(units, batch, among) for read in readers], *options, **named)
+
+        if by is not None:
+            keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            parameters.append(inspect.Parameter("by", keyword, default=by, annotation="str"))
+        made = describe_component(component, formula, name, ("units", "batch"), parameters, {})
+        made.__doc__ = summary or formula.__doc__
+        registry.add(name, made)
+        return formula
+
+    return add

@@ -1,0 +1,164 @@
+"""The adapter between `Scored` tokens and the formulas of surrogates, regularisers and correctors.
+
+A formula is a pure function of arrays. The names of its leading parameters say what they hold and along what, ``_t``
+tokens, ``_e`` episodes: ``clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)``. The loss calls every component
+with one object, ``component(scored, **parameters)``. The decorators below register such a component: it reads each
+named array from ``scored`` and passes the recipe's parameters on. The signature of a formula is thus its whole
+declaration, and in its module the name stays that of the formula. `credit.credit_arrays` does the same for credit.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from torch import Tensor
+
+from ....registry import Registry
+from ..batch.scored import LossTerm, Scored, needs_of
+from ..batch.segments import Segments
+from ..batch.trajectory import Origin
+from ..recipes.stages import CORRECTORS, REGULARISERS, SURROGATES
+
+F = TypeVar("F", bound=Callable[..., Any])
+Statistics = Mapping[str, Tensor | tuple[float, float]]
+"""Of a formula, by name: a token value [A] (its mean over the trained tokens is reported), or (sum, count)."""
+
+
+def _measurement(name: str) -> Callable[[Scored], Tensor]:
+    def read(scored: Scored) -> Tensor:
+        value = getattr(scored, name)
+        if value is None:
+            raise RuntimeError(f"{name!r} was not measured; no component that reads it is among the recipe's needs.")
+        return value
+
+    return read
+
+
+def _present(scored: Scored) -> Tensor:
+    return scored.sum_by_episode(scored.trained.to(scored.logp_old.dtype)) > 0
+
+
+def _group(scored: Scored) -> Segments:
+    count = int(scored.group.max()) + 1 if len(scored.group) else 0
+    return Segments(scored.group, count, _present(scored))
+
+
+MEASURED = {"logp_ref_t": "logp_ref", "logp_teacher_t": "logp_teacher", "kl_ref_t": "kl_ref"}
+"""Arrays that a formula gets only where they are measured, and the need that its component declares for that."""
+
+LOSS_ARRAYS: dict[str, Callable[[Scored], Any]] = {
+    "logp_t": attrgetter("logp"),
+    "logp_old_t": attrgetter("logp_old"),
+    "logp_mu_t": attrgetter("logp_mu"),
+    "adv_t": attrgetter("advantage"),
+    "entropy_t": attrgetter("entropy"),
+    "trained_t": attrgetter("trained"),
+    "sampled_t": lambda s: (s.origin == Origin.POLICY) | (s.origin == Origin.COPY),
+    "turn_t": attrgetter("turn"),
+    "outcome_e": attrgetter("outcome"),
+    "taught_e": lambda s: s.sum_by_episode((s.origin == Origin.TEACHER).to(s.logp_old.dtype)) > 0,
+    "episode": lambda s: Segments(s.episode, s.episodes, s.trained),
+    "present_e": _present,
+    "group": _group,
+    **{name: _measurement(need) for name, need in MEASURED.items()},
+}
+"""Leading parameter of a loss formula -> what it holds, over A tokens and R episodes.
+
+logp_t, logp_old_t, logp_mu_t, logp_ref_t, logp_teacher_t: log-probability of each token under the policy (with
+gradient), the anchor of ratios, the sampler, the reference and the model to distil from, [A].
+kl_ref_t: full KL to the reference, with gradient, [A].
+adv_t, entropy_t: advantage and entropy, [A].
+trained_t, sampled_t: tokens that carry weight, and tokens that the policy sampled itself, bool [A].
+turn_t: turn of each token, int64 [A].
+outcome_e: return of each episode, [R].
+taught_e, present_e: episodes with tokens of a teacher, and episodes with trained tokens, bool [R].
+episode: `Segments` of the tokens; those that are trained count.
+group: `Segments` of the episodes; those that are present count.
+"""
+
+
+def surrogate(name: str) -> Callable[[F], F]:
+    """Register a formula as a surrogate: arrays -> value [A], or (value [A], `Statistics`)."""
+    return _register(SURROGATES, name, loss_term)
+
+
+def regulariser(name: str) -> Callable[[F], F]:
+    """Register a formula as a regulariser: arrays -> value [A], or (value [A], `Statistics`)."""
+    return _register(REGULARISERS, name, loss_term)
+
+
+def corrector(name: str) -> Callable[[F], F]:
+    """Register a formula as a corrector: arrays -> factor [A]."""
+    return _register(CORRECTORS, name, lambda factor, scored: factor)
+
+
+def loss_term(result: Tensor | tuple[Tensor, Statistics], scored: Scored) -> LossTerm:
+    """The result of a formula as the loss takes it, with statistics over the trained tokens as (sum, count)."""
+    if isinstance(result, Tensor):
+        return LossTerm(result)
+    value, statistics = result
+    trained, stats = scored.trained, {}
+    for name, statistic in statistics.items():
+        if isinstance(statistic, Tensor):
+            statistic = ((statistic * trained).sum().item(), trained.sum().item())
+        stats[name] = statistic
+    return LossTerm(value, stats)
+
+
+def _register(registry: Registry[Any], name: str, finish: Callable[[Any, Scored], Any]) -> Callable[[F], F]:
+    def add(formula: F) -> F:
+        registry.add(name, from_scored(formula, name, finish))
+        return formula
+
+    return add
+
+
+def from_scored(
+    formula: Callable[..., Any], name: str, finish: Callable[[Any, Scored], Any] = loss_term
+) -> Callable[..., Any]:
+    """The component of a formula, ``(scored, **parameters)``, under a registered name."""
+    readers, parameters = split_arguments(formula, LOSS_ARRAYS)
+
+    def component(scored: Scored, *options: Any, **named: Any) -> Any:
+        return finish(formula(*[read(scored) for read in readers], *options, **named), scored)
+
+    return describe_component(component, formula, name, ("scored",), parameters, MEASURED)
+
+
+def split_arguments(
+    formula: Callable[..., Any], arrays: Mapping[str, Callable[..., Any]]
+) -> tuple[list[Callable[..., Any]], list[inspect.Parameter]]:
+    """The readers of the arrays that a formula takes, and its parameters after these.
+
+    Raises:
+        TypeError: an array of the formula comes after one of its parameters.
+    """
+    parameters = list(inspect.signature(formula).parameters.values())
+    taken = [parameter.name for parameter in parameters if parameter.name in arrays]
+    if taken != [parameter.name for parameter in parameters[: len(taken)]]:
+        raise TypeError(f"the arrays {taken} of {formula.__name__} must come before its parameters.")
+    return [arrays[name] for name in taken], parameters[len(taken) :]
+
+
+def describe_component(
+    component: Callable[..., Any],
+    formula: Callable[..., Any],
+    name: str,
+    stage_arguments: Sequence[str],
+    parameters: Sequence[inspect.Parameter],
+    measured: Mapping[str, str],
+) -> Callable[..., Any]:
+    """Give a component the docstring and module of its formula, its registered name, a signature, and its needs: those
+    that the formula declares, and that of each measured array among its arguments.
+    """
+    functools.update_wrapper(component, formula)
+    leading = [inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in stage_arguments]
+    component.__name__ = name
+    component.__signature__ = inspect.Signature([*leading, *parameters])  # type: ignore[attr-defined]
+    needed = {measured[array] for array in inspect.signature(formula).parameters if array in measured}
+    component.needs = needs_of(formula) | needed  # type: ignore[attr-defined]
+    return component

@@ -1,0 +1,137 @@
+"""A recipe tried on made-up episodes, before a model is loaded or anything is written.
+
+Components check the ranges of their parameters when they are called. Here they are called once at the beginning, the
+middle and the end of a run that exists on paper only, so that a mistake costs a second instead of a warm-up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ....errors import InputError
+from ..batch.batch import Batch, collate
+from ..batch.forward import Outputs
+from ..batch.tally import Tally
+from ..batch.trajectory import Group, Node, Origin, Trajectory, Turn
+from ..recipes import Recipe
+from .loss import WeightedBatch, add_loss_statistics, make_scored
+from .objective import Objective
+
+
+def dry_run(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = False) -> None:
+    """Filter, weigh and score made-up groups by a recipe; its rewards and rollouts are not called.
+
+    Args:
+        samples: episodes a task.
+        steps: optimiser batches of the run, for schedules.
+
+    Raises:
+        InputError: what components raise, numbers that are not finite, or a group of one episode where only groups of
+            several teach anything.
+    """
+    objective = Objective(replace(recipe, shaping=()), teacher_model=teacher_model)
+    for step in sorted({1, (steps + 1) // 2, steps} - {0}):
+        objective.advance(step, steps)
+        groups = [synthetic_group(number, max(samples, 2)) for number in range(3)]
+        objective.keep(groups)
+        tally = Tally()
+        for number, weighted in enumerate(_weighted(objective, groups)):
+            _score(recipe, weighted, tally, f"stream{number}/" if number else "")
+        for guard in objective.guards:
+            guard(tally.means())
+    if samples == 1 and not _learns_from_single_episodes(objective):
+        raise InputError(
+            f"recipe {recipe.name!r} compares the episodes of a task with each other, so that samples=1 teaches "
+            "nothing; take 2 or more, or a recipe such as 'spo_single' that needs no siblings."
+        )
+
+
+def _weighted(objective: Objective, groups: list[Group]) -> list[WeightedBatch]:
+    """The rollouts and each stream, as an update weighs them."""
+    batch = _measured(collate(groups), objective)
+    return [objective.weigh(batch), *(stream.weigh(batch) for stream in objective.streams)]
+
+
+def _score(recipe: Recipe, weighted: WeightedBatch, tally: Tally, prefix: str) -> None:
+    """The loss as an update evaluates it, with everything that is asked of its numbers."""
+    batch = weighted.batch
+    place = batch.action.nonzero()[:, 0]
+    inputs = [torch.full((len(place),), value).requires_grad_() for value in (-1.0, 0.5, 0.1)]
+    everyone = torch.arange(batch.episodes)
+    scored = make_scored(weighted, place, batch.episode_of[place], everyone, Outputs(*inputs))
+    own = Tally()
+    value = weighted.loss(scored, own)
+    add_loss_statistics(own, scored, value)
+    tally.merge(own, prefix)
+    for what, number in (("advantages", weighted.advantage), ("weights", weighted.weight), ("loss", value)):
+        if not torch.isfinite(number).all():
+            raise InputError(
+                f"the {what} of recipe {recipe.name!r} are no finite numbers on a made-up batch; a parameter of its "
+                f"{_MADE_BY[what]} is out of range."
+            )
+
+
+_MADE_BY = {
+    "advantages": "returns, baseline, scale or adjustments",
+    "weights": "weights or reduction",
+    "loss": "surrogate, corrector or regularisers",
+}
+
+
+def _learns_from_single_episodes(objective: Objective) -> bool:
+    """Whether groups of one episode can have a gradient of more than penalties."""
+    recipe, needs = objective.recipe, objective.loss.needs
+    if recipe.streams or recipe.auxiliaries or (recipe.rollout.name, recipe.replay.name) != ("independent", "none"):
+        return True
+    if "logp_teacher" in needs or objective.loss.surrogate.needs & {"every_row", "batch"}:
+        return True
+    batch = _measured(collate([synthetic_group(number, 1) for number in range(4)]), objective)
+    return bool((objective.weigh(batch).advantage != 0).any())
+
+
+def synthetic_group(number: int, samples: int) -> Group:
+    """A group of episodes with two turns, tokens of every origin and a tree, half of them won."""
+    members = tuple(_synthetic_trajectory(number, sample) for sample in range(samples))
+    return Group(number, members, greedy=0.5, drawn=(0.0, 1.0, *(t.outcome for t in members)))
+
+
+def _synthetic_trajectory(group: int, sample: int) -> Trajectory:
+    won = float((group + sample) % 2)
+    origins = tuple(map(int, (Origin.POLICY, Origin.HINT, Origin.TEACHER, Origin.COPY)))
+    first = Turn((1, 2), (3, 4), (-1.1, -0.9), "stop", 0.0, "?", "a", entropies=(0.5, 0.6))
+    last = Turn((5,), (6, 7, 8, 9), (-1.0, 0.0, 0.0, -1.0), "stop", won, "?", str(sample % 2), origins=origins)
+    return Trajectory(
+        task_id=f"task {group}",
+        params={},
+        difficulty=0.5,
+        turns=(first, last),
+        success=won > 0,
+        progress=won,
+        truncated=False,
+        valid=True,
+        max_tokens=16,
+        nodes=(Node("root", 2, 0.5), Node(f"leaf {sample}", 4, 0.25)),
+    )
+
+
+def _measured(batch: Batch, objective: Objective) -> Batch:
+    """The batch with a plausible number for everything that could be measured."""
+    found: dict[str, Any] = {
+        name: torch.where(batch.action, value, 0.0)
+        for name, value in {
+            "logp_old": -1.0,
+            "entropy": 0.5,
+            "logp_ref": -1.2,
+            "logp_teacher": -0.8,
+            "logp_prm": -1.1,
+            "value": 0.5,
+        }.items()
+    }
+    found["hidden"] = torch.linspace(-1, 1, len(batch.ids))[:, None].repeat(1, 4)
+    for part in objective.auxiliaries:
+        found |= {name: found.get(name, found["value"]) for name in part.target.provides}
+    found["head"] = lambda hidden, ids: hidden.new_zeros(len(hidden), len(ids))
+    return batch.with_(**found)

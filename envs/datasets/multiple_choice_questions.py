@@ -1,0 +1,107 @@
+"""palaestra/MultipleChoiceQuestions-v0: questions with options, from any source in the layouts of MMLU and ARC."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ...rewards import Verdict, verify
+from ..axes import Axis, FloatAxis, IntAxis
+from ..question import Question, Task
+from ..registration import register
+from .collection import Collection
+from .layouts import CHOICE, LETTERS, Item
+from .questions import DatasetQuestion
+
+# Options that refer to other options or to their order.
+_ABOUT_OTHERS = re.compile(
+    r"\b(?i:all|none|both|neither|either|any|two|some|each) (?i:of )?(?i:the )?(?i:above|these|those|options|choices)\b"
+    r"|\b(?i:the above|the preceding|the following|the other (?:options|choices|answers))\b"
+    r"|\b[A-J]\)? (?:and|or|nor) \(?[A-J]\b|(?:^|\s)\([A-J]\)|^[A-J](?:, ?[A-J])+"
+)
+
+
+class MultipleChoiceQuestions(DatasetQuestion):
+    """Choose the right option of a question of a data set in the layouts of MMLU and ARC.
+
+    Description:
+        Questions come from ``source``; without one, from a small set written for this package. A record has a
+        ``question``, ``choices`` (a list, or ARC's ``text`` and ``label``) or columns A, B, C, ..., and ``answer`` (an
+        index from 0, a letter or a label) or ``answerKey``. Wrong options are left out at random down to ``options``,
+        and all are put in random order. Questions with an option about others ("all of the above", "A and B") are
+        shown as they stand.
+
+    Parameters:
+        options (2 to 4): how many options are shown, if the question has so many; the upper end is that of the source.
+        length (0.0 to 1.0): from the half of the questions with the shortest text to the half with the longest.
+
+    Observation:
+        The question, one line such as ``B) Oxygen`` for each option, and what to answer.
+
+    Actions:
+        Text with one letter, ``B``, or with the text of the option, read as ``answer_format`` says.
+
+    Reward:
+        1 for the right option, 0 otherwise. With 2 options any letter is right by chance in half (0.5) of the tasks;
+        with the 4 that questions have at most, this does not fall below a quarter.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The layouts: MMLU (arXiv 2009.03300), on the hub cais/mmlu, and ARC (arXiv 1803.05457), on the hub
+        allenai/ai2_arc. The questions that come with the package are its own. Arguments ``source``, ``part`` and
+        ``config``: see `DatasetQuestion`.
+
+    Args:
+        shuffle: whether options are put in random order; False keeps the record's order, in which some letters may be
+            right more often than others.
+        **kwargs: as for `DatasetQuestion`.
+    """
+
+    layout = CHOICE
+    built_in = "multiple_choice.jsonl"
+    # One of 2, 2, 3, 4 and 4 options.
+    baselines = MappingProxyType(dict.fromkeys(("constant", "random"), (0.5, 0.5, 1 / 3, 0.27, 0.27)))
+    chance = 0.5
+    # These layouts have no worked solutions.
+    solution_steps = Question.solution_steps
+
+    def __init__(self, *, shuffle: bool = True, **kwargs: Any):
+        self.shuffle = bool(shuffle)
+        super().__init__(**kwargs)
+
+    def axes_of(self, collection: Collection) -> list[Axis]:
+        most = max(len(item.options) for item in collection.items)
+        return [IntAxis("options", 2, most), FloatAxis("length", 0.0, 1.0)]
+
+    def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        right, order = int(item.answer), list(range(len(item.options)))
+        if not any(map(_ABOUT_OTHERS.search, item.options)):
+            order = [place for place in rng.permutation(len(order)).tolist() if place != right][: params["options"] - 1]
+            order.insert(int(rng.integers(len(order) + 1)), right)
+            if not self.shuffle:
+                order.sort()
+        options = [item.options[place] for place in order]
+        listed = "\n".join(f"{letter}) {text}" for letter, text in zip(LETTERS, options))
+        return Task(
+            f"{item.question}\n{listed}\nExactly one option is right. Answer with its letter alone.",
+            {"letter": LETTERS[order.index(right)], "options": options},
+            data=item,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        return verify("choice", answer, task.reference["letter"], options=task.reference["options"])
+
+    def oracle(self, task: Task) -> str:
+        return task.reference["letter"]
+
+    def solver_cost(self, episode: Task) -> float | None:
+        """The characters of the question and of the options shown."""
+        return float(len(episode.prompt))
+
+
+register("palaestra/MultipleChoiceQuestions-v0", f"{__name__}:MultipleChoiceQuestions")

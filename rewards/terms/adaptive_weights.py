@@ -1,0 +1,396 @@
+"""Weighted sums of several rewards whose weights change with what training has reached.
+
+Constrained RLHF learns multipliers that hold each constraint at its threshold, and searches for thresholds;
+Dynamic Reward Weighting follows the hypervolume of the Pareto front or the gradients of the objectives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...checks import check_choice, check_count, check_number
+from ...errors import InputError, MissingExtra
+from ..algebra.composite import Composite
+from ..algebra.siblings import standardise_columns
+from ..episode import Episode
+from ..reward import Reward, register
+from ..verdict import Verdict
+from .format import Format
+from .length_relative import BelowAverageLength
+from .model_scores import sigmoid
+from .outcome import Verifiable
+
+
+def multiplier(xi: float, mode: str) -> tuple[float, float]:
+    """The multiplier and its derivative at ``xi``: a sigmoid in (0, 1) for "inequality", tanh for "equality"."""
+    if mode == "inequality":
+        value = sigmoid(xi)
+        return value, value * (1.0 - value)
+    value = math.tanh(xi)
+    return value, 1.0 - value * value
+
+
+def mixing_weights(multipliers: Sequence[float]) -> list[float]:
+    """The weight N - sum of the N multipliers of the task, then the multipliers, the weights of the constraints."""
+    return [len(multipliers) - math.fsum(multipliers), *multipliers]
+
+
+@register("lagrangian")
+class LagrangianMix(Composite):
+    """A mix of one task reward with constraint rewards whose weights are learnt while it is used.
+
+    A constraint whose batch mean lies below its threshold gains weight, at the task's expense, until it is held. Every
+    batch (or group judged alone) is one step of the multipliers. With any constraint at full weight the task counts
+    for nothing, so nothing is promised of success.
+
+    Args:
+        task: None is 1 for a success and 0 for a failure.
+        constraints: by name; None is the format.
+        thresholds: what the batch mean of each constraint should reach, by the same names.
+        mode: "inequality": multipliers in (0, 1), starting at 0.5 (the paper's μ-PPO). "equality": in (-1, 1), starting
+            at 0; a constraint above its threshold is then pushed down (ξ-PPO).
+        lr: step size, above 0.
+        momentum: in [0, 1).
+        normalise: standardise every reward over the batch before mixing, as the paper does with advantages.
+        learning: False holds the multipliers, for evaluation.
+
+    Raises:
+        InputError: thresholds for other names than the constraints, or an argument out of its range.
+    """
+
+    paper = "Confronting Reward Model Overoptimization with Constrained RLHF, arXiv 2310.04373"
+    complete = True
+
+    def __init__(
+        self,
+        task: Reward | None = None,
+        constraints: Mapping[str, Reward] | None = None,
+        thresholds: Mapping[str, float] | None = None,
+        mode: str = "inequality",
+        lr: float = 0.01,
+        momentum: float = 0.1,
+        normalise: bool = False,
+        learning: bool = True,
+    ):
+        held: Mapping[str, Reward] = {"format": Format()} if constraints is None else constraints
+        if "task" in held:
+            raise InputError("a constraint cannot be named 'task'; that is the task reward's name.")
+        super().__init__({"task": Verifiable(scale=1.0) if task is None else task, **held})
+        given = {"format": 0.9} if thresholds is None and constraints is None else dict(thresholds or {})
+        if set(given) != set(held) or not held:
+            raise InputError(
+                f"every constraint needs a threshold: the constraints are {sorted(held)}, the thresholds are for "
+                f"{sorted(given)}."
+            )
+        self.thresholds = {name: check_number(f"the threshold of {name}", given[name]) for name in held}
+        self.mode = check_choice("mode", mode, ("inequality", "equality"))
+        self.lr = check_number("lr", lr, low=1e-12)
+        self.momentum = check_number("momentum", momentum, low=0.0, high=1.0 - 1e-9)
+        self.normalise, self.learning = normalise, learning
+        self.xi = dict.fromkeys(held, 0.0)
+        self.velocity = dict.fromkeys(held, 0.0)
+
+    @property
+    def multipliers(self) -> dict[str, float]:
+        """The weight of each constraint now."""
+        return {name: multiplier(xi, self.mode)[0] for name, xi in self.xi.items()}
+
+    def update(self, means: Mapping[str, float]) -> None:
+        """One step of descent on sum_i multiplier_i * (mean_i - threshold_i), given each constraint's mean."""
+        for name, xi in self.xi.items():
+            gradient = multiplier(xi, self.mode)[1] * (means[name] - self.thresholds[name])
+            self.velocity[name] = self.momentum * self.velocity[name] + gradient
+            self.xi[name] = xi - self.lr * self.velocity[name]
+
+    def combine_batch(
+        self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
+    ) -> list[list[Mapping[str, float]]]:
+        rows = [[parts[name].reward for name in self.children] for group in verdicts for parts in group]
+        if not rows:
+            return [[] for _ in verdicts]
+        table = np.asarray(rows, dtype=float)
+        scales = mixing_weights(list(self.multipliers.values()))
+        shown = standardise_columns(table, eps=0.0, ddof=0) if self.normalise else table
+        weighed = iter((shown * np.asarray(scales)).tolist())
+        terms = [[dict(zip(self.children, next(weighed), strict=True)) for _ in group] for group in verdicts]
+        if self.learning:
+            self.update(dict(zip(self.xi, table[:, 1:].mean(axis=0).tolist(), strict=True)))
+        return [list(group) for group in terms]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "multipliers": {name: [self.xi[name], self.velocity[name]] for name in self.xi}}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict({name: value for name, value in state.items() if name != "multipliers"})
+        saved = state.get("multipliers", {})
+        if set(saved) != set(self.xi):
+            raise InputError(f"the saved multipliers are for {sorted(saved)}, not for {sorted(self.xi)}.")
+        for name, (xi, velocity) in saved.items():
+            self.xi[name], self.velocity[name] = float(xi), float(velocity)
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdSearch:
+    """What a search found.
+
+    Attributes:
+        thresholds: the best point.
+        value: its worth.
+        tried: every point asked about, in order, with its worth.
+    """
+
+    thresholds: Mapping[str, float]
+    value: float
+    tried: tuple[tuple[Mapping[str, float], float], ...]
+
+
+def thresholds_reached(means: Mapping[str, float], thresholds: Mapping[str, float], within: float = 0.05) -> bool:
+    """Whether every constraint's mean lies within the fraction ``within`` of its threshold (the paper's ±5 %)."""
+    return all(abs(means[name] - target) <= within * abs(target) for name, target in thresholds.items())
+
+
+def search_thresholds(
+    evaluate: Callable[[Mapping[str, float]], float],
+    start: Mapping[str, float],
+    spread: float = 0.1,
+    evaluations: int = 50,
+) -> ThresholdSearch:
+    """The thresholds with the largest ``evaluate``, by the Nelder-Mead simplex.
+
+    Args:
+        evaluate: the true worth of a policy trained under these thresholds (a held-out measure, not one of the rewards
+            that are being traded off).
+        start: first point; its names are those of the constraints.
+        spread: the first simplex's extent along each threshold, in the threshold's own unit.
+        evaluations: most calls of ``evaluate``.
+
+    Raises:
+        InputError: no threshold, or an argument out of range.
+        MissingExtra: scipy is absent.
+    """
+    try:
+        from scipy.optimize import minimize
+    except ImportError as error:
+        raise MissingExtra("search_thresholds", "train") from error
+    if not start:
+        raise InputError("a search needs at least one threshold to start from, such as {'format': 0.9}.")
+    names = list(start)
+    first = [check_number(f"the threshold of {name}", start[name]) for name in names]
+    check_number("spread", spread, low=1e-12)
+    check_count("evaluations", evaluations, low=1)
+    tried: list[tuple[Mapping[str, float], float]] = []
+
+    def cost(point: list[float]) -> float:
+        thresholds = dict(zip(names, map(float, point), strict=True))
+        value = check_number("what evaluate returned", float(evaluate(thresholds)))
+        tried.append((thresholds, value))
+        return -value
+
+    simplex = [first] + [[x + spread * (i == j) for j, x in enumerate(first)] for i in range(len(first))]
+    minimize(cost, first, method="Nelder-Mead", options={"maxfev": evaluations, "initial_simplex": simplex})
+    best, value = max(tried, key=lambda pair: pair[1])
+    return ThresholdSearch(best, value, tuple(tried))
+
+
+Point = tuple[float, ...]
+
+
+def pareto_front(points: Sequence[Point]) -> list[Point]:
+    """The different points that no other one equals or exceeds in every objective, in their order."""
+    unique = list(dict.fromkeys(points))
+    return [
+        point
+        for point in unique
+        if not any(other != point and all(o >= p for o, p in zip(other, point, strict=True)) for other in unique)
+    ]
+
+
+def hypervolume(points: Sequence[Point], reference: Point) -> float:
+    """The volume that ``points`` dominate above ``reference`` (all objectives to be maximised), exactly.
+
+    Slices along the last objective, each the hypervolume of one objective less; meant for fronts of up to a few
+    hundred points in up to four objectives.
+    """
+    above = [point for point in points if all(p > r for p, r in zip(point, reference, strict=True))]
+    if not above:
+        return 0.0
+    if len(reference) == 1:
+        return max(point[0] for point in above) - reference[0]
+    front = sorted(pareto_front(above), key=lambda point: -point[-1])
+    volume = 0.0
+    for count, point in enumerate(front, start=1):
+        floor = front[count][-1] if count < len(front) else reference[-1]
+        if point[-1] > floor:
+            slab = [other[:-1] for other in front[:count]]
+            volume += (point[-1] - floor) * hypervolume(slab, reference[:-1])
+    return volume
+
+
+def hypervolume_gain(point: Point, front: Sequence[Point], reference: Point) -> float:
+    """By how much ``point`` raises the hypervolume of ``front``: 0 if it is dominated."""
+    return max(hypervolume([*front, point], reference) - hypervolume(front, reference), 0.0)
+
+
+def hypervolume_multiplier(gain: float) -> float:
+    """0.5 + 1.5 tanh(gain), in [0.5, 2)."""
+    return 0.5 + 1.5 * math.tanh(gain)
+
+
+@register("hypervolume")
+class HypervolumeWeighting(Composite):
+    """A weighted sum of objectives, times a multiplier for all episodes judged together.
+
+    The mean of each objective over the valid episodes of a batch (or of a group that is judged alone) is a point. By
+    how much it enlarges the hypervolume of the front of all points before sets the multiplier, and it joins the front.
+
+    Args:
+        objectives: rewards by name; None takes correctness, conciseness (`BelowAverageLength`) and format.
+        weights: by the same names, at least 0; None is 0.5 for correctness and 0.25 for the others, or equal weights
+            for objectives of one's own.
+        reference: by the same names, the worst value of each objective; 0 where it is not named.
+
+    `ranks_success` holds for the objectives taken by default with a weight of correctness that is at least the sum of
+    the others.
+
+    Raises:
+        InputError: weights or references for other names.
+    """
+
+    paper = "Dynamic Reward Weighting, arXiv 2509.11452 (hypervolume-guided)"
+    complete = True
+    ranks_success = True
+
+    def __init__(
+        self,
+        objectives: Mapping[str, Reward] | None = None,
+        weights: Mapping[str, float] | None = None,
+        reference: Mapping[str, float] | None = None,
+    ):
+        own = objectives is not None
+        super().__init__(
+            objectives
+            if objectives is not None
+            else {"correct": Verifiable(scale=1.0), "concise": BelowAverageLength(), "format": Format()}
+        )
+        names = list(self.children)
+        default = dict.fromkeys(names, 1.0 / len(names)) if own else {"correct": 0.5, "concise": 0.25, "format": 0.25}
+        for given in (weights or {}, reference or {}):
+            if unknown := sorted(set(given) - set(names)):
+                raise InputError(f"hypervolume has no objective {unknown}; its objectives are {names}.")
+        self.weights = {
+            name: check_number(f"the weight of {name}", (weights or default).get(name, 0.0), low=0.0) for name in names
+        }
+        self.reference: Point = tuple(
+            check_number(f"the reference of {name}", (reference or {}).get(name, 0.0)) for name in names
+        )
+        self.front: list[Point] = []
+        self.ranks_success = not own and self.weights["correct"] >= sum(self.weights.values()) - self.weights["correct"]
+
+    def combine_batch(
+        self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
+    ) -> list[list[Mapping[str, float]]]:
+        judged = [parts for group in verdicts for parts in group]
+        factor = self._multiplier(judged) if judged else 1.0
+        return [
+            [{name: factor * weight * parts[name].reward for name, weight in self.weights.items()} for parts in group]
+            for group in verdicts
+        ]
+
+    def _multiplier(self, judged: Sequence[Mapping[str, Verdict]]) -> float:
+        point = tuple(math.fsum(parts[name].reward for parts in judged) / len(judged) for name in self.children)
+        gain = hypervolume_gain(point, self.front, self.reference)
+        if gain > 0:
+            self.front = pareto_front([*self.front, point])
+        return hypervolume_multiplier(gain)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "front": [list(point) for point in self.front]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict({name: value for name, value in state.items() if name != "front"})
+        front = [tuple(map(float, point)) for point in state.get("front", [])]
+        if any(len(point) != len(self.children) for point in front):
+            raise InputError(f"the saved front does not have the {len(self.children)} objectives of this reward.")
+        self.front = front
+
+
+def influence_step(log_weights: np.ndarray, gram: np.ndarray, lr: float, mu: float) -> np.ndarray:
+    """log w_i + lr / mu * sum_j <g_i, g_j>, shifted so that the weights add up to 1: a step of mirror descent.
+
+    Args:
+        log_weights: [K].
+        gram: inner products <g_i, g_j> of the objectives' gradients, [K, K].
+        lr: step size.
+        mu: strength of the pull towards the old weights.
+    """
+    raised = log_weights + lr / mu * gram.sum(axis=1)
+    raised = raised - raised.max()
+    return raised - np.log(np.exp(raised).sum())
+
+
+@register("gradient-influence")
+class GradientInfluence(Composite):
+    """A weighted sum of objectives whose weights follow their gradients; uniform until `update` is called.
+
+    The weights can end up anywhere on the simplex, so nothing is promised of success.
+
+    Args:
+        objectives: rewards by name; None takes correctness, conciseness (`BelowAverageLength`) and format.
+        lr: step size of the log-weights, above 0.
+        mu: divides it, above 0.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = "Dynamic Reward Weighting, arXiv 2509.11452 (gradient-based)"
+    complete = True
+
+    def __init__(self, objectives: Mapping[str, Reward] | None = None, lr: float = 0.1, mu: float = 1.0):
+        super().__init__(
+            objectives
+            if objectives is not None
+            else {"correct": Verifiable(scale=1.0), "concise": BelowAverageLength(), "format": Format()}
+        )
+        self.lr = check_number("lr", lr, low=1e-12)
+        self.mu = check_number("mu", mu, low=1e-12)
+        self.log_weights = np.full(len(self.children), -np.log(len(self.children)))
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights now; they add up to 1."""
+        return dict(zip(self.children, np.exp(self.log_weights).tolist(), strict=True))
+
+    def update(self, gram: ArrayLike) -> None:
+        """Follow the gradients of one update.
+
+        Args:
+            gram: inner products of the objectives' gradients, [K, K], in the order of the objectives.
+
+        Raises:
+            InputError: another shape, or a number that is not finite.
+        """
+        products = np.asarray(gram, dtype=float)
+        size = len(self.children)
+        if products.shape != (size, size) or not np.isfinite(products).all():
+            raise InputError(f"gram must hold {size} x {size} finite inner products, not {products!r}.")
+        self.log_weights = influence_step(self.log_weights, products, self.lr, self.mu)
+
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
+        return {name: weight * verdicts[name].reward for name, weight in self.weights.items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "log_weights": self.log_weights.tolist()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict({name: value for name, value in state.items() if name != "log_weights"})
+        saved: Sequence[float] = state.get("log_weights", self.log_weights.tolist())
+        if len(saved) != len(self.children):
+            raise InputError(f"the saved weights are not those of the {len(self.children)} objectives of this reward.")
+        self.log_weights = np.asarray(saved, dtype=float)

@@ -1,0 +1,107 @@
+"""RLCR: right answers with honest confidence, by a proper scoring rule that is bounded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ...checks import check_choice
+from ...errors import InputError
+from ..episode import Episode
+from ..reward import Reward, register
+from .format import has_one_pair
+
+# Longer numbers say nothing more, and reading them costs time.
+_MAX_DIGITS = 20
+
+
+def confidence_of(text: str, tag: str = "confidence") -> float | None:
+    """The number in the only ``<confidence>...</confidence>`` of ``text``; None unless it lies in [0, 1].
+
+    Plain decimals in ASCII digits are read, such as "0.8", ".8" and "1"; neither percentages nor exponents.
+    """
+    if not has_one_pair(text, tag):
+        return None
+    inner = text[text.find(f"<{tag}>") + len(tag) + 2 : text.find(f"</{tag}>")].strip()
+    whole, point, part = inner.partition(".")
+    digits = whole + part
+    if not digits or len(digits) > _MAX_DIGITS or not set(digits) <= set("0123456789") or (point and not part):
+        return None
+    value = float(inner)
+    return value if value <= 1.0 else None
+
+
+def brier_reward(correct: bool, confidence: float) -> float:
+    """c - (q - c)² for correctness c in {0, 1} and confidence q in [0, 1].
+
+    Its expectation for an answer that is right with probability p is largest at q = p, where it is p²: being right
+    pays, and so does knowing how likely that is.
+    """
+    return float(correct) - (confidence - float(correct)) ** 2
+
+
+def released_reward(correct: bool, confidence: float | None) -> float:
+    """0.5 for the format, 0.5 c, and 0.5 (1 - (q - c)²); 0 for everything without a readable confidence."""
+    if confidence is None:
+        return 0.0
+    return 0.5 + 0.5 * float(correct) + 0.5 * (1.0 - (confidence - float(correct)) ** 2)
+
+
+@register("rlcr")
+class RLCR(Reward):
+    """The whole worth of an episode whose last action states a confidence in its answer.
+
+    Args:
+        variant: "paper": c - (q - c)² in [-1, 1], which puts every success at 0 or above and every failure at 0 or
+            below. "code": the released scale in [0, 1.5]; as it pays nothing at all without a readable confidence, a
+            success in the wrong format falls below a failure in the right one, so `ranks_success` is off.
+        rule: the scoring rule; only "brier". A log score is unbounded: one overconfident mistake would outweigh any
+            number of right answers, and no bound on failures could hold.
+        tag: name of the tag around the confidence.
+        confidence: how to read q instead, a callable that returns a number in [0, 1], None for a wrong format, or NaN
+            where it could not tell, which makes the verdict invalid.
+
+    Raises:
+        InputError: an unknown variant or rule.
+    """
+
+    paper = "RLCR, arXiv 2507.16806 (calibration reward)"
+    complete = True
+    ranks_success = True
+
+    def __init__(
+        self,
+        variant: str = "paper",
+        rule: str = "brier",
+        tag: str = "confidence",
+        confidence: Callable[[Episode], float | None] | None = None,
+    ):
+        self.variant = check_choice("variant", variant, ("paper", "code"))
+        if rule != "brier":
+            raise InputError(
+                f"the scoring rule must be 'brier', not {rule!r}: other rules, such as the log score, are "
+                "unbounded, so that a failure could not be kept below a success."
+            )
+        self.tag = tag
+        self.confidence = confidence
+        if variant == "code":
+            self.ranks_success = False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return (-1.0, 1.0) if self.variant == "paper" else (0.0, 1.5)
+
+    def stated(self, episode: Episode) -> float | None:
+        """The confidence q that the episode states, or None where there is none in [0, 1]; NaN where nobody knows."""
+        if self.confidence is None:
+            return confidence_of(episode.response, self.tag)
+        value = self.confidence(episode)
+        return value if value is not None and (0.0 <= value <= 1.0 or math.isnan(value)) else None
+
+    def value(self, episode: Episode) -> float | None:
+        stated = self.stated(episode)
+        if stated is not None and math.isnan(stated):
+            return None
+        if self.variant == "code":
+            return released_reward(episode.success, stated)
+        return 0.0 if stated is None else brier_reward(episode.success, stated)

@@ -1,0 +1,344 @@
+"""Length rewards that compare an episode with a limit, a target or a budget of tokens.
+
+`length_relative.py` has those that compare it with its siblings. Lengths are tokens of all actions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from ...checks import check_choice, check_count, check_number
+from ...errors import InputError
+from ...schedules import Schedule, StepDecay, half_cosine, schedule
+from ..episode import Episode
+from ..reward import Reward, register
+from ..timed import Timed
+from ..verdict import Verdict
+from .format import has_one_pair
+from .scores import read_score
+
+
+def overlong(length: float, limit: float, cache: float) -> float:
+    """-clip((length - (limit - cache)) / cache, 0, 1) (DAPO, arXiv 2503.14476, eq. 13)."""
+    return -min(max((length - (limit - cache)) / cache, 0.0), 1.0)
+
+
+@register("overlong")
+class Overlong(Reward):
+    """0 up to ``max_tokens - cache`` tokens, then linear down to -1 at ``max_tokens``, and -1 beyond.
+
+    Args:
+        cache: width in tokens of the interval in which the penalty grows. None takes a fifth of the limit, the paper's
+            ratio (4,096 of 20,480), and at least one token.
+        max_tokens: the limit; None takes each episode's own.
+
+    Raises:
+        InputError: at construction for a limit or cache below 1; when called on an episode without any limit, or whose
+            limit is smaller than the cache.
+    """
+
+    paper = "DAPO, arXiv 2503.14476, eq. 13"
+
+    def __init__(self, cache: int | None = None, max_tokens: int | None = None):
+        for name, value in (("cache", cache), ("max_tokens", max_tokens)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise InputError(f"{name} must be a number of tokens of at least 1, or None, not {value!r}.")
+        self.cache = cache
+        self.max_tokens = max_tokens
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -1.0, 0.0
+
+    def value(self, episode: Episode) -> float:
+        limit = self.max_tokens if self.max_tokens is not None else episode.max_tokens
+        if limit is None:
+            raise InputError("the overlong reward needs a length limit: pass max_tokens, or give the episode one.")
+        cache = self.cache if self.cache is not None else max(1, limit // 5)
+        if cache > limit:
+            raise InputError(f"cache={cache} tokens is more than the limit of {limit}; choose a smaller cache.")
+        return overlong(episode.tokens, limit, cache)
+
+
+def cosine_length(length: float, limit: float, at_zero: float, at_limit: float) -> float:
+    """From ``at_zero`` at no tokens to ``at_limit`` at ``limit`` tokens and beyond, along half a cosine."""
+    return half_cosine(min(length / limit, 1.0), at_zero, at_limit)
+
+
+@register("cosine-length")
+class CosineLength(Reward):
+    """Reward of a whole episode by its success and its length, along half a cosine.
+
+    Args:
+        correct: rewards of a success of no tokens and of one at the limit.
+        wrong: the same for a failure; by default longer failures get more, to encourage longer thinking.
+        exceeded: reward of an episode that reaches the limit, or was cut off there.
+        max_tokens: the limit; None takes each episode's own.
+        exceed_successes: also give ``exceeded`` to a success at the limit, as in the paper. A failure can then outrank
+            it, and `ranks_success` is off.
+
+    Raises:
+        InputError: some failure would get more than some success; when called, there is no limit.
+    """
+
+    paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (cosine reward)"
+    complete = True
+    ranks_success = True
+
+    def __init__(
+        self,
+        correct: tuple[float, float] = (2.0, 1.0),
+        wrong: tuple[float, float] = (-10.0, 0.0),
+        exceeded: float = -10.0,
+        max_tokens: int | None = None,
+        exceed_successes: bool = False,
+    ):
+        self.correct = _check_pair("correct", correct)
+        self.wrong = _check_pair("wrong", wrong)
+        self.exceeded = check_number("exceeded", exceeded)
+        self.max_tokens = None if max_tokens is None else check_count("max_tokens", max_tokens, low=1, unit="tokens")
+        self.exceed_successes = exceed_successes
+        if min(self.correct) < max(*self.wrong, self.exceeded):
+            raise InputError(
+                f"every value of correct={correct!r} must be at least every one of wrong={wrong!r} and "
+                f"exceeded={exceeded!r}, so that no failed episode outranks a success."
+            )
+        if exceed_successes:
+            self.ranks_success = False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        values = (*self.correct, *self.wrong, self.exceeded)
+        return min(values), max(values)
+
+    def value(self, episode: Episode) -> float:
+        limit = self.max_tokens if self.max_tokens is not None else episode.max_tokens
+        if limit is None or limit < 1:
+            raise InputError("the cosine length reward needs a length limit: pass max_tokens, or give the episode one.")
+        if episode.tokens >= limit and (self.exceed_successes or not episode.success):
+            return self.exceeded
+        return cosine_length(episode.tokens, limit, *(self.correct if episode.success else self.wrong))
+
+
+def _check_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        raise InputError(f"{name} must be two numbers, at no tokens and at the limit, not {pair!r}.")
+    return check_number(f"{name}[0]", pair[0]), check_number(f"{name}[1]", pair[1])
+
+
+def exact_length(success: bool, length: float, target: float, alpha: float) -> float:
+    """1[success] - alpha * |target - length| (LCPO-exact, arXiv 2503.04697, eq. 1)."""
+    return float(success) - alpha * abs(target - length)
+
+
+def at_most_length(success: bool, length: float, target: float, alpha: float, delta: float) -> float:
+    """1[success] * clip(alpha * (target - length) + delta, 0, 1) (LCPO-max, arXiv 2503.04697, eq. 2)."""
+    return float(success) * min(max(alpha * (target - length) + delta, 0.0), 1.0)
+
+
+@register("target-length")
+class TargetLength(Reward):
+    """Reward of a whole episode by its success and the distance of its length from a target.
+
+    Args:
+        mode: "max": the reward of a success falls with its length, from 1 to 0; a failure gets 0. "exact": every
+            token away from the target, either way, costs ``alpha``; a long success can then fall below a failure that
+            hits the target, so `ranks_success` is off.
+        alpha: cost of a token, at least 0.
+        delta: reward of a success of exactly the target length in mode "max", in [0, 1].
+        target: tokens; None reads the extra "target_tokens" of each episode.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = "L1 (LCPO), arXiv 2503.04697, eqs. 1 and 2"
+    needs = frozenset({"target_tokens"})
+    complete = True
+    ranks_success = True
+
+    def __init__(self, mode: str = "max", alpha: float = 0.0003, delta: float = 0.5, target: int | None = None):
+        self.mode = check_choice("mode", mode, ("max", "exact"))
+        self.alpha = check_number("alpha", alpha, low=0.0)
+        self.delta = check_number("delta", delta, low=0.0, high=1.0)
+        self.target = None if target is None else check_count("target", target, unit="tokens")
+        if self.target is not None:
+            self.needs = frozenset()
+        if mode == "exact":
+            self.ranks_success = False
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0) if self.mode == "max" else (-float("inf"), 1.0)
+
+    def value(self, episode: Episode) -> float | None:
+        target = read_score(
+            self.target if self.target is not None else episode.extra("target_tokens"), "target_tokens", low=0.0
+        )
+        if target is None:
+            return None
+        if self.mode == "exact":
+            return exact_length(episode.success, episode.tokens, target, self.alpha)
+        return at_most_length(episode.success, episode.tokens, target, self.alpha, self.delta)
+
+
+# The example of Train Long, Think Short: 256 tokens, times 0.7 every 100 updates.
+BUDGET = StepDecay(start=256, factor=0.7, every=100, minimum=1)
+
+
+def triangular(length: float, budget: float, peak: float = 1.0) -> float:
+    """0 at length 0, ``peak`` at ``budget``, 0 at twice the budget and beyond; linear in between (arXiv 2508.08940).
+
+    Very short answers lose as much as long ones: the method has a target, not only a limit.
+    """
+    return peak * max(0.0, 1.0 - abs(length - budget) / budget)
+
+
+def check_budget(budget: Schedule | Mapping[str, Any] | float) -> Schedule:
+    """Return ``budget`` as a schedule of tokens. Raises InputError where it can reach 0."""
+    tokens = schedule(budget)
+    if tokens.bounds[0] <= 0:
+        raise InputError(f"the token budget must stay above 0, but this schedule reaches {tokens.bounds[0]:g}.")
+    return tokens
+
+
+@register("triangular-length")
+class TriangularLength(Timed):
+    """A term of ``peak`` for an episode of exactly the budget, falling to 0 at no tokens and at twice the budget.
+
+    Args:
+        budget: tokens; a number, a schedule, or its data. It stays above 0.
+        peak: the highest value, above 0.
+
+    Raises:
+        InputError: a budget that can reach 0, or a peak that is not positive.
+    """
+
+    paper = "Train Long, Think Short, arXiv 2508.08940, length reward"
+
+    def __init__(self, budget: Schedule | Mapping[str, Any] | float = BUDGET, peak: float = 1.0):
+        self.budget = check_budget(budget)
+        self.peak = check_number("peak", peak, low=1e-9)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, self.peak
+
+    def value(self, episode: Episode) -> float:
+        return triangular(episode.tokens, self.now(self.budget), self.peak)
+
+
+@register("train-long-think-short")
+class TrainLongThinkShort(Timed):
+    """Reward of a whole episode in three terms: correctness, closeness to the token budget, and tags.
+
+    Args:
+        budget: tokens; a number, a schedule, or its data. It stays above 0.
+        correctness: weight of success.
+        length: weight of the triangle, whose peak is 1.
+        tags: weight of the tags, half for one ``<think>`` pair and half for one ``<answer>`` pair.
+
+    Raises:
+        InputError: ``correctness < length + tags``. The paper also tries such weights, with which a failed episode of
+            the right length outranks a success; build those as a weighted sum of terms.
+    """
+
+    paper = "Train Long, Think Short, arXiv 2508.08940, total reward"
+    complete = True
+    ranks_success = True
+
+    def __init__(
+        self,
+        budget: Schedule | Mapping[str, Any] | float = BUDGET,
+        correctness: float = 1.0,
+        length: float = 0.5,
+        tags: float = 0.25,
+    ):
+        self.budget = check_budget(budget)
+        self.length = check_number("length", length, low=0.0)
+        self.tags = check_number("tags", tags, low=0.0)
+        self.correctness = check_number("correctness", correctness, low=1e-9)
+        if self.correctness < self.length + self.tags:
+            raise InputError(
+                f"correctness={correctness!r} must be at least length + tags = {length + tags:g}, so that no failed "
+                "episode outranks a success."
+            )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, self.correctness + self.length + self.tags
+
+    def __call__(self, episode: Episode) -> Verdict:
+        terms = {
+            "correctness": self.correctness * episode.success,
+            "length": self.length * triangular(episode.tokens, self.now(self.budget)),
+            "tags": self.tags * sum(0.5 * has_one_pair(episode.response, tag) for tag in ("think", "answer")),
+        }
+        verdict = self.verdict(episode, sum(terms.values()))
+        return dataclasses.replace(verdict, terms=terms) if verdict.valid else verdict
+
+
+def over_budget(length: float, budget: float) -> float:
+    """max(0, length / budget - 1): 0 within the budget, 1 at twice the budget."""
+    return max(0.0, length / budget - 1.0)
+
+
+@register("token-budget")
+class TokenBudgetPenalty(Timed):
+    """A term of -weight times the share by which the episode exceeds its token budget, never below -weight.
+
+    Args:
+        budget: tokens; a number, a schedule, or its data. It stays above 0.
+        weight: the largest cost, at least 0.
+
+    Raises:
+        InputError: a budget that can reach 0.
+    """
+
+    def __init__(self, budget: Schedule | Mapping[str, Any] | float = 256, weight: float = 0.5):
+        self.budget = check_budget(budget)
+        self.weight = check_number("weight", weight, low=0.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.weight, 0.0
+
+    def value(self, episode: Episode) -> float:
+        return -self.weight * min(1.0, over_budget(episode.tokens, self.now(self.budget)))
+
+
+def compression(memory: float, source: float) -> float:
+    """max(1 - memory / source, -1): 1 for an empty memory, 0 for one as long as its source; 0 without a source."""
+    return max(1.0 - memory / source, -1.0) if source > 0 else 0.0
+
+
+@register("compression")
+class Compression(Reward):
+    """A term in [-weight, weight] for a memory that is shorter than the text it summarises.
+
+    Extras: "memory_length" and "source_length", in the same unit, such as characters. An empty memory gets the whole
+    ``weight``, so the reward for answering from the memory must be much larger.
+
+    Args:
+        weight: at least 0.
+
+    Raises:
+        InputError: ``weight`` is negative.
+    """
+
+    paper = "Mem-α, arXiv 2509.25911 (compression reward)"
+    needs = frozenset({"memory_length", "source_length"})
+
+    def __init__(self, weight: float = 0.05):
+        self.weight = check_number("weight", weight, low=0.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.weight, self.weight
+
+    def value(self, episode: Episode) -> float | None:
+        memory = read_score(episode.extra("memory_length"), "memory_length", low=0.0)
+        source = read_score(episode.extra("source_length"), "source_length", low=0.0)
+        return None if memory is None or source is None else self.weight * compression(memory, source)

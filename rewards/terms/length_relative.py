@@ -1,0 +1,207 @@
+"""Length rewards that compare an episode with others: its siblings, or the average so far.
+
+`length_limits.py` has those that compare it with a fixed number of tokens. Lengths are tokens of all actions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import check_count, check_number
+from ...errors import InputError
+from ..episode import Episode
+from ..reward import BatchReward, GroupReward, register
+from .format import FormatCheck, check_tags, tags_in_order
+
+
+def relative_length(lengths: Sequence[int], successes: Sequence[bool]) -> list[float]:
+    """0.5 - (length - shortest) / (longest - shortest), at most 0 for a failure (Kimi k1.5, arXiv 2501.12599).
+
+    All get 0 where the lengths of the group are equal.
+    """
+    shortest, longest = min(lengths), max(lengths)
+    if shortest == longest:
+        return [0.0] * len(lengths)
+    rewards = [0.5 - (length - shortest) / (longest - shortest) for length in lengths]
+    return [reward if success else min(0.0, reward) for reward, success in zip(rewards, successes, strict=True)]
+
+
+@register("relative-length")
+class RelativeLength(GroupReward):
+    """A term in [-0.5, 0.5]: 0.5 for the shortest episode of the group, falling linearly to -0.5 for the longest.
+
+    A failure gets at most 0. Alone the term can put a short failure (0) above a long success (-0.5): add it to a reward
+    of success above 0.5.
+    """
+
+    paper = "Kimi k1.5, arXiv 2501.12599, Section 2.3.3 (length penalty)"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -0.5, 0.5
+
+    def values(self, episodes: Sequence[Episode]) -> list[float]:
+        return relative_length([episode.tokens for episode in episodes], [episode.success for episode in episodes])
+
+
+OBSERVE_TAGS = ("observe", "think", "answer")
+
+
+def shortest_correct(successes: Sequence[bool], lengths: Sequence[int], above: int = 100) -> int | None:
+    """Index of the shortest success, the first one on ties; None unless it is longer than ``above`` tokens."""
+    correct = [index for index, success in enumerate(successes) if success]
+    shortest = min(correct, key=lambda index: lengths[index], default=None)
+    return shortest if shortest is not None and lengths[shortest] > above else None
+
+
+def difficulty_factor(success_ratio: float, coefficient: float = 1.0) -> float:
+    """4 · coefficient · p (1 - p), which scales the advantages of a group with success ratio p in [0, 1]."""
+    return 4.0 * coefficient * success_ratio * (1.0 - success_ratio)
+
+
+@register("shortest-correct")
+class ShortestCorrect(GroupReward):
+    """Reward of a whole episode: success, format, and a bonus for the shortest success of the group.
+
+    Args:
+        correct: reward of a success.
+        format: reward of the right format, at most ``correct``.
+        bonus: added for the shortest success, at least 0.
+        above: the bonus is given only if that success is longer than this many tokens.
+        tags: the format: these tags in order and nothing else.
+        check: a callable that decides on the format instead.
+
+    Raises:
+        InputError: ``format > correct``, which would let a failure outrank a success.
+    """
+
+    paper = "Observe-R1, arXiv 2505.12432"
+    complete = True
+    ranks_success = True
+
+    def __init__(
+        self,
+        correct: float = 1.0,
+        format: float = 0.5,
+        bonus: float = 0.2,
+        above: int = 100,
+        tags: Sequence[str] = OBSERVE_TAGS,
+        check: FormatCheck | None = None,
+    ):
+        self.correct = check_number("correct", correct, low=0.0)
+        self.format = check_number("format", format, low=0.0)
+        self.bonus = check_number("bonus", bonus, low=0.0)
+        self.above = check_count("above", above, unit="tokens")
+        self.tags = check_tags(tags)
+        self.check = check
+        if self.format > self.correct:
+            raise InputError(
+                f"format={format!r} must be at most correct={correct!r}, so that no failed episode outranks a success."
+            )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, self.correct + self.format + self.bonus
+
+    def values(self, episodes: Sequence[Episode]) -> list[float]:
+        shortest = shortest_correct(
+            [episode.success for episode in episodes], [episode.tokens for episode in episodes], self.above
+        )
+        rewards = []
+        for index, episode in enumerate(episodes):
+            formatted = tags_in_order(episode.response, self.tags) if self.check is None else self.check(episode)
+            rewards.append(self.correct * episode.success + self.format * formatted + self.bonus * (index == shortest))
+        return rewards
+
+
+@register("below-average-length")
+class BelowAverageLength(GroupReward):
+    """A term of 1 for an episode shorter than the average episode of all groups judged before, and 0 otherwise.
+
+    Episodes of the first group get 0.
+    """
+
+    paper = "Dynamic Reward Weighting, arXiv 2509.11452 (conciseness)"
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self.episodes = 0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, episodes: Sequence[Episode]) -> list[float]:
+        average = self.tokens / self.episodes if self.episodes else 0.0
+        self.tokens += sum(episode.tokens for episode in episodes)
+        self.episodes += len(episodes)
+        return [float(episode.tokens < average) for episode in episodes]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"tokens": self.tokens, "episodes": self.episodes}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict({key: value for key, value in state.items() if key not in ("tokens", "episodes")})
+        self.tokens, self.episodes = int(state.get("tokens", 0)), int(state.get("episodes", 0))
+
+
+def length_aware_groups(success_ratios: Sequence[float], fraction: float) -> set[int]:
+    """Indices of the ``ceil(fraction * groups)`` groups (at least one) of highest success ratio; ties by order."""
+    count = max(1, math.ceil(fraction * len(success_ratios) - 1e-9))
+    return set(sorted(range(len(success_ratios)), key=lambda index: -success_ratios[index])[:count])
+
+
+def length_scaled(lengths: Sequence[float], alpha: float) -> list[float]:
+    """1 - alpha * sigmoid((length - mean) / std) for the lengths of the successes of one group (std with ddof 0).
+
+    Where all lengths are equal, all get 1 - alpha / 2.
+    """
+    values = np.asarray(lengths, dtype=float)
+    spread = values.std()
+    places = (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)
+    return (1.0 - alpha / (1.0 + np.exp(-places))).tolist()
+
+
+@register("grpo-lambda")
+class GRPOLambda(BatchReward):
+    """1 for a success and 0 for a failure; in the groups of highest success ratio a success loses by its length.
+
+    There a success gets 1 - alpha * sigmoid(standardised length): length counts only for tasks that the policy already
+    solves. A group judged alone counts as the whole batch.
+
+    Args:
+        fraction: share of the groups of a batch that are length-aware, in [0, 1]; at least one is.
+        alpha: largest loss of a success by its length, in [0, 1]. The paper's value is not confirmed.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = "Stable Reinforcement Learning for Efficient Reasoning (GRPO-λ), arXiv 2505.18086"
+    complete = True
+    ranks_success = True
+
+    def __init__(self, fraction: float = 0.2, alpha: float = 0.2):
+        self.fraction = check_number("fraction", fraction, low=0.0, high=1.0)
+        self.alpha = check_number("alpha", alpha, low=0.0, high=1.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float]]:  # type: ignore[override]
+        ratios = [sum(episode.success for episode in group) / len(group) for group in groups]
+        chosen = length_aware_groups(ratios, self.fraction)
+        values = []
+        for index, group in enumerate(groups):
+            scaled = iter(
+                length_scaled([episode.tokens for episode in group if episode.success], self.alpha)
+                if index in chosen and ratios[index] > 0
+                else [1.0] * len(group)
+            )
+            values.append([next(scaled) if episode.success else 0.0 for episode in group])
+        return values

@@ -1,0 +1,335 @@
+"""Rewards for exploration: rarely visited states, unusual representations or gradient directions, long responses.
+
+Visit counts are kept across episodes, so judging an episode twice counts it twice; they are saved as plain JSON.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import check_count, check_number
+from ...errors import InputError
+from ..embedding import Embedder, HashedNgrams, cosines, features_of
+from ..episode import Episode, Step
+from ..reward import GroupReward, Reward, StepReward, register
+from ..verdict import Verdict
+from .scores import Score, Scorer
+
+StateKey = Callable[[Any], Any]
+
+
+class _VisitBonus(StepReward):
+    """Base: one bonus for each observation; a subclass implements `visit`, which updates its memory of the state."""
+
+    def __init__(self, weight: float, key: StateKey):
+        self.weight = check_number("weight", weight, low=0.0)
+        self.key = key
+
+    def visit(self, state: str) -> float:
+        raise NotImplementedError
+
+    def values(self, episode: Episode) -> list[float]:
+        return [self.visit(self._digest(step.observation)) for step in episode.steps]
+
+    def at_once(self, step: Step, observation: Any, terminated: bool) -> float:
+        return self.visit(self._digest(step.observation))
+
+    def _digest(self, observation: Any) -> str:
+        text = str(self.key(observation)).encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"visits": dict(self._visits)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if set(state) != {"visits"}:
+            raise InputError(f"the saved state of {self.name!r} holds 'visits', not {sorted(state)}.")
+        self._visits = dict(state["visits"])
+
+    _visits: dict[str, Any]
+
+
+@register("count-bonus")
+class CountBonus(_VisitBonus):
+    """``weight / visits ** exponent`` for the state of each step; the count includes this visit.
+
+    Args:
+        weight: the bonus of a first visit; 0 or more.
+        exponent: 0.5 in the paper.
+        episodic: count within each episode only, and keep nothing between episodes.
+        key: maps an observation to what identifies its state; by default its text.
+    """
+
+    paper = "MBIE-EB, Strehl and Littman, JCSS 2008"
+
+    def __init__(self, weight: float = 1.0, exponent: float = 0.5, episodic: bool = False, key: StateKey = str):
+        super().__init__(weight, key)
+        self.exponent = check_number("exponent", exponent, low=0.0)
+        self.episodic = episodic
+        self._visits: dict[str, int] = {}
+
+    def values(self, episode: Episode) -> list[float]:
+        bonuses = super().values(episode)
+        if self.episodic:
+            self._visits = {}
+        return bonuses
+
+    def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
+        # One step does not show where its episode begins.
+        return None if self.episodic else super().at_once(step, observation, terminated)
+
+    def visit(self, state: str) -> float:
+        self._visits[state] = self._visits.get(state, 0) + 1
+        return self.weight / self._visits[state] ** self.exponent
+
+
+@register("rdd")
+class RandomDistillation(_VisitBonus):
+    """Squared error of a table that learns the mean of a random target, drawn anew at each visit of a state.
+
+    Each state has a normal distribution with standard deviation ``deviation``; the prediction is the mean of the draws
+    so far. After n visits the expected bonus is ``deviation ** 2 / n``: it decays like a count, while the bonus of
+    plain random network distillation stops at its remaining error. The distribution's mean cancels and is not stored. A
+    network in place of the table would generalise over states; the table does not.
+
+    Args:
+        weight: of the bonus; 0 or more.
+        deviation: of the draws.
+        dimension: of the target; the bonus is the mean over it, so a larger one has less noise.
+        seed: of the draws, which depend only on the seed, the state and the number of the visit.
+        key: maps an observation to what identifies its state; by default its text.
+    """
+
+    paper = "RDD, arXiv 2505.11044"
+
+    def __init__(
+        self, weight: float = 1.0, deviation: float = 1.0, dimension: int = 64, seed: int = 0, key: StateKey = str
+    ):
+        super().__init__(weight, key)
+        self.deviation = check_number("deviation", deviation, low=0.0)
+        self.dimension = check_count("dimension", dimension, low=1)
+        self.seed = check_count("seed", seed)
+        # Of each state: the number of visits and the sum of the draws' deviations from their mean.
+        self._visits: dict[str, list[Any]] = {}
+
+    def visit(self, state: str) -> float:
+        count, total = self._visits.get(state, (0, [0.0] * self.dimension))
+        noise = np.random.default_rng([self.seed, int(state, 16), count]).normal(size=self.dimension)
+        summed = np.asarray(total) + self.deviation * noise
+        self._visits[state] = [count + 1, summed.tolist()]
+        return self.weight * float(np.mean(np.square(summed / (count + 1))))
+
+
+def elliptical_bonus(features: np.ndarray, ridge: float = 0.01, leave_one_out: bool = False) -> np.ndarray:
+    """``h_i' V^-1 h_i`` for each row h_i of ``features`` [G, D], with ``V = ridge * I + sum_j h_j h_j'``.
+
+    This leverage lies in [0, 1) (RepExp, arXiv 2510.11686). With ``leave_one_out`` the sum in V leaves out row i; the
+    bonus, leverage / (1 - leverage), is then bounded only by ``|h_i|^2 / ridge``.
+    """
+    # Through the Gram matrix [G, G]: exact, and independent of the width of the features.
+    gram = features @ features.T
+    leverage = np.clip(np.diag(np.linalg.solve(gram + ridge * np.eye(len(gram)), gram)), 0.0, 1.0)
+    if not leave_one_out:
+        return leverage
+    bound = np.diag(gram) / ridge
+    return np.minimum(leverage / np.maximum(1.0 - leverage, 1e-12), bound)
+
+
+def sparse_projection(width: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
+    """Random matrix [width, dimension] that keeps lengths on average; one entry in sqrt(width) is not 0."""
+    density = 1.0 / max(np.sqrt(width), 1.0)
+    signs = rng.choice([-1.0, 0.0, 1.0], size=(width, dimension), p=[density / 2, 1 - density, density / 2])
+    return signs / np.sqrt(density * dimension)
+
+
+def coreset(features: np.ndarray, size: int, ridge: float = 0.01) -> list[int]:
+    """Indices of ``size`` rows chosen greedily by their bonus given the rows chosen before (RepExp at test time)."""
+    left, inverse, chosen = list(range(len(features))), np.eye(features.shape[1]) / ridge, []
+    for _ in range(min(size, len(features))):
+        bonuses = np.einsum("id,de,ie->i", features[left], inverse, features[left])
+        best = left.pop(int(np.argmax(np.round(bonuses, 12))))
+        chosen.append(best)
+        direction = inverse @ features[best]
+        inverse -= np.outer(direction, direction) / (1.0 + features[best] @ direction)
+    return chosen
+
+
+@register("repexp")
+class EllipticalNovelty(GroupReward):
+    """1 for a success and 0 otherwise, plus ``weight`` times the elliptical bonus of the response among its siblings.
+
+    In a group without a success all get 0. With the leverage and a weight up to 1 no failure outranks a success; the
+    leave-one-out bonus can exceed 1, so `ranks_success` is then off.
+
+    Args:
+        weight: of the bonus; 0 or more.
+        ridge: the regulariser of the covariance, above 0.
+        embedder: from response texts to vectors; None reads the extra "features" (in the paper the mean last hidden
+            state of the frozen base model over the response). By default hashed n-grams, offline.
+        dimension: wider features are projected at random to this many; None keeps them. The paper uses 32, and 128 for
+            hard tasks.
+        centre: subtract the group's mean first.
+        leave_one_out: compare each response with the others only. The paper's script uses the leverage, the released
+            configuration leave-one-out.
+        seed: of the projection.
+    """
+
+    paper = "RepExp, arXiv 2510.11686"
+    complete = True
+    ranks_success = True
+
+    def __init__(
+        self,
+        weight: float = 0.01,
+        ridge: float = 0.01,
+        embedder: Embedder | None = HashedNgrams(),  # noqa: B008 frozen
+        dimension: int | None = 32,
+        centre: bool = True,
+        leave_one_out: bool = False,
+        seed: int = 0,
+    ):
+        self.weight = check_number("weight", weight, low=0.0)
+        self.ridge = check_number("ridge", ridge, low=1e-12)
+        self.embedder = embedder
+        self.dimension = None if dimension is None else check_count("dimension", dimension, low=1)
+        self.centre = centre
+        self.leave_one_out = leave_one_out
+        self.seed = check_count("seed", seed)
+        self.needs = frozenset() if embedder else frozenset({"features"})
+        self.ranks_success = not leave_one_out and weight <= 1
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, np.inf if self.leave_one_out else 1.0 + self.weight
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        success = np.array([float(episode.success) for episode in episodes])
+        if not success.any():
+            return success.tolist()
+        features = features_of(episodes, self.embedder)
+        if features is None:
+            return [None] * len(episodes)
+        if self.dimension is not None and features.shape[1] > self.dimension:
+            features = features @ sparse_projection(features.shape[1], self.dimension, np.random.default_rng(self.seed))
+        if self.centre:
+            features = features - features.mean(axis=0)
+        return (success + self.weight * elliptical_bonus(features, self.ridge, self.leave_one_out)).tolist()
+
+
+def token_gradients(probabilities: np.ndarray, tokens: np.ndarray, output_weights: np.ndarray) -> np.ndarray:
+    """[T, D]: gradient of each token's log-probability in the last hidden state, ``W' (e_y - p)``.
+
+    Args:
+        probabilities: [T, V], of the next token.
+        tokens: [T], the sampled ones.
+        output_weights: [V, D], of the output layer. The feature of a response is the normalised sum of the T rows.
+    """
+    errors = -np.asarray(probabilities, dtype=np.float64)
+    errors[np.arange(len(tokens)), tokens] += 1.0
+    return errors @ output_weights
+
+
+def direction_novelty(similarity: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """``sqrt(max(0, 1 - mean_j s_ij^2))`` over the members j of the reference set other than i; 0 where there are none.
+
+    Args:
+        similarity: [G, G], cosines.
+        reference: mask [G] of the reference set (the successes). The paper weighs its members by a softmax of their
+            rewards, which are equal among successes.
+    """
+    others = reference[None, :] & ~np.eye(len(reference), dtype=bool)
+    count = others.sum(axis=1)
+    squares = (np.square(similarity) * others).sum(axis=1)
+    known = np.divide(squares, count, out=np.ones(len(reference)), where=count > 0)
+    return np.sqrt(np.maximum(0.0, 1.0 - known))
+
+
+@register("gradient-novelty")
+class GradientNovelty(GroupReward):
+    """1 for a success and -1 otherwise, times ``1 + weight * novelty`` against the group's successes.
+
+    A success in a new gradient direction gets more reward; a failure in the direction of successes is punished less
+    than other failures. The sign never changes, and without other successes the factor is 1. The paper's weights and
+    bounds are not published in a form we could find; the structure follows its abstract.
+
+    Args:
+        weight: lambda of the paper; 0 or more. The paper's value is not known.
+        embedder: from response texts to vectors; None reads the extra "features": for each episode the sum of
+            `token_gradients` over the response.
+    """
+
+    paper = "G2RL, arXiv 2512.15687 (structure of the abstract)"
+    complete = True
+    ranks_success = True
+    needs = frozenset({"features"})
+
+    def __init__(self, weight: float = 1.0, embedder: Embedder | None = None):
+        self.weight = check_number("weight", weight, low=0.0)
+        self.embedder = embedder
+        self.needs = frozenset() if embedder else frozenset({"features"})
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -1.0 - self.weight, 1.0 + self.weight
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        features = features_of(episodes, self.embedder)
+        if features is None:
+            return [None] * len(episodes)
+        success = np.array([episode.success for episode in episodes])
+        scale = 1.0 + self.weight * direction_novelty(cosines(features), success)
+        return np.where(success, scale, -scale).tolist()
+
+
+@register("exploration")
+class Exploration(Reward):
+    """alpha * success + (1 - alpha) * bonus, as two terms "outcome" and "exploration".
+
+    The bonus grows with the length of the response, in [0, cap]. The paper's constants were not found; these are ours.
+
+    Args:
+        alpha: weight of success, in (0, 1].
+        cap: the largest bonus; None is the largest allowed one or 1, whichever is smaller. It must be at most
+            alpha / (1 - alpha), so that no failed episode outranks a success.
+        full: tokens from which the bonus is ``cap``; with fewer it is proportional.
+        scorer: a judge's score of exploration in [0, 1], used instead of the length.
+
+    Raises:
+        InputError: a cap above alpha / (1 - alpha).
+    """
+
+    paper = "RLSP, arXiv 2502.06773 (exploration reward)"
+    complete = True
+    ranks_success = True
+
+    def __init__(self, alpha: float = 0.8, cap: float | None = None, full: int = 1000, scorer: Scorer | None = None):
+        self.alpha = check_number("alpha", alpha, low=1e-9, high=1.0)
+        most = self.alpha / (1.0 - self.alpha) if self.alpha < 1.0 else float("inf")
+        self.cap = min(1.0, most) if cap is None else check_number("cap", cap, low=0.0)
+        if self.cap > most:
+            raise InputError(
+                f"cap={cap!r} must be at most alpha / (1 - alpha) = {most:g}, so that no failed episode outranks a "
+                "success."
+            )
+        self.full = check_count("full", full, low=1, unit="tokens")
+        self.score = None if scorer is None else Score(scorer, "exploration", 0.0, 1.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, self.alpha + (1.0 - self.alpha) * self.cap
+
+    def __call__(self, episode: Episode) -> Verdict:
+        if not episode.valid:
+            return self.verdict(episode, None)
+        share = min(episode.tokens / self.full, 1.0) if self.score is None else self.score(episode)
+        if share is None:
+            return self.verdict(episode, None)
+        # Rounding could raise the product above alpha, and a failure above a success.
+        bonus = min((1.0 - self.alpha) * self.cap * share, self.alpha)
+        terms = {"outcome": self.alpha * episode.success, "exploration": bonus}
+        return dataclasses.replace(self.verdict(episode, sum(terms.values())), terms=terms)

@@ -1,0 +1,288 @@
+"""Rewards on the way to the goal: subgoals, potentials, completion of a route, labelled captions.
+
+Each gives one number a step. Only potential-based shaping leaves the optimal policies unchanged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import check_choice, check_count, check_number
+from ...errors import InputError
+from ..episode import Episode, Step
+from ..reward import StepReward, register
+from ..steps import potential_differences
+from .scores import read_scores, read_vector
+
+Achieved = Callable[[str, Episode, int], "bool | None"]
+"""(subgoal, episode, index of the step) -> True if that step achieved it; None where it could not be determined."""
+
+
+@register("subgoals")
+class SubgoalBonus(StepReward):
+    """A term of ``bonus`` for each subgoal at the step that first achieves it.
+
+    Args:
+        subgoals: names of the subgoals. Other names in the extra get no bonus; None gives it to any name, once.
+        achieved: judges one subgoal at one step, and is not called again for a subgoal that was achieved; None reads
+            the extra "achieved": for each step, the names of the subgoals achieved, or None where that is unknown.
+        bonus: for each subgoal.
+
+    Raises:
+        InputError: a judge without subgoals; when called, an extra with another number of steps.
+    """
+
+    paper = "CALM, arXiv 2409.12798"
+    needs = frozenset({"achieved"})
+
+    def __init__(self, subgoals: Sequence[str] | None = None, achieved: Achieved | None = None, bonus: float = 0.1):
+        if isinstance(subgoals, str) or (achieved is not None and not subgoals):
+            raise InputError(f"subgoals must be a sequence of names, and a judge needs some, not {subgoals!r}.")
+        self.subgoals = None if subgoals is None else tuple(dict.fromkeys(subgoals))
+        self.achieved = achieved
+        self.bonus = check_number("bonus", bonus)
+        self.needs = frozenset() if achieved else frozenset({"achieved"})
+
+    def values(self, episode: Episode) -> list[float] | None:
+        steps = len(episode.steps)
+        listed = episode.extra("achieved") if self.achieved is None else [None] * steps
+        if len(listed) != steps:
+            raise InputError(f"an episode of {steps} steps needs as many lists, not {len(listed)}.")
+        done: set[str] = set()
+        bonuses = []
+        for t in range(steps):
+            names = listed[t] if self.achieved is None else self._judge_step(self.achieved, episode, t, done)
+            if names is None:
+                return None
+            new = {name for name in names if self.subgoals is None or name in self.subgoals} - done
+            done |= new
+            bonuses.append(self.bonus * len(new))
+        return bonuses
+
+    def _judge_step(self, achieved: Achieved, episode: Episode, t: int, done: set[str]) -> list[str] | None:
+        """Subgoals outside ``done`` that step ``t`` achieves; None where the judge has no opinion on one."""
+        names = []
+        for subgoal in self.subgoals or ():
+            if subgoal not in done:
+                verdict = achieved(subgoal, episode, t)
+                if verdict is None:
+                    return None
+                if verdict:
+                    names.append(subgoal)
+        return names
+
+
+@register("potential")
+class PotentialShaping(StepReward):
+    """A term of ``discount * potential(next state) - potential(state)`` for each step.
+
+    The potential of the state that ends an episode counts as 0, as otherwise the optimal policies could change; over an
+    episode the discounted terms sum to minus the potential of its first state.
+
+    Args:
+        potential: maps an observation to its potential; None reads the extra "potentials": those of the states before
+            each step, and, optionally, of the last state.
+        discount: the learner's own, in [0, 1].
+        cutoff: the last state of an episode that was cut off: "zero" treats it as an end, for a learner that does the
+            same; "keep" takes its potential from the extra, for a learner that bootstraps from its value estimate. A
+            reward given as soon as a step is taken (`at_once`) keeps the potential, as cutoffs are not known then.
+
+    Raises:
+        InputError: when called, another number of potentials, or "keep" without the last one.
+    """
+
+    paper = "Ng, Harada and Russell, ICML 1999, theorem 1"
+    needs = frozenset({"potentials"})
+
+    def __init__(self, potential: Callable[[Any], float] | None = None, discount: float = 1.0, cutoff: str = "zero"):
+        self.potential = potential
+        self.discount = check_number("discount", discount, low=0.0, high=1.0)
+        self.cutoff = check_choice("cutoff", cutoff, ("zero", "keep"))
+        self.needs = frozenset() if potential else frozenset({"potentials"})
+
+    def values(self, episode: Episode) -> list[float] | None:
+        number = len(episode.steps)
+        if self.potential is not None:
+            raw = [self.potential(step.observation) for step in episode.steps]
+        else:
+            raw = episode.extra("potentials")
+        potentials = read_vector(raw, "potentials")
+        if potentials is None:
+            return None
+        if len(potentials) not in (number, number + 1):
+            raise InputError(f"{number} steps need {number} or {number + 1} potentials, not {len(potentials)}.")
+        if not number:
+            return []
+        last = 0.0
+        if episode.truncated and self.cutoff == "keep":
+            if len(potentials) == number:
+                raise InputError("cutoff='keep' needs the potential of the last state; pass it in 'potentials'.")
+            last = potentials[-1]
+        return potential_differences(np.append(potentials[:number], last), self.discount).tolist()
+
+    def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
+        if self.potential is None:
+            return None
+        after = 0.0 if terminated else self.discount * self.potential(observation)
+        return after - self.potential(step.observation)
+
+
+def progress_times_penalties(completion: Sequence[float], factors: Sequence[float]) -> list[float]:
+    """For each step the rise of the best completion so far, times the step's factor (CaRL, arXiv 2504.17838).
+
+    Args:
+        completion: share of the task completed after each step, in [0, 1]; regaining lost completion adds nothing.
+        factors: product of the soft penalties of each step, in [0, 1]; 1 for a step without penalty.
+    """
+    best, values = 0.0, []
+    for done, factor in zip(completion, factors, strict=True):
+        values.append(max(done - best, 0.0) * factor)
+        best = max(best, done)
+    return values
+
+
+@register("progress-penalties")
+class ProgressPenalties(StepReward):
+    """Reward of a whole episode, step by step: new completion times penalty factors; 1 in sum for a perfect run.
+
+    Extras: "completion", a number in [0, 1] after each step; optionally "soft_factors", for each step a number or
+    several in [0, 1] (0.5 while a soft limit is violated); and optionally "hard_violation", true where one ended the
+    episode. `ranks_success` is not claimed: a success with many violations can get less than half a clean run.
+
+    Args:
+        terminal: added to the last step after a hard violation, at most 0.
+
+    Raises:
+        InputError: ``terminal`` above 0; when called, extras that do not have one entry a step.
+    """
+
+    paper = "CaRL, arXiv 2504.17838 (route completion reward)"
+    needs = frozenset({"completion"})
+    complete = True
+
+    def __init__(self, terminal: float = -1.0):
+        self.terminal = check_number("terminal", terminal, high=0.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.terminal, 1.0
+
+    def values(self, episode: Episode) -> list[float] | None:
+        steps = len(episode.steps)
+        completion = read_scores(episode.extra("completion"), "completion", 0.0, 1.0)
+        factors = _multiply_factors(episode.extras.get("soft_factors", [1.0] * steps))
+        if completion is None or factors is None:
+            return None
+        if len(completion) != steps or len(factors) != steps:
+            raise InputError(
+                f"completion and soft_factors need one entry for each of the {steps} steps, not {len(completion)} and "
+                f"{len(factors)}."
+            )
+        values = progress_times_penalties(completion, factors)
+        if values and episode.extras.get("hard_violation"):
+            values[-1] += self.terminal
+        return values
+
+
+def _multiply_factors(by_step: Any) -> list[float] | None:
+    """One factor a step, the product where a step has several; None where any is missing."""
+    if isinstance(by_step, Sequence) and not isinstance(by_step, str):
+        products: list[Any] = []
+        for factors in by_step:
+            if isinstance(factors, Sequence):
+                known = read_scores(factors, "soft_factors", 0.0, 1.0)
+                factors = None if known is None else math.prod(known)
+            products.append(factors)
+        by_step = products
+    return read_scores(by_step, "soft_factors", 0.0, 1.0)
+
+
+Annotator = Callable[[Sequence[str]], Mapping[str, float]]
+"""Captions -> labels of those that it could judge; the others stay queued."""
+
+
+@register("oni")
+class CaptionRewards(StepReward):
+    """``extrinsic * reward + intrinsic * label(caption) / count ** exponent`` for each step.
+
+    The count is that of the caption within the episode, this step included. An episode never waits for the annotator:
+    a caption without a label counts 0 and is queued. This is ONI's retrieval mode; the modes that train a classifier
+    or a ranker on the labels belong to the reward models.
+
+    Args:
+        annotator: labels queued captions, usually in [0, 1]; it is called by `advance`, between two updates. None
+            leaves the queue to the caller: read `queue`, add answers with `add_labels`.
+        extrinsic: weight of the environment's reward; the paper takes 0.1 with a dense score and 10 with a sparse one.
+        intrinsic: weight of the labels.
+        exponent: 3 in the released code.
+        caption: maps a step to its caption ("" for none); by default the text of the observation.
+        capacity: largest number of captions that are queued or labelled; later ones count 0.
+    """
+
+    paper = "ONI, arXiv 2410.23022"
+    complete = True
+
+    def __init__(
+        self,
+        annotator: Annotator | None = None,
+        extrinsic: float = 0.1,
+        intrinsic: float = 0.4,
+        exponent: float = 3.0,
+        caption: Callable[[Step], str] = lambda step: str(step.observation),
+        capacity: int = 100_000,
+    ):
+        self.annotator = annotator
+        self.extrinsic = check_number("extrinsic", extrinsic)
+        self.intrinsic = check_number("intrinsic", intrinsic)
+        self.exponent = check_number("exponent", exponent, low=0.0)
+        self.caption = caption
+        self.capacity = check_count("capacity", capacity, low=1, unit="captions")
+        self._labels: dict[str, float] = {}
+        self._queue: dict[str, None] = {}
+
+    @property
+    def queue(self) -> tuple[str, ...]:
+        """Captions without a label, each once, in the order of their first occurrence."""
+        return tuple(self._queue)
+
+    def add_labels(self, labels: Mapping[str, float]) -> None:
+        """Store labels and remove their captions from the queue.
+
+        Raises:
+            InputError: a label that is not finite.
+        """
+        for caption, value in labels.items():
+            self._labels[caption] = check_number(f"the label of {caption[:80]!r}", value)
+            self._queue.pop(caption, None)
+
+    def values(self, episode: Episode) -> list[float]:
+        counts: Counter[str] = Counter()
+        rewards = []
+        for step in episode.steps:
+            caption = self.caption(step)
+            counts[caption] += 1
+            intrinsic = 0.0
+            if caption in self._labels:
+                intrinsic = self._labels[caption] / counts[caption] ** self.exponent
+            elif caption and len(self._labels) + len(self._queue) < self.capacity:
+                self._queue[caption] = None
+            rewards.append(self.extrinsic * step.reward + self.intrinsic * intrinsic)
+        return rewards
+
+    def advance(self, step: int, steps: int) -> None:
+        if self.annotator is not None and self._queue:
+            self.add_labels(self.annotator(self.queue))
+        super().advance(step, steps)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"labels": dict(self._labels), "queue": list(self._queue)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if set(state) != {"labels", "queue"}:
+            raise InputError(f"the saved state of {self.name!r} holds 'labels' and 'queue', not {sorted(state)}.")
+        self._labels, self._queue = dict(state["labels"]), dict.fromkeys(state["queue"])

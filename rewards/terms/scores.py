@@ -1,0 +1,110 @@
+"""Reading of scores that come from outside a reward: from a callable, or from a named entry of ``Episode.extras``.
+
+A judge that did not answer gives None or NaN, which makes the verdict invalid. A score outside the scale that a reward
+relies on is clipped to it, so that no judge can break the reward's bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ..episode import Episode
+
+Scorer = Callable[[Episode], float | None]
+
+
+class Score:
+    """A source of scores: call it with an episode to get the score, or None where there is none.
+
+    Args:
+        scorer: called with the episode; None reads ``episode.extras[key]`` instead.
+        key: name of the extra, used without a scorer; it then appears in ``needs``.
+        low: lower scores are clipped to this.
+        high: higher scores are clipped to this.
+
+    Raises:
+        InputError: ``scorer`` is not callable; when called, the score is no number.
+    """
+
+    def __init__(self, scorer: Scorer | None, key: str, low: float = -math.inf, high: float = math.inf):
+        if scorer is not None and not callable(scorer):
+            raise InputError(f"a scorer must be a callable that takes an episode, or None, not {scorer!r}.")
+        if not isinstance(key, str) or not key:
+            raise InputError(f"the name of a score among the extras must be text, not {key!r}.")
+        self.scorer, self.key, self.low, self.high = scorer, key, low, high
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Names of the extras that are read."""
+        return frozenset() if self.scorer is not None else frozenset({self.key})
+
+    def __call__(self, episode: Episode) -> float | None:
+        value = episode.extra(self.key) if self.scorer is None else self.scorer(episode)
+        return read_score(value, self.key, self.low, self.high)
+
+
+def read_score(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float | None:
+    """Return ``value`` as a float clipped to [low, high]; None for None, NaN, or infinity where the scale has no end.
+
+    Raises:
+        InputError: it is not a number.
+    """
+    if value is None:
+        return None
+    number = None
+    if not isinstance(value, (str, bytes)):
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number beyond any float
+            number = math.inf if value > 0 else -math.inf
+        except (TypeError, ValueError):
+            pass
+    if number is None:
+        raise InputError(f"the score {name!r} must be a number, or None where there is none, not {value!r}.")
+    number = min(max(number, low), high) if not math.isnan(number) else number
+    return number if math.isfinite(number) else None
+
+
+def read_scores(values: Any, name: str, low: float = -math.inf, high: float = math.inf) -> list[float] | None:
+    """Return a list of scores, each as in `read_score`; None where one of them is missing.
+
+    Raises:
+        InputError: it is no sequence of numbers.
+    """
+    if values is None:
+        return None
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise InputError(f"{name!r} must be a sequence of numbers, not {values!r}.")
+    scores = [read_score(value, name, low, high) for value in values]
+    return None if any(score is None for score in scores) else [score for score in scores if score is not None]
+
+
+def align_with_turns(values: np.ndarray, episode: Episode, what: str) -> list[float]:
+    """Return ``values`` if there is one a turn, or their sum if the episode has a single turn with several steps.
+
+    Raises:
+        InputError: neither holds; ``what`` names the values in the message.
+    """
+    turns = len(episode.steps)
+    if len(values) == turns:
+        return values.tolist()
+    if turns == 1:
+        return [float(values.sum())]
+    raise InputError(f"an episode of {turns} turns needs as many {what}, not {len(values)}.")
+
+
+def read_vector(values: Any, what: str) -> np.ndarray | None:
+    """Return ``values`` as a float64 array of one dimension; None where any is not finite (the scorer failed).
+
+    Raises:
+        InputError: they have another number of dimensions; ``what`` names the values in the message.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise InputError(f"{what} must be a sequence of numbers, not of shape {array.shape}.")
+    return array if np.isfinite(array).all() else None

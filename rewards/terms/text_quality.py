@@ -1,0 +1,376 @@
+"""Rewards of the text itself, whatever its answer: repetition, phrases of careful reasoning, degenerate text.
+
+Input is the last response. Repeated n-grams are counted exactly, in O(n log n) for a text of n words.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import check_choice, check_count, check_number
+from ...errors import InputError
+from ..episode import Episode
+from ..reward import Reward, register
+from .scores import Score, Scorer
+
+
+def ngram_ranks(words: list[str], n: int) -> np.ndarray:
+    """A number for each n-gram, by its start; two n-grams have the same number exactly if their words are the same.
+
+    An n-gram's number comes from the pair of numbers of its halves, so that no n-gram is held in memory as text.
+    """
+    if len(words) < n:
+        return np.zeros(0, dtype=np.int64)
+    ids: dict[str, int] = {}
+    ranks = np.array([ids.setdefault(word, len(ids)) for word in words], dtype=np.int64)
+    size = 1
+    while size < n:
+        # Two overlapping halves cover the n-gram when n is not a power of two.
+        shift = min(size, n - size)
+        pairs = ranks[: len(ranks) - shift] * (int(ranks.max()) + 1) + ranks[shift:]
+        ranks = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        size += shift
+    return ranks
+
+
+def repetition_rate(text: str, n: int) -> float:
+    """1 - distinct n-grams / n-grams, of words in lower case; 0 for a text of fewer than ``n`` words."""
+    ranks = ngram_ranks(text.lower().split(), n)
+    return 1.0 - len(np.unique(ranks)) / len(ranks) if len(ranks) else 0.0
+
+
+def repeated_share(text: str, n: int) -> float:
+    """The share of n-grams that occur more than once, of words in lower case; 0 for fewer than ``n`` words."""
+    ranks = ngram_ranks(text.lower().split(), n)
+    if not len(ranks):
+        return 0.0
+    counts = np.bincount(ranks)
+    return float((counts[ranks] > 1).mean())
+
+
+def repeated_words(words: list[str], n: int) -> np.ndarray:
+    """Mask over ``words``: True inside any n-gram that has occurred before, where a dense penalty applies."""
+    mask = np.zeros(len(words), dtype=bool)
+    ranks = ngram_ranks(words, n)
+    if len(ranks):
+        again = np.ones(len(ranks), dtype=bool)
+        again[np.unique(ranks, return_index=True)[1]] = False
+        for offset in range(n):
+            mask[offset : offset + len(ranks)] |= again
+    return mask
+
+
+@register("repetition")
+class Repetition(Reward):
+    """A term in [-weight, 0]: minus the share of the response that repeats itself.
+
+    Args:
+        n: length of the n-grams in words. Ordinary phrases are shorter than the default.
+        weight: the largest penalty, at least 0.
+        dense: take the share of words inside a repeated n-gram (`repeated_words`, for a learner with credit per token)
+            instead of the share of n-grams that occurred before.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (n-gram penalty)"
+
+    def __init__(self, n: int = 20, weight: float = 0.5, dense: bool = False):
+        self.n = check_count("n", n, low=1, unit="words")
+        self.weight = check_number("weight", weight, low=0.0)
+        self.dense = dense
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.weight, 0.0
+
+    def value(self, episode: Episode) -> float:
+        if not self.dense:
+            return -self.weight * repetition_rate(episode.response, self.n)
+        mask = repeated_words(episode.response.lower().split(), self.n)
+        return -self.weight * (float(mask.mean()) if len(mask) else 0.0)
+
+
+# Our own list; the paper's has about forty phrases of the same kinds: planning, checking, turning back, ending.
+PHRASES = (
+    "first,", "second,", "next,", "then,", "finally,", "let me", "let us", "let's", "we need to", "i need to",
+    "we know that", "we are given", "recall that", "note that", "suppose", "assume", "consider", "in other words",
+    "for example", "case 1", "step 1", "step by step", "because", "since", "therefore", "thus", "hence", "it follows",
+    "this means", "which gives", "so we have", "on the other hand", "alternatively", "wait", "however", "actually",
+    "double-check", "let me check", "to verify", "in conclusion",
+)  # fmt: skip
+
+
+def reasoning_pattern(text: str, n: int = 20, full: int = 20) -> float:
+    """min(phrases present / full, 1) - share of repeated n-grams - turns written for the user; at least 0.
+
+    Args:
+        text: a response.
+        n: length of the n-grams in words.
+        full: number of different phrases with which the first part reaches 1.
+    """
+    lowered = text.lower()
+    present = sum(phrase in lowered for phrase in PHRASES)
+    return max(0.0, min(present / full, 1.0) - repeated_share(text, n) - lowered.count("user:"))
+
+
+def calibrate_score(score: float, pattern: float, threshold: float, alpha: float) -> float:
+    """``score + alpha * pattern`` where ``score`` is below ``threshold``, else ``score`` (arXiv 2505.22653)."""
+    return score + alpha * pattern if score < threshold else score
+
+
+@register("reasoning-pattern")
+class ReasoningPattern(Reward):
+    """A term in [0, 1] for reasoning phrases, less repetition and self-written user turns. The answer has no influence.
+
+    Args:
+        n: length in words of the n-grams whose repetition is subtracted.
+        full: number of different phrases with which the reward reaches 1.
+
+    Raises:
+        InputError: an argument below 1.
+    """
+
+    paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (reasoning pattern reward)"
+
+    def __init__(self, n: int = 20, full: int = 20):
+        self.n = check_count("n", n, low=1, unit="words")
+        self.full = check_count("full", full, low=1, unit="phrases")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def value(self, episode: Episode) -> float:
+        return reasoning_pattern(episode.response, self.n, self.full)
+
+
+@register("rpr-calibration")
+class RPRCalibration(Reward):
+    """A reward model's score, raised by alpha times the reasoning-pattern reward where it is below a threshold.
+
+    The released code's exact rule was not found; this is the paper's sentence as a formula. A failure can outrank a
+    success, as the reward model decides.
+
+    Args:
+        scorer: the reward model's score in [0, 1]; None reads the extra named by ``key``.
+        key: name of that extra.
+        threshold: scores below are raised.
+        alpha: factor of the reasoning-pattern reward, at least 0.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    paper = ReasoningPattern.paper
+    needs = frozenset({"reward_model_score"})
+
+    def __init__(
+        self,
+        scorer: Scorer | None = None,
+        key: str = "reward_model_score",
+        threshold: float = 0.5,
+        alpha: float = 0.3,
+    ):
+        self.score = Score(scorer, key, 0.0, 1.0)
+        self.needs = self.score.needs
+        self.threshold = check_number("threshold", threshold, low=0.0, high=1.0)
+        self.alpha = check_number("alpha", alpha, low=0.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, max(1.0, self.threshold + self.alpha)
+
+    def value(self, episode: Episode) -> float | None:
+        score = self.score(episode)
+        if score is None:
+            return None
+        return calibrate_score(score, reasoning_pattern(episode.response), self.threshold, self.alpha)
+
+
+FEATURES = (
+    "repeated 3-grams",
+    "compressibility",
+    "share of distinct words",
+    "share of letters",
+    "mean word length",
+    "share of tags",
+    "empty tags",
+    "log length",
+)
+# Of longer texts only the beginning is classified.
+MAX_CHARACTERS = 100_000
+_LOG_ODDS_LIMIT = 10.0
+
+
+def artifact_features(text: str) -> np.ndarray:
+    """The numbers named in `FEATURES`; finite for any text."""
+    text = text[:MAX_CHARACTERS]
+    words = text.split()
+    data = text.encode("utf-8", "replace")
+    tags = sum(len(word) for word in words if word.startswith("<") and word.endswith(">"))
+    return np.array(
+        [
+            repetition_rate(text, 3),
+            1.0 - min(len(zlib.compress(data, 1)) / (len(data) + 20.0), 1.0),
+            len(set(words)) / len(words) if words else 0.0,
+            sum(character.isalpha() for character in text) / len(text) if text else 0.0,
+            min(sum(map(len, words)) / len(words), 40.0) if words else 0.0,
+            tags / len(text) if text else 0.0,
+            float("></" in "".join(words)),
+            float(np.log1p(len(words))),
+        ]
+    )
+
+
+class ArtifactClassifier:
+    """Logistic regression, fitted by Newton's method with a ridge, on standardised `artifact_features`.
+
+    `fit` starts from scratch; pass old and new texts together to follow a policy whose failures change.
+
+    Args:
+        ridge: strength of the penalty on weights, above 0.
+    """
+
+    def __init__(self, ridge: float = 1.0):
+        self.ridge = check_number("ridge", ridge, low=1e-9)
+        self.mean = np.zeros(len(FEATURES))
+        self.scale = np.ones(len(FEATURES))
+        self.weights = np.zeros(len(FEATURES) + 1)
+        self.fitted = False
+
+    def fit(self, clean: Sequence[str], degenerate: Sequence[str]) -> ArtifactClassifier:
+        """Fit the classifier to ``clean`` texts (label 1) and ``degenerate`` ones (label 0).
+
+        Raises:
+            InputError: fewer than two of either.
+        """
+        if len(clean) < 2 or len(degenerate) < 2:
+            raise InputError(
+                f"the artifact classifier needs at least 2 texts of each kind, not {len(clean)} clean and "
+                f"{len(degenerate)} degenerate."
+            )
+        features = np.array([artifact_features(text) for text in (*clean, *degenerate)])
+        labels = np.repeat([1.0, 0.0], [len(clean), len(degenerate)])
+        self.mean, self.scale = features.mean(0), np.maximum(features.std(0), 1e-6)
+        inputs = self._inputs(features)
+        penalty = np.diag([0.0] + [self.ridge] * len(FEATURES))
+        weights = np.zeros(inputs.shape[1])
+        for _ in range(30):
+            probability = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30.0, 30.0)))
+            gradient = inputs.T @ (probability - labels) + penalty @ weights
+            curvature = (inputs * (probability * (1.0 - probability))[:, None]).T @ inputs + penalty
+            weights -= np.linalg.solve(curvature + 1e-9 * np.eye(len(weights)), gradient)
+        self.weights, self.fitted = weights, True
+        return self
+
+    def _inputs(self, features: np.ndarray) -> np.ndarray:
+        # Bounds the influence of one feature in texts unlike all training texts.
+        standard = np.clip((features - self.mean) / self.scale, -5.0, 5.0)
+        return np.concatenate([np.ones((*standard.shape[:-1], 1)), standard], axis=-1)
+
+    def log_odds(self, text: str) -> float:
+        """log P(clean) / P(degenerate), clipped to [-10, 10]."""
+        odds = float(self._inputs(artifact_features(text)) @ self.weights)
+        return min(max(odds, -_LOG_ODDS_LIMIT), _LOG_ODDS_LIMIT)
+
+    def probability(self, text: str) -> float:
+        """The probability that ``text`` is free of artifacts."""
+        return float(1.0 / (1.0 + np.exp(-self.log_odds(text))))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Fitted parameters as JSON data."""
+        return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "weights": self.weights.tolist()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore fitted parameters. Raises InputError if they belong to other features."""
+        arrays = {name: np.asarray(state.get(name, ()), dtype=float) for name in ("mean", "scale", "weights")}
+        if [array.size for array in arrays.values()] != [len(FEATURES), len(FEATURES), len(FEATURES) + 1]:
+            raise InputError(f"the saved artifact classifier does not have the {len(FEATURES)} features of this one.")
+        self.mean, self.scale, self.weights = arrays.values()
+        self.fitted = True
+
+
+def built_in_examples(count: int = 100, seed: int = 0) -> tuple[list[str], list[str]]:
+    """``count`` clean texts (worked sums) and ``count`` degenerate ones (repetition, gibberish, empty tags)."""
+    rng = np.random.default_rng(seed)
+    names, things = ("Ann", "Ben", "Cara", "Dan", "Eve"), ("apples", "books", "coins", "tickets", "stones")
+    clean, degenerate = [], []
+    for index in range(count):
+        a, b, c = (int(number) for number in rng.integers(2, 90, 3))
+        who, what = names[int(rng.integers(5))], things[int(rng.integers(5))]
+        parts = [
+            f"{who} starts with {a} {what} and is given {b} more, so there are {a + b} now.",
+            f"Giving away {c} of them leaves {a + b - c}.",
+            f"To check, {a + b - c} and {c} make {a + b} again, which agrees.",
+            f"Another way is to take {c} from {b} first and add the rest to {a}.",
+            f"The number of {what} that {who} keeps is {a + b - c}.",
+        ]
+        clean.append(" ".join(parts[: 2 + int(rng.integers(4))]))
+        kind = index % 4
+        if kind == 0:
+            degenerate.append(" ".join([parts[int(rng.integers(5))]] * int(rng.integers(3, 30))))
+        elif kind == 1:
+            letters = rng.integers(33, 127, int(rng.integers(20, 400)))
+            degenerate.append("".join(map(chr, letters)).replace("Q", " "))
+        elif kind == 2:
+            degenerate.append("<think> </think> <answer> </answer> " * int(rng.integers(1, 20)) + str(a))
+        else:
+            degenerate.append(f"<think></think><answer>{a}</answer>")
+    return clean, degenerate
+
+
+@register("artifact-penalty")
+class ArtifactPenalty(Reward):
+    """A term of ``weight`` times the probability, or log-odds, that the response is free of artifacts.
+
+    Add it to a proxy reward that degenerate text can fool.
+
+    Args:
+        weight: at least 0.
+        scale: "probability" in [0, 1], or "log-odds" in [-10, 10].
+        classifier: a fitted classifier; None fits one to `built_in_examples` on first use.
+
+    Raises:
+        InputError: an argument out of its range, or a classifier that is not fitted.
+    """
+
+    paper = "Artifact regulariser against reward hacking, arXiv 2601.03468"
+
+    def __init__(self, weight: float = 0.5, scale: str = "probability", classifier: ArtifactClassifier | None = None):
+        self.weight = check_number("weight", weight, low=0.0)
+        self.scale = check_choice("scale", scale, ("probability", "log-odds"))
+        if classifier is not None and not classifier.fitted:
+            raise InputError("the artifact classifier is not fitted; call its fit(clean, degenerate) first.")
+        self.classifier = classifier
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        if self.scale == "probability":
+            return 0.0, self.weight
+        return -_LOG_ODDS_LIMIT * self.weight, _LOG_ODDS_LIMIT * self.weight
+
+    def _fitted_classifier(self) -> ArtifactClassifier:
+        if self.classifier is None:
+            self.classifier = ArtifactClassifier().fit(*built_in_examples())
+        return self.classifier
+
+    def refresh(self, clean: Sequence[str], degenerate: Sequence[str]) -> None:
+        """Fit the classifier again, such as to the policy's present successes and failures."""
+        self._fitted_classifier().fit(clean, degenerate)
+
+    def value(self, episode: Episode) -> float:
+        classifier = self._fitted_classifier()
+        measure = classifier.probability if self.scale == "probability" else classifier.log_odds
+        return self.weight * measure(episode.response)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"classifier": self._fitted_classifier().state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._fitted_classifier().load_state_dict(state.get("classifier", {}))

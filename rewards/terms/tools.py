@@ -1,0 +1,267 @@
+"""Rewards for calling tools: the right calls, all of the tools, few errors, and any call at all early in training."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...checks import check_choice, check_number
+from ...errors import InputError
+from ...schedules import Constant, Cosine, Schedule, schedule
+from ..episode import Episode
+from ..reward import Reward, register
+from ..timed import Timed
+from ..verdict import Verdict
+from ..verifiers.tool_calls import CallError, check_calls, parse_tool_calls, tool_call_correctness
+from .format import FormatCheck, check_tags, has_balanced_pairs, has_one_pair, tags_in_order
+from .outcome import best_f1
+from .scores import Score, Scorer
+
+# The paper's other scales, as data for `correctness` and `format`: at most 1 like the format; 1 for 30 updates and 3
+# from then on; and a slow change over 150 updates from 2 and 2 to 3 and 1.
+EQUAL_MAX = 1.0
+TWO_STAGE = {"kind": "piecewise", "points": [[29, 1.0], [30, 3.0]]}
+DYNAMIC_CORRECTNESS = {"kind": "linear", "start": 2.0, "end": 3.0, "over": 150}
+DYNAMIC_FORMAT = {"kind": "linear", "start": 2.0, "end": 1.0, "over": 150}
+
+# Words of thought that earn the whole length reward: fixed, or rising over training.
+LENGTHS: Mapping[str, Schedule] = {
+    "fixed": Constant(512),
+    "rising": schedule({"kind": "linear", "start": 384, "end": 640}),
+}
+
+
+def tool_format(text: str, calls: bool) -> bool:
+    """``<think>`` and then ``<tool_call>`` (where a call is due) or ``<response>``, or both, and nothing else."""
+    if calls:
+        return tags_in_order(text, ("think", "tool_call")) or tags_in_order(text, ("think", "tool_call", "response"))
+    return tags_in_order(text, ("think", "response"))
+
+
+def correctness_of(text: str, gold: Sequence[Mapping[str, Any]], coarse: bool = False) -> float:
+    """In [-3, 3]: see `tool_call_correctness`; -3 for calls that cannot be read; with ``coarse``, 3 or -3."""
+    if not gold:
+        return 0.0
+    if "<tool_call>" not in text:
+        return -3.0
+    try:
+        score = tool_call_correctness(parse_tool_calls(text), gold)
+    except CallError:
+        return -3.0
+    return (3.0 if score == 3.0 else -3.0) if coarse else score
+
+
+def thought_length(text: str) -> int:
+    """Words inside ``<think>...</think>``; 0 without exactly one such pair."""
+    if not has_one_pair(text, "think"):
+        return 0
+    return len(text[text.find("<think>") + 7 : text.find("</think>")].split())
+
+
+@register("toolrl")
+class ToolRL(Timed):
+    """The whole worth of a response that should call tools: terms "format" and "correctness", and "length" on demand.
+
+    The extra "tool_calls" holds the calls that should be made, ``[{"name": ..., "parameters": {...}}]``; empty where
+    none should, and then only the format counts. `ranks_success` is not claimed: the calls, and not the environment,
+    say what is right here.
+
+    Args:
+        correctness: highest pay for the calls, and minus the lowest; a number, a schedule or its data. The module's
+            EQUAL_MAX, TWO_STAGE and DYNAMIC_CORRECTNESS are the paper's variants.
+        format: pay for the format; likewise (DYNAMIC_FORMAT).
+        granularity: "fine" pays for each name, parameter and value; "coarse" only for calls that are all right.
+        length: "none"; "fixed": up to 1 more for thoughts of up to 512 words; "rising": of 384 words at first and 640
+            at the end of training.
+
+    Raises:
+        InputError: unknown choice, or a scale that can become negative; when called, calls that are not of this form.
+    """
+
+    paper = "ToolRL, arXiv 2504.13958 (reward design)"
+    complete = True
+    needs = frozenset({"tool_calls"})
+
+    def __init__(
+        self,
+        correctness: Schedule | Mapping[str, Any] | float = 3.0,
+        format: Schedule | Mapping[str, Any] | float = 1.0,
+        granularity: str = "fine",
+        length: str = "none",
+    ):
+        self.correctness, self.format = schedule(correctness), schedule(format)
+        check_number("the lowest scale of correctness", self.correctness.bounds[0], low=0.0)
+        check_number("the lowest scale of format", self.format.bounds[0], low=0.0)
+        self.granularity = check_choice("granularity", granularity, ("fine", "coarse"))
+        self.length = check_choice("length", length, ("none", *LENGTHS))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        most = self.correctness.bounds[1]
+        return -most, most + self.format.bounds[1] + (self.length != "none")
+
+    def __call__(self, episode: Episode) -> Verdict:
+        if not episode.valid:
+            return self.verdict(episode, None)
+        gold = check_calls(episode.extra("tool_calls"))
+        text = episode.response
+        terms = {
+            "format": self.now(self.format) * tool_format(text, bool(gold)),
+            "correctness": self.now(self.correctness) * correctness_of(text, gold, self.granularity == "coarse") / 3.0,
+        }
+        if self.length != "none":
+            terms["length"] = min(thought_length(text) / self.now(LENGTHS[self.length]), 1.0)
+        return dataclasses.replace(self.verdict(episode, sum(terms.values())), terms=terms)
+
+
+FADING = Cosine(start=1.0, end=0.0, over=200)
+
+
+def tool_bonus(calls: int, weight: float, each: float = 0.1) -> float:
+    """weight * min(1, each * calls)."""
+    return weight * min(1.0, each * calls)
+
+
+@register("tool-bonus")
+class ToolBonus(Timed):
+    """A term for tool calls, right or wrong, that fades to nothing. Weigh it below the pay of a success.
+
+    Args:
+        weight: a number, a schedule or its data; by default half a cosine from 1 to 0 over 200 updates (the paper uses
+            100 to 200).
+        each: pay of one call before the weight; all calls together earn at most 1.
+        marker: text that opens a call; its occurrences in the actions are counted.
+        count: how to count calls instead, a callable of the episode.
+
+    Raises:
+        InputError: an empty marker or a negative pay.
+    """
+
+    paper = "SPEAR, arXiv 2509.22601 (intrinsic reward for tool calls)"
+
+    def __init__(
+        self,
+        weight: Schedule | Mapping[str, Any] | float = FADING,
+        each: float = 0.1,
+        marker: str = "<tool_call>",
+        count: Callable[[Episode], int] | None = None,
+    ):
+        self.weight = schedule(weight)
+        self.each = check_number("each", each, low=0.0)
+        if not isinstance(marker, str) or not marker:
+            raise InputError(f"marker must be the text that opens a tool call, not {marker!r}.")
+        self.marker, self.count = marker, count
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        low, high = self.weight.bounds
+        return min(low, 0.0), max(high, 0.0)
+
+    def value(self, episode: Episode) -> float:
+        if self.count is not None:
+            calls = self.count(episode)
+        else:
+            calls = sum(step.action.count(self.marker) for step in episode.steps)
+        return tool_bonus(calls, self.now(self.weight), self.each)
+
+
+def thought_and_answered(episode: Episode) -> bool:
+    """Whether the actions together hold at least one ``<think>``, all of them closed, and exactly one ``<answer>``."""
+    text = "\n".join(step.action for step in episode.steps)
+    return "<think>" in text and has_balanced_pairs(text, "think") and has_one_pair(text, "answer")
+
+
+def arpo(well_formed: bool, f1: float, all_tools: bool, bonus: float = 0.1) -> float:
+    """-1 for a wrong format; else F1, plus ``bonus`` if it is above 0 and every tool was used."""
+    if not well_formed:
+        return -1.0
+    return f1 + bonus * all_tools if f1 > 0 else 0.0
+
+
+@register("arpo")
+class ARPO(Reward):
+    """The whole worth of an episode by format, answer and tools used.
+
+    `ranks_success` is not claimed: a success in the wrong format is worth -1, and F1 need not agree with success.
+
+    Args:
+        scorer: F1 or another outcome in [0, 1]; None takes the F1 of the answer and the extra "reference".
+        tools: openings of the calls of the tools that must all be used for the bonus.
+        bonus: at least 0.
+        check: the format; None takes `thought_and_answered`.
+
+    Raises:
+        InputError: ``tools`` are no texts, or ``bonus`` is negative.
+    """
+
+    paper = "ARPO, arXiv 2507.19849 (hierarchical reward)"
+    needs = frozenset({"reference"})
+    complete = True
+
+    def __init__(
+        self,
+        scorer: Scorer | None = None,
+        tools: Sequence[str] = ("<search>", "<python>"),
+        bonus: float = 0.1,
+        check: FormatCheck | None = None,
+    ):
+        if not isinstance(tools, (list, tuple)) or not tools or not all(isinstance(t, str) and t for t in tools):
+            raise InputError(f"tools must be a list of openings such as '<search>', not {tools!r}.")
+        self.outcome = Score(scorer, "outcome", 0.0, 1.0) if scorer is not None else None
+        self.needs = frozenset() if scorer is not None else frozenset({"reference"})
+        self.tools = tuple(tools)
+        self.bonus = check_number("bonus", bonus, low=0.0)
+        self.check = check if check is not None else thought_and_answered
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -1.0, 1.0 + self.bonus
+
+    def value(self, episode: Episode) -> float | None:
+        f1 = self.outcome(episode) if self.outcome else best_f1(episode.answer, episode.extra("reference"))
+        if f1 is None:
+            return None
+        used = all(any(tool in step.action for step in episode.steps) for tool in self.tools)
+        return arpo(self.check(episode), f1, used, self.bonus)
+
+
+def tool_error_share(tool_responses: Sequence[str]) -> float:
+    """The share of ``tool_responses`` that contain "error" in any case; 0.5 where no tool was used."""
+    if not tool_responses:
+        return 0.5
+    return sum("error" in response.lower() for response in tool_responses) / len(tool_responses)
+
+
+def answer_tag_penalty(text: str, turns: int, tag: str = "answer") -> float:
+    """1 where the answer tag is missing or unbalanced, else (answers - 1) / turns, at most 1."""
+    answers = text.count(f"<{tag}>")
+    if not answers or not has_balanced_pairs(text, tag):
+        return 1.0
+    return min((answers - 1) / max(turns, 1), 1.0)
+
+
+@register("trajectory-quality")
+class TrajectoryQuality(Reward):
+    """A term in [-2, 0]: minus the share of failed tool calls, minus the penalty of the answer tags.
+
+    A tool response is what the agent read before any action but the first. The paper uses the penalty to choose which
+    successes to keep, with an outcome reward that stays 0 or 1; as a term, weigh it below half of a success.
+
+    Args:
+        tag: name of the answer tag.
+    """
+
+    paper = "rStar2-Agent (GRPO-RoC), arXiv 2508.20722 (resampling on correct)"
+
+    def __init__(self, tag: str = "answer"):
+        self.tag = check_tags([tag])[0]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -2.0, 0.0
+
+    def value(self, episode: Episode) -> float:
+        text = "\n".join(step.action for step in episode.steps)
+        errors = tool_error_share([str(step.observation) for step in episode.steps[1:]])
+        return -(errors + answer_tag_penalty(text, len(episode.steps), self.tag))

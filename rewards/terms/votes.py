@@ -1,0 +1,291 @@
+"""Rewards without reference answers: siblings vote on the answer, and agreement with the vote is rewarded.
+
+`VoteReward` has three slots: how much a vote weighs, which episodes share a label (the whole group or parts of it), and
+the reward of agreement. A slot takes a name from its registry or a callable of the same signature. Labels of subgroups
+(SCOPE) and from another view of the task (Co-rewarding) are in `vote_labels.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...errors import InputError
+from ...registry import Registry
+from ..answers import check_format, extract
+from ..embedding import Embedder, HashedNgrams, cosines, embed
+from ..episode import Episode
+from ..reward import BatchReward, register
+from ..verifiers.text import normalise
+
+Key = Callable[[Episode], str | None]
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """Answers and weights of one group; each tuple has one entry an episode, in their order.
+
+    Args:
+        episodes: the valid episodes of one task.
+        answers: the key of the answer, or None where there is none; None never votes.
+        weights: weight of the vote; 0 or more, and 0 where there is no answer.
+    """
+
+    episodes: tuple[Episode, ...]
+    answers: tuple[str | None, ...]
+    weights: tuple[float, ...]
+
+    def winner(self, voters: Sequence[int] | None = None) -> str | None:
+        """The answer with the greatest weight among ``voters`` (all by default), or None if none of them has an answer.
+
+        Ties go to the answer with more votes, then to the first in alphabetical order: the order of the episodes never
+        matters.
+        """
+        votes: dict[str, list[float]] = {}
+        for i in range(len(self.answers)) if voters is None else voters:
+            answer = self.answers[i]
+            if answer is not None:
+                votes.setdefault(answer, []).append(self.weights[i])
+        return min(votes, key=lambda answer: (-fsum(votes[answer]), -len(votes[answer]), answer), default=None)
+
+
+Weight = Callable[[Sequence[Episode], Sequence["str | None"]], Sequence[float]]
+"""(episodes of a group, their answers) -> one weight each, 0 or more."""
+Partition = Callable[[Sequence[Ballot]], "list[list[str | None]]"]
+"""The ballots of a training step -> for each, one label an episode."""
+Bonus = Callable[[Ballot, np.ndarray], "Sequence[float | None]"]
+"""(ballot, agreement [G]: the answer is the label) -> rewards [G]; None where undetermined."""
+
+WEIGHTS: Registry[Any] = Registry("vote weight")
+PARTITIONS: Registry[Any] = Registry("vote partition")
+BONUSES: Registry[Any] = Registry("vote bonus")
+
+S = TypeVar("S")
+
+
+def _resolve_slot(registry: Registry[Any], value: str | S) -> S:
+    """Return ``value`` if it is a callable, or what its name is registered for (an instance where that is a class)."""
+    if not isinstance(value, str):
+        return value
+    entry = registry[value]
+    return entry() if isinstance(entry, type) else entry
+
+
+@WEIGHTS.register("equal")
+def equal_weights(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
+    """Every answer weighs 1."""
+    return [1.0] * len(episodes)
+
+
+@PARTITIONS.register("whole")
+def one_label_per_group(ballots: Sequence[Ballot]) -> list[list[str | None]]:
+    """One label for the whole group: its winner."""
+    return [[ballot.winner()] * len(ballot.episodes) for ballot in ballots]
+
+
+@BONUSES.register("none")
+def agreement_only(ballot: Ballot, agreement: np.ndarray) -> list[float]:
+    """1 for agreement with the label, 0 for anything else."""
+    return [float(agrees) for agrees in agreement]
+
+
+def answer_key(answer_format: str = "any") -> Key:
+    """Build a key: the answer in the last action, normalised as by the verifier "text" (white space, case, Unicode)."""
+    check_format(answer_format)
+
+    def key(episode: Episode) -> str | None:
+        answer = extract(episode.response, answer_format)
+        return normalise(answer) or None if answer else None
+
+    return key
+
+
+@register("majority-vote")
+class VoteReward(BatchReward):
+    """Reward for agreement with a vote of the siblings; by default the majority vote of TTRL, 1 or 0.
+
+    No reference answer is read. A wrong majority is rewarded too: failed episodes can outrank successes. In a group
+    without any answer all get 0. Ties: see `Ballot.winner`.
+
+    Args:
+        weight: weight of a vote: "equal", "self-consistency" (RLCCF), "token-confidence" (SCOPE) or a callable.
+        partition: which episodes share a label: "whole", "pareto" (SCOPE) or a callable.
+        bonus: reward of agreement: "none", "novelty" (EVOL-RL) or a callable.
+        key: maps an episode to its answer as text, or None for no answer; equal texts are equal answers. By default the
+            normalised answer; pass a canonical form (a parsed number) where different texts mean the same.
+        answer_format: where the default key looks for the answer (`palaestra.rewards.answers.FORMATS`).
+        needs: names of the extras that callables given here read; those of the registered slots are known.
+
+    Raises:
+        InputError: unknown name of a slot or a format; when called, a weight that is negative or not finite.
+    """
+
+    paper = "TTRL, arXiv 2504.16084"
+    complete = True
+
+    def __init__(
+        self,
+        weight: str | Weight = "equal",
+        partition: str | Partition = "whole",
+        bonus: str | Bonus = "none",
+        key: Key | None = None,
+        answer_format: str = "any",
+        needs: Sequence[str] = (),
+    ):
+        self.weight: Weight = _resolve_slot(WEIGHTS, weight)
+        self.partition: Partition = _resolve_slot(PARTITIONS, partition)
+        self.bonus: Bonus = _resolve_slot(BONUSES, bonus)
+        self.key = key or answer_key(answer_format)
+        slots = (self.weight, self.partition, self.bonus)
+        self.needs = frozenset(needs).union(*(getattr(slot, "needs", ()) for slot in slots))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return getattr(self.bonus, "bounds", (0.0, 1.0))
+
+    def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float | None]]:  # type: ignore[override]
+        ballots = [self.ballot(group) for group in groups]
+        rewards = []
+        for ballot, labels in zip(ballots, self.partition(ballots), strict=True):
+            agreement = np.array(
+                [answer is not None and answer == label for answer, label in zip(ballot.answers, labels, strict=True)]
+            )
+            rewards.append(list(self.bonus(ballot, agreement)))
+        return rewards
+
+    def ballot(self, group: Sequence[Episode]) -> Ballot:
+        """Answers and weights of a group; an episode without an answer has weight 0."""
+        answers = tuple(self.key(episode) for episode in group)
+        weights = [float(weight) for weight in self.weight(group, answers)]
+        if len(weights) != len(group) or not all(0 <= weight < np.inf for weight in weights):
+            raise InputError(f"a vote needs one finite weight of at least 0 for each of {len(group)}, not {weights}.")
+        kept = (weight if answer is not None else 0.0 for weight, answer in zip(weights, answers, strict=True))
+        return Ballot(tuple(group), answers, tuple(kept))
+
+
+def self_consistency(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
+    """For each episode, the share of its agent's samples that give the agent's most frequent answer (RLCCF).
+
+    The agent is the extra "agent"; samples without an answer count in the denominator.
+    """
+    agents = [episode.extra("agent") for episode in episodes]
+    samples = Counter(agents)
+    votes: dict[object, Counter[str]] = {agent: Counter() for agent in samples}
+    for agent, answer in zip(agents, answers, strict=True):
+        if answer is not None:
+            votes[agent][answer] += 1
+    modal = {agent: max(counts.values(), default=0) / samples[agent] for agent, counts in votes.items()}
+    return [modal[agent] for agent in agents]
+
+
+self_consistency.needs = frozenset({"agent"})  # type: ignore[attr-defined]
+WEIGHTS.add("self-consistency", self_consistency)
+
+
+@register("rlccf")
+class CollectiveVote(VoteReward):
+    """`VoteReward` over the samples of several agents on one task, weighted by their self-consistency.
+
+    Needs the extra "agent" of each episode, any hashable name of the agent that produced it. With equally consistent
+    agents it is the plain majority vote. Arguments are those of `VoteReward`.
+    """
+
+    paper = "RLCCF, arXiv 2508.12338"
+    needs = frozenset({"agent"})
+
+    def __init__(
+        self,
+        weight: str | Callable[..., Sequence[float]] = "self-consistency",
+        partition: str | Partition = "whole",
+        bonus: str | Bonus = "none",
+        key: Key | None = None,
+        answer_format: str = "any",
+    ):
+        super().__init__(weight, partition, bonus, key, answer_format)
+
+
+_UNPARSED = -1.0
+
+
+def novelty_in_class(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarray:
+    """Novelty of each episode [G], in [0, 1] within the majority and within the minority (EVOL-RL, arXiv 2509.15194).
+
+    Raw novelty is 1 - (mean similarity to the own class) / 2 - (greatest similarity to any sibling) / 2. It is scaled
+    to [0, 1] over the class; a class of one, or of equal values, gets 1/2 (the released code does not scale the
+    latter).
+
+    Args:
+        similarity: [G, G], in [0, 1].
+        agreement: mask [G] of the episodes that agree with the vote.
+    """
+    number = len(agreement)
+    raw = np.zeros(number)
+    for i in range(number):
+        others = np.arange(number) != i
+        own = similarity[i, others & (agreement == agreement[i])]
+        nearest = similarity[i, others].max(initial=0.0)
+        raw[i] = 1.0 - 0.5 * (float(own.mean()) if len(own) else 0.0) - 0.5 * nearest
+    # Rounded so that equal texts get equal rewards although their sums run in another order.
+    raw = np.round(raw, 9)
+    scaled = np.full(number, 0.5)
+    for label in (False, True):
+        members = agreement == label
+        if members.any() and np.ptp(raw[members]) > 0:
+            scaled[members] = (raw[members] - raw[members].min()) / np.ptp(raw[members])
+    return scaled
+
+
+@BONUSES.register("novelty")
+class NoveltyBonus:
+    """0.5 to 1 for agreement and -1 to -0.5 against it, more for more novel responses; -1 without an answer.
+
+    Args:
+        embedder: maps response texts to vectors; the cosine, clipped to [0, 1], is the similarity.
+    """
+
+    bounds = (-1.0, 1.0)
+
+    def __init__(self, embedder: Embedder | None = None):
+        self.embedder = embedder or HashedNgrams()
+
+    def __call__(self, ballot: Ballot, agreement: np.ndarray) -> Sequence[float | None]:
+        answered = np.array([answer is not None for answer in ballot.answers])
+        rewards = np.where(agreement, 1.0, _UNPARSED)
+        if len(ballot.episodes) > 1 and answered.any():
+            texts = [episode.response for episode, kept in zip(ballot.episodes, answered, strict=True) if kept]
+            rows = embed(self.embedder, texts)
+            if rows is None:
+                return [None] * len(ballot.episodes)
+            base = np.where(agreement[answered], 0.5, -1.0)
+            rewards[answered] = base + 0.5 * novelty_in_class(np.clip(cosines(rows), 0.0, 1.0), agreement[answered])
+        return rewards.tolist()
+
+
+@register("evol-rl")
+class NoveltyVote(VoteReward):
+    """`VoteReward` with the novelty bonus: every majority member outranks every minority member.
+
+    An episode judged alone gets the plain label, 1 or -1.
+
+    Args:
+        embedder: see `NoveltyBonus`; by default hashed n-grams, offline.
+        weight: see `VoteReward`.
+        key: see `VoteReward`. The paper counts only numbers in a box as answers; the default takes any answer.
+        answer_format: see `VoteReward`.
+    """
+
+    paper = "EVOL-RL, arXiv 2509.15194"
+
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        weight: str | Weight = "equal",
+        key: Key | None = None,
+        answer_format: str = "any",
+    ):
+        super().__init__(weight, "whole", NoveltyBonus(embedder), key, answer_format)

@@ -1,0 +1,442 @@
+"""The stages together: from groups to weighted tokens, and which recipes are refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.scored import Scored, scored_of
+from palaestra.agents.grpo.batch.trajectory import Origin, Turn
+from palaestra.agents.grpo.components.filters import mixed_outcomes
+from palaestra.agents.grpo.components.masks import untruncated
+from palaestra.agents.grpo.components.reductions import constant, sequence_mean, sequence_sum, token_mean
+from palaestra.agents.grpo.objective.dry_run import dry_run
+from palaestra.agents.grpo.objective.objective import Objective
+from palaestra.agents.grpo.recipes import RECIPES, Component, Credit, Stream, c, schedule
+from palaestra.agents.grpo.recipes.stages import BASELINES, CORRECTORS, REGULARISERS, RETURNS, SCALES, SURROGATES
+from palaestra.errors import InputError
+
+from ..conftest import group, trajectory  # isort: skip
+
+clip, reinforce = SURROGATES["clip"], SURROGATES["reinforce"]
+kl_k1, kl_k2, kl_k3 = (REGULARISERS[name] for name in ("kl_k1", "kl_k2", "kl_k3"))
+truncated_is = CORRECTORS["truncated_is"]
+
+
+def batch_of(*outcomes_by_group: list[float], lengths: list[int] | None = None):
+    counts = iter(lengths or [2] * sum(map(len, outcomes_by_group)))
+    return collate([group(*(trajectory(r, [([5, 6], [7] * next(counts))]) for r in rs)) for rs in outcomes_by_group])
+
+
+def scored(logp: list[float], old: list[float], advantage: list[float], ref: list[float] | None = None) -> Scored:
+    at = torch.tensor(logp, requires_grad=True)
+    others = {"logp_ref": torch.tensor(ref)} if ref else {}
+    return scored_of(at, torch.tensor(old), torch.tensor(advantage), **others)
+
+
+def centred(batch, baseline):
+    units = RETURNS["outcome"](batch)
+    return units.with_value(units.value - baseline(units, batch))
+
+
+def test_grpo_advantages_of_two_successes_in_eight():
+    batch = batch_of([1, 1, 0, 0, 0, 0, 0, 0])
+    units = centred(batch, BASELINES["group_mean"])
+    # mean 1/4, deviation with ddof 1 is sqrt(8 * 3/16 / 7) = 0.46291
+    assert SCALES["group_std"](units, batch, ddof=1, eps=0.0)[0].item() == pytest.approx(0.75 / 0.46291, abs=1e-5)
+    # with ddof 0 it is sqrt(3/16), so sqrt(8/7) = 1.069 times as much
+    assert SCALES["group_std"](units, batch, ddof=0, eps=0.0)[0].item() == pytest.approx(math.sqrt(3), abs=1e-5)
+
+
+def test_leave_one_out_equals_the_scaled_centred_return():
+    # G/(G-1) (R - mean) with mean 0.4375
+    expected = [4 / 3 * (r - 0.4375) for r in (1.0, 0.0, 0.5, 0.25)]
+    assert centred(batch_of([1.0, 0.0, 0.5, 0.25]), BASELINES["leave_one_out"]).value.tolist() == pytest.approx(
+        expected
+    )
+
+
+def test_groups_of_unequal_size_do_not_mix():
+    # Trap 20.
+    batch = batch_of([1, 0, 0], [1, 1], [0.5])
+    assert BASELINES["group_mean"](RETURNS["outcome"](batch), batch).tolist() == pytest.approx(
+        [1 / 3] * 3 + [1, 1] + [0.5]
+    )
+
+
+@pytest.mark.parametrize("baseline", [BASELINES["group_mean"], BASELINES["leave_one_out"]])
+@pytest.mark.parametrize("scale", [SCALES["none"], SCALES["group_std"]])
+def test_a_group_of_one_and_a_constant_group_get_advantage_zero(baseline, scale):
+    # Trap 11: no NaN from the deviation of a single value.
+    batch = batch_of([0.7], [0.3, 0.3])
+    assert scale(centred(batch, baseline), batch).tolist() == pytest.approx([0, 0, 0], abs=1e-6)
+
+
+def test_reductions_of_two_rows_with_one_and_three_tokens():
+    batch = batch_of([1, 0], lengths=[1, 3])
+    keep = batch.action
+    on = lambda weight: weight[keep].tolist()  # noqa: E731
+    assert on(token_mean(batch, keep)) == pytest.approx([1 / 4] * 4)
+    assert on(sequence_mean(batch, keep)) == pytest.approx([1 / 2, 1 / 6, 1 / 6, 1 / 6])
+    assert on(sequence_sum(batch, keep)) == pytest.approx([1 / 2] * 4)
+    # the token budget of an episode is 16 in these tests
+    assert on(constant(batch, keep)) == pytest.approx([1 / 32] * 4)
+    assert on(constant(batch, keep, length=10)) == pytest.approx([1 / 20] * 4)
+    for reduction in (token_mean, sequence_mean, sequence_sum, constant):
+        assert not reduction(batch, keep)[~keep].any()
+
+
+def test_clip_takes_the_pessimistic_side():
+    # ratios 1.5, 1.5, 0.5, 0.5 with advantages +1, -1, +1, -1 and bounds [0.8, 1.28]
+    term = clip(scored([math.log(1.5)] * 2 + [math.log(0.5)] * 2, [0.0] * 4, [1, -1, 1, -1]), low=0.2, high=0.28)
+    assert term.value.tolist() == pytest.approx([1.28, -1.5, 0.5, -0.8])
+    assert term.stats["clip_fraction"] == (2, 4)
+
+
+def test_clip_at_ratio_one_has_the_gradient_of_reinforce():
+    for advantage in (1.3, -0.7):
+        at_one, plain = scored([-2.0], [-2.0], [advantage]), scored([-2.0], [-2.0], [advantage])
+        clip(at_one).value.sum().backward()
+        reinforce(plain).value.sum().backward()
+        assert at_one.logp.grad.item() == pytest.approx(plain.logp.grad.item()) == pytest.approx(advantage)
+
+
+def test_kl_estimates_of_a_known_gap():
+    s = scored([-1.0], [-1.0], [0.0], ref=[-1.5])  # d = -0.5
+    assert kl_k3(s, 1.0).value.item() == pytest.approx(math.exp(-0.5) + 0.5 - 1)
+    assert kl_k2(s, 2.0).value.item() == pytest.approx(2 * 0.125)
+    assert kl_k1(s, 1.0).value.item() == pytest.approx(0.5)
+
+
+def test_k1_in_the_loss_says_nothing_about_the_reference_and_is_refused():
+    # Trap 10. Its gradient is the same whatever the reference says.
+    grads = []
+    for ref in (-1.5, -9.0):
+        s = scored([-1.0], [-1.0], [0.0], ref=[ref])
+        kl_k1(s, 1.0).value.sum().backward()
+        grads.append(s.logp.grad.item())
+    assert grads == [1.0, 1.0]
+    with pytest.raises(InputError, match="kl_k1 in its loss, where its gradient has mean zero; take kl_k2 or kl_k3"):
+        Objective(replace(RECIPES["grpo"], regularisers=(c("kl_k1"),)))
+
+
+def corrected(gaps: list[float]) -> Scored:
+    """Tokens whose log-probability under the anchor exceeds the sampler's by these amounts."""
+    zero = torch.zeros(len(gaps))
+    return scored_of(zero.clone().requires_grad_(), torch.tensor(gaps), torch.ones(len(gaps)), logp_mu=zero)
+
+
+def test_truncated_importance_weights_have_no_gradient():
+    factor = truncated_is(corrected([0.0, 1.0]), cap=2.0)
+    assert factor.tolist() == pytest.approx([1.0, 2.0])
+    assert not factor.requires_grad
+
+
+def test_no_row_is_dropped_for_its_length_by_a_product_of_ratios():
+    # Trap 7: with a sequence product, 200 tokens of ratio 1.05 would make e^9.8; per token the factor stays 1.05.
+    assert truncated_is(corrected([math.log(1.05)] * 200), cap=2.0).tolist() == pytest.approx([1.05] * 200)
+
+
+def test_dynamic_sampling_keeps_the_groups_with_variance():
+    groups = [group(*(trajectory(r, [([5], [6])]) for r in rs)) for rs in ([1, 1], [1, 0], [0, 0])]
+    assert mixed_outcomes(groups) == [groups[1]]
+
+
+def test_truncated_episodes_can_be_masked():
+    rows = group(trajectory(1, [([5], [6, 7])]), trajectory(0, [([5], [6])], truncated=True))
+    batch = collate([rows])
+    assert untruncated(batch, torch.zeros(5)).tolist() == [True] * 3 + [False] * 2
+
+
+def test_an_invalid_episode_leaves_baseline_batch_and_denominators():
+    # A failure of the machinery is not a reward of 0.
+    lost = trajectory(0, [([5], [6, 6, 6])], valid=False)
+    with_lost = collate([group(trajectory(1, [([5], [6])]), lost, trajectory(0, [([5], [7])]))])
+    without = collate([group(trajectory(1, [([5], [6])]), trajectory(0, [([5], [7])]))])
+    assert with_lost.ids.tolist() == without.ids.tolist()
+    assert BASELINES["group_mean"](RETURNS["outcome"](with_lost), with_lost).tolist() == [0.5, 0.5]
+
+
+def test_groups_without_any_valid_episode_are_dropped():
+    lost = group(trajectory(0, [([5], [6])], valid=False))
+    assert Objective(RECIPES["grpo"]).keep([lost]) == []
+
+
+def test_a_judge_that_fails_makes_the_episode_invalid_not_worthless():
+    from palaestra.rewards import REWARDS, Reward, Verdict
+
+    class Failing(Reward):
+        def __call__(self, episode):
+            return Verdict(0.0, False, valid=False)
+
+    if "failing-for-test" not in REWARDS:
+        REWARDS.add("failing-for-test", Failing)
+    objective = Objective(replace(RECIPES["grpo"], shaping=(c("failing-for-test"),)))
+    (shaped,) = objective.shape([group(trajectory(1, [([5], [6])]))])
+    assert shaped.valid == ()
+
+
+def test_dapo_punishes_length_softly():
+    # budget 16, cache a fifth of it = 3: 13 tokens are free, 16 cost 1
+    objective = Objective(RECIPES["dapo"])
+    rows = [trajectory(1, [([5], [6] * n)]) for n in (13, 14, 16)]
+    (shaped,) = objective.shape([group(*rows)])
+    assert [t.outcome for t in shaped.trajectories] == pytest.approx([1, 1 - 1 / 3, 0])
+
+
+def test_a_complete_reward_takes_the_place_of_the_environments_and_a_term_is_added():
+    rows = group(trajectory(1, [([5], [6] * 16)]), trajectory(0, [([5], [6])]))
+    doubled = c("weighted", child=c("outcome"), weight=2.0)
+    (replaced,) = Objective(replace(RECIPES["grpo"], shaping=(doubled,))).shape([rows])
+    assert [t.outcome for t in replaced.trajectories] == [2.0, 0.0]
+    (both,) = Objective(replace(RECIPES["grpo"], shaping=(doubled, c("overlong")))).shape([rows])
+    assert [t.outcome for t in both.trajectories] == [1.0, 0.0]
+
+
+def test_two_rewards_with_a_term_of_one_name_both_count():
+    rows = group(trajectory(1, [([5], [6] * 16)]))
+    (shaped,) = Objective(replace(RECIPES["grpo"], shaping=(c("overlong"), c("overlong")))).shape([rows])
+    assert shaped.trajectories[0].outcome == 1 - 2
+
+
+def test_rewards_see_the_log_probabilities_as_sampled():
+    from palaestra.rewards import REWARDS, Episode, Reward
+
+    class Sampled(Reward):
+        name = "sampled-for-test"
+        needs = frozenset({"logps"})
+
+        def value(self, episode: Episode) -> float:
+            return sum(episode.logps)
+
+    if "sampled-for-test" not in REWARDS:
+        REWARDS.add("sampled-for-test", Sampled)
+    objective = Objective(replace(RECIPES["grpo"], shaping=(c("sampled-for-test"),)))
+    (shaped,) = objective.shape([group(trajectory(0, [([5], [6, 7])], logps=[[-0.25, -0.5]]))])
+    assert shaped.trajectories[0].outcome == -0.75
+
+
+def test_rewards_that_compare_the_groups_of_a_step_see_them_all():
+    from palaestra.rewards import REWARDS, BatchReward
+
+    class Count(BatchReward):
+        name = "count-for-test"
+
+        def values(self, groups):
+            return [[float(len(groups))] * len(group) for group in groups]
+
+    if "count-for-test" not in REWARDS:
+        REWARDS.add("count-for-test", Count)
+    objective = Objective(replace(RECIPES["grpo"], shaping=(c("count-for-test"),)))
+    shaped = objective.shape([group(trajectory(0, [([5], [6])])) for _ in range(3)])
+    assert [g.trajectories[0].outcome for g in shaped] == [3.0, 3.0, 3.0]
+
+
+def test_episodes_of_advantage_zero_skip_the_forward_pass_but_stay_in_the_denominator():
+    # Trap 18.
+    groups = [group(*(trajectory(r, [([5], [6, 7])]) for r in rs)) for rs in ([1, 0], [1, 1])]
+    weighted = Objective(RECIPES["dr_grpo"]).weigh(collate(groups))
+    assert weighted.episodes == [0, 1]
+    assert weighted.weight[weighted.batch.action][0].item() == pytest.approx(1 / (4 * 16))
+
+
+def test_a_regulariser_keeps_episodes_of_advantage_zero_in_the_forward_pass():
+    groups = [group(*(trajectory(r, [([5], [6, 7])]) for r in (1, 1)))]
+    assert Objective(RECIPES["grpo"]).weigh(collate(groups)).episodes == [0, 1]
+
+
+def test_credit_terms_add_up_with_their_coefficients():
+    doubled = replace(RECIPES["rloo"], credit=(Credit(scale=c("none")), Credit(scale=c("none"), coefficient=2.0)))
+    weighted = Objective(doubled).weigh(collate([group(*(trajectory(r, [([5], [6])]) for r in (1, 0)))]))
+    assert weighted.advantage[weighted.batch.action].tolist() == pytest.approx([1.5, -1.5])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"surrogate": Component("clipp")}, "unknown surrogate 'clipp'; did you mean 'clip'"),
+        ({"reduction": c("token_mean", length=3)}, "the reduction 'token_mean' has no options, but was given 'length'"),
+        ({"surrogate": c("clip", lwo=3)}, "unknown option of the surrogate 'clip': 'lwo'; did you mean 'low'"),
+        ({"shaping": (c("overlnog"),)}, "unknown reward 'overlnog'; did you mean 'overlong'"),
+    ],
+)
+def test_a_recipe_with_an_unknown_part_is_refused_by_name(changes, words):
+    with pytest.raises(InputError, match=words.replace("(", r"\(")):
+        Objective(replace(RECIPES["grpo"], **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"corrector": c("truncated_is")},
+            "which the anchor 'sampler' leaves in the ratio; set the anchor to 'policy'",
+        ),
+        ({"anchor": "polcy"}, "unknown anchor 'polcy'; did you mean 'policy'"),
+        ({"origins": ("environment",)}, "unknown origin of trained tokens 'environment'"),
+        ({"rollout_share": 0}, "gives its rollouts no weight and has no stream"),
+        ({"credit": (Credit(coefficient=c("outcome")),)}, "a number or a schedule is wanted"),
+        ({"credit": (Credit(coefficient=schedule("linaer", start=0, end=1)),)}, "unknown kind of schedule 'linaer'"),
+        ({"streams": (Stream(c("nowhere")),)}, "unknown stream source 'nowhere'"),
+    ],
+)
+def test_a_recipe_that_contradicts_itself_is_refused_in_one_sentence(changes, words):
+    with pytest.raises(InputError, match=words.replace("(", r"\(")) as caught:
+        Objective(replace(RECIPES["grpo"], **changes))
+    assert str(caught.value).count(". ") == 0
+
+
+def tried(samples: int = 4, steps: int = 100, **changes) -> str:
+    """The sentence with which a trial refuses a changed GRPO."""
+    with pytest.raises(InputError) as caught:
+        dry_run(replace(RECIPES["grpo"], **changes), samples=samples, steps=steps)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"surrogate": c("clip", low="a")}, "low of the surrogate 'clip' must be a number, not 'a'"),
+        ({"surrogate": c("clip", low=True)}, "low of the surrogate 'clip' must be a number, not True"),
+        ({"surrogate": c("clip", low=c("kl_k3"))}, "low of the surrogate 'clip' must be a number, not kl_k3"),
+        ({"guards": (c("at_most", statistic=c("kl")),)}, "must be text, not kl; write statistic='kl'"),
+        ({"weights": (c("roles"),)}, "the weight 'roles' needs a value for factors"),
+        # What the stage itself passes is no option.
+        ({"surrogate": c("clip", scored=1)}, "unknown option of the surrogate 'clip': 'scored'"),
+    ],
+)
+def test_names_and_types_of_parameters_are_checked_before_anything_runs(changes, words):
+    assert words in tried(**changes)
+    with pytest.raises(InputError):
+        Objective(replace(RECIPES["grpo"], **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"surrogate": c("clip", low=-1.0)}, "low of clip must be a number in [0, 1], not -1.0"),
+        # Only the end of the schedule is out of range: half of a run would be lost.
+        ({"surrogate": c("clip", low=schedule("linear", start=0.2, end=3.0))}, "low of clip must be a number in"),
+        ({"filters": (c("pass_rate", low=2.0),)}, "the pass rates low=2.0"),
+        ({"guards": (c("at_most", statistic="foo"),)}, "a guard reads 'foo', which nothing in this recipe reports"),
+        ({"masks": (c("top_entropy", share=2.0),)}, "share=2.0 of the tokens must be in (0, 1]"),
+        ({"regularisers": (c("kl_k3", coefficient=float("nan")),)}, "the loss of recipe 'grpo' are no finite numbers"),
+        ({"streams": (Stream(c("oracle"), surrogate=c("clip", low=-1.0)),)}, "low of clip must be a number in [0, 1]"),
+    ],
+)
+def test_ranges_of_parameters_are_checked_on_made_up_episodes(changes, words):
+    assert words in tried(**changes)
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_every_recipe_stands_its_trial(name):
+    dry_run(RECIPES[name], samples=4, steps=100, teacher_model=True)
+
+
+def test_one_sample_a_task_is_refused_where_only_siblings_are_compared():
+    assert "compares the episodes of a task with each other, so that samples=1 teaches nothing" in tried(samples=1)
+    for name in ("spo_single", "reinforce_pp", "ppo", "sft", "prime", "kdrl", "repo"):
+        dry_run(RECIPES[name], samples=1, steps=10, teacher_model=True)
+
+
+def test_a_trial_leaves_no_trace():
+    objective = Objective(RECIPES["spo_single"])
+    before = objective.state_dict()
+    dry_run(objective.recipe, samples=4, steps=10)
+    assert objective.state_dict() == before
+
+
+def test_a_kl_coefficient_replaces_that_of_every_penalty_and_nothing_else():
+    two = replace(RECIPES["clpo_kl"], regularisers=(*RECIPES["clpo_kl"].regularisers, c("kl_k2"), c("entropy_bonus")))
+    assert two.with_kl(0.5).regularisers == (
+        c("kl_by_difficulty", coefficient=0.5, hard=0.5, border=0.3),
+        c("kl_k2", coefficient=0.5),
+        c("entropy_bonus"),
+    )
+    assert two.with_kl(0.0).regularisers == (c("entropy_bonus"),)
+    assert RECIPES["dapo"].with_kl(0.1).regularisers == (c("kl_k3", coefficient=0.1),)
+
+
+# Text and back -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_every_component_of_every_recipe_reads_back_from_its_text(name):
+    recipe = RECIPES[name]
+    for part in (*recipe.shaping, *recipe.masks, recipe.surrogate, *recipe.regularisers, recipe.rollout, recipe.replay):
+        assert Component.parse(str(part)) == part
+
+
+def test_dashes_belong_to_names_and_stay_in_quoted_text():
+    part = c("majority-vote", weight="self-consistency", child=c("grpo-lambda", alpha=0.5))
+    assert Component.parse(str(part)) == part
+    assert Component.parse_all("grpo-lambda + a-b(x='c-d')") == (c("grpo-lambda"), c("a-b", x="c-d"))
+
+
+def test_stages_are_replaced_by_text_and_the_rest_stays():
+    changed = RECIPES["dapo"].with_(
+        surrogate="clip(low=0.1)", regularisers="kl_k2(coefficient=0.5) + kl_k3", masks="none"
+    )
+    assert changed.surrogate == c("clip", low=0.1)
+    assert changed.regularisers == (c("kl_k2", coefficient=0.5), c("kl_k3"))
+    assert changed.masks == ()
+    assert (changed.shaping, changed.refill) == (RECIPES["dapo"].shaping, 4)
+    assert RECIPES["grpo"].with_(scale="none").credit == (Credit(scale=c("none")),)
+
+
+@pytest.mark.parametrize("text", ["clip(", "clip(0.2)", "clip(low=__import__('os'))", "a.b", "clip(**{})", "1", ""])
+def test_what_is_no_component_is_refused(text):
+    with pytest.raises(InputError, match="is not a component; write a name with parameters"):
+        Component.parse(text)
+
+
+def test_a_stage_that_does_not_exist_is_refused_with_close_names():
+    with pytest.raises(InputError, match="unknown stage of a recipe 'surogate'; did you mean 'surrogate'"):
+        RECIPES["grpo"].with_(surogate="clip")
+
+
+# Schedules, origins, contexts ----------------------------------------------------------------------------------------
+
+
+def test_a_parameter_may_follow_a_schedule():
+    falling = replace(RECIPES["rloo"], surrogate=c("clip", low=0.2, high=schedule("linear", start=1.0, end=0.0)))
+    objective = Objective(falling)
+    bounds = []
+    for step in (1, 6, 11):
+        objective.advance(step, 10)
+        bounds.append(objective.loss.surrogate(scored([math.log(9.0)], [0.0], [1.0])).value.item())
+    assert bounds == pytest.approx([2.0, 1.5, 1.0])
+
+
+def test_only_tokens_of_the_named_origins_are_trained():
+    origins = (Origin.HINT, Origin.POLICY, Origin.TEACHER)
+    turn = Turn((5,), (6, 7, 8), (0.0, -1.0, 0.0), "stop", 1.0, origins=tuple(map(int, origins)))
+    made = group(replace(trajectory(1, [([5], [6])]), turns=(turn,)), trajectory(0, [([5], [9])]))
+    batch = collate([made])
+    for names, expected in ((("policy",), [0, 1, 0]), (("policy", "teacher"), [0, 1, 1])):
+        weighted = Objective(replace(RECIPES["dr_grpo"], origins=names)).weigh(batch)
+        assert (weighted.weight[batch.action][:3] != 0).long().tolist() == expected
+
+
+def test_a_context_that_begins_anew_makes_a_row_of_the_same_episode():
+    turns = (
+        Turn((5, 6), (7,), (-1.0,), "stop", 0.0),
+        Turn((8,), (9,), (-1.0,), "stop", 0.0),
+        Turn((5, 8), (10,), (-1.0,), "stop", 1.0, fresh=True),
+    )
+    made = group(replace(trajectory(1, [([5], [6])]), turns=turns), trajectory(0, [([5], [9])]))
+    batch = collate([made])
+    assert (batch.rows, batch.episodes) == (3, 2)
+    assert batch.position.tolist() == [0, 1, 2, 3, 4, 0, 1, 2, 0, 1]
+    assert batch.episode_of_row.tolist() == [0, 0, 1]
+    # One episode of three tokens, one of one: a mean over episodes does not care in how many contexts they lie.
+    assert sequence_mean(batch, batch.action)[batch.action].tolist() == pytest.approx([1 / 6] * 3 + [1 / 2])
+
+
+@pytest.mark.parametrize("name", ["kdrl", "on_policy_distillation", "sequence_distillation"])
+def test_a_recipe_that_distils_asks_for_the_model_to_distil_from(name):
+    with pytest.raises(InputError, match=r"needs 'logp_teacher', .* name a model to distil from with --teacher-model"):
+        Objective(RECIPES[name])

@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palaestra import rewards
+from palaestra.errors import InputError
+from palaestra.rewards import Episode, Step, make
+
+
+def walk(*observations: Any, pays: Mapping[int, float] | None = None) -> Episode:
+    paid = pays or {}
+    steps = tuple(Step(seen, "", paid.get(t, 0.0), {}, 1) for t, seen in enumerate(observations))
+    return Episode("t", {}, steps, False, 0.0, True, False, None)
+
+
+# Captions (ONI).
+
+
+def test_the_second_occurrence_in_an_episode_pays_an_eighth():
+    made = rewards.make("oni", intrinsic=1.0)
+    made.add_labels({"door opens": 1.0})  # type: ignore[attr-defined]
+    assert made.values(walk("door opens", "", "door opens")) == [1.0, 0.0, 0.125]  # type: ignore[attr-defined]
+    assert made.values(walk("door opens")) == [1.0]  # type: ignore[attr-defined]
+
+
+def test_an_unseen_caption_pays_nothing_and_is_queued_once():
+    made = rewards.make("oni")
+    assert made(walk("new", "new", "other")).reward == 0
+    assert made.queue == ("new", "other")  # type: ignore[attr-defined]
+
+
+def test_without_an_annotator_only_the_environment_pays():
+    made = rewards.make("oni", extrinsic=10.0)
+    for step in range(3):
+        assert made(walk("a", "b", pays={1: 0.5})).reward == 5.0
+        made.advance(step, 3)
+
+
+def test_the_annotator_labels_the_queue_between_updates():
+    asked: list[Sequence[str]] = []
+
+    def annotator(captions: Sequence[str]) -> dict[str, float]:
+        asked.append(captions)
+        return {caption: 0.5 for caption in captions if caption != "unclear"}
+
+    made = rewards.make("oni", annotator=annotator, intrinsic=1.0)
+    made(walk("clear", "unclear"))
+    made.advance(1, 10)
+    assert made(walk("clear", "unclear")).reward == 0.5
+    made.advance(2, 10)
+    assert asked == [("clear", "unclear"), ("unclear",)]
+
+
+def test_captions_are_remembered_up_to_the_capacity():
+    made = rewards.make("oni", capacity=2)
+    made(walk("a", "b", "c"))
+    assert made.queue == ("a", "b")  # type: ignore[attr-defined]
+
+
+def test_saved_labels_and_queue_go_on_exactly():
+    first, second = rewards.make("oni"), rewards.make("oni")
+    first(walk("a", "b"))
+    first.add_labels({"a": 0.75})  # type: ignore[attr-defined]
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    assert second(walk("a", "c", "b")) == first(walk("a", "c", "b"))
+    assert second.state_dict() == first.state_dict()
+    with pytest.raises(InputError, match="labels"):
+        second.load_state_dict({})
+
+
+Maker = Callable[..., Episode]
+
+
+untimed = settings(deadline=None)
+
+
+def turns(number: int, success: bool = True, valid: bool = True, task: str = "t", **extras: Any) -> Episode:
+    steps = tuple(Step(t, "", 0.0, {}, 1) for t in range(number))
+    return Episode(task, {}, steps, success, float(success), valid, False, None, extras)
+
+
+def values(name: str, episode: Episode, **options: Any) -> Any:
+    made = rewards.make(name, **options)
+    paid = made.values(episode)  # type: ignore[attr-defined]
+    assert made(episode).reward == pytest.approx(sum(paid))
+    return pytest.approx(paid, abs=1e-9)
+
+
+# Potentials.
+
+
+def test_shaping_is_the_difference_of_potentials_and_ends_at_0():
+    assert values("potential", turns(3), potential=lambda s: float(s + 1), discount=0.5) == [0.0, -0.5, -3.0]
+
+
+@untimed
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=8), st.floats(0, 1), st.floats(-5, 5))
+def test_discounted_shaping_sums_to_minus_the_first_potential(potentials: list[float], discount: float, last: float):
+    made = rewards.make("potential", discount=discount)
+    for supplied in (potentials, [*potentials, last]):
+        paid = made.values(turns(len(potentials), potentials=supplied))  # type: ignore[attr-defined]
+        assert sum(discount**t * f for t, f in enumerate(paid)) == pytest.approx(-potentials[0], abs=1e-9)
+
+
+def test_an_episode_that_was_cut_off_can_keep_its_last_potential():
+    steps = tuple(Step(t, "", 0.0, {}, 1) for t in range(2))
+    cut = Episode("t", {}, steps, False, 0.0, True, True, None, {"potentials": [1.0, 2.0, 4.0]})
+    assert values("potential", cut) == [1.0, -2.0]
+    assert values("potential", cut, cutoff="keep") == [1.0, 2.0]
+    ended = Episode("t", {}, steps, False, 0.0, True, False, None, {"potentials": [1.0, 2.0, 4.0]})
+    assert values("potential", ended, cutoff="keep") == [1.0, -2.0]
+    with pytest.raises(InputError, match="last state"):
+        rewards.make("potential", cutoff="keep")(
+            Episode("t", {}, steps, False, 0.0, True, True, None, {"potentials": [1.0, 2.0]})
+        )
+
+
+def test_shaping_at_once_equals_shaping_afterwards():
+    made = rewards.make("potential", potential=lambda s: float(s * s), discount=0.9)
+    episode = turns(3)
+    at_once = [made.at_once(step, t + 1, terminated=t == 2) for t, step in enumerate(episode.steps)]  # type: ignore[attr-defined]
+    assert at_once == values("potential", episode, potential=lambda s: float(s * s), discount=0.9)
+
+
+def test_a_wrong_number_of_potentials_is_refused():
+    with pytest.raises(InputError, match="2 or 3 potentials"):
+        rewards.make("potential")(turns(2, potentials=[1.0]))
+
+
+SIZE, GOAL, DISCOUNT = 4, (3, 3), 0.9
+
+
+CELLS = [(row, column) for row in range(SIZE) for column in range(SIZE)]
+
+
+MOVES = [(0, 1), (1, 0), (0, -1), (-1, 0)]
+
+
+def after(cell: tuple[int, int], move: tuple[int, int]) -> tuple[int, int]:
+    row, column = cell[0] + move[0], cell[1] + move[1]
+    return (row, column) if 0 <= row < SIZE and 0 <= column < SIZE else cell
+
+
+def action_values(shaping: Callable[[tuple[int, int], tuple[int, int]], float]) -> dict[tuple[int, int], np.ndarray]:
+    """Value iteration on a 4x4 grid: each move costs 0.1, entering the goal pays 1 and ends the episode."""
+    worth = dict.fromkeys(CELLS, 0.0)
+    q: dict[tuple[int, int], np.ndarray] = {}
+    for _ in range(300):
+        for cell in CELLS:
+            if cell != GOAL:
+                nexts = [after(cell, move) for move in MOVES]
+                q[cell] = np.array([(n == GOAL) - 0.1 + shaping(cell, n) + DISCOUNT * worth[n] for n in nexts])
+        worth |= {cell: float(row.max()) for cell, row in q.items()}
+    return q
+
+
+def best_moves(q: dict[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], set[int]]:
+    return {cell: set(np.flatnonzero(row > row.max() - 1e-8).tolist()) for cell, row in q.items()}
+
+
+def transition_shaping(potentials: dict[tuple[int, int], float]) -> Callable[..., float]:
+    """What the reward pays for one move, asked of it by an episode that makes the move."""
+    made = rewards.make("potential", potential=potentials.__getitem__, discount=DISCOUNT)
+    table = {}
+    for cell in CELLS:
+        for n in {after(cell, move) for move in MOVES}:
+            seen = [cell] if n == GOAL else [cell, n]
+            steps = tuple(Step(observation, "", 0.0, {}, 1) for observation in seen)
+            table[cell, n] = made.values(Episode("t", {}, steps, True, 1.0, True, False, None))[0]  # type: ignore[attr-defined]
+    return lambda cell, n: table[cell, n]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_potential_shaping_leaves_the_optimal_policies_of_a_grid_unchanged(seed: int):
+    rng = np.random.default_rng(seed)
+    # The goal's own potential is far from 0 and must not count.
+    potentials = {cell: float(rng.normal(scale=5)) for cell in CELLS} | {GOAL: 100.0}
+    plain, shaped = action_values(lambda cell, n: 0.0), action_values(transition_shaping(potentials))
+    assert best_moves(shaped) == best_moves(plain)
+    for cell in plain:
+        assert shaped[cell] == pytest.approx(plain[cell] - potentials[cell], abs=1e-6)
+
+
+def test_the_same_grid_shows_a_bonus_that_is_no_potential_difference():
+    assert best_moves(action_values(lambda cell, n: 1.0 * (n == (0, 0)))) != best_moves(
+        action_values(lambda cell, n: 0.0)
+    )
+
+
+def test_with_the_optimal_values_as_potential_one_step_ahead_is_enough():
+    plain = action_values(lambda cell, n: 0.0)
+    values_of = {cell: float(row.max()) for cell, row in plain.items()} | {GOAL: 0.0}
+    shaping = transition_shaping(values_of)
+    greedy = {
+        cell: np.array([(after(cell, m) == GOAL) - 0.1 + shaping(cell, after(cell, m)) for m in MOVES])
+        for cell in plain
+    }
+    assert best_moves(greedy) == best_moves(plain)
+
+
+# Subgoals (CALM).
+
+
+def key_and_door(subgoal: str, episode: Episode, t: int) -> bool:
+    return {"key": "picks", "door": "opens"}[subgoal] in episode.steps[t].action
+
+
+def test_two_subgoals_are_paid_once_each_however_often_they_are_repeated(episode: Maker):
+    seen = episode(text=["picks", "drops", "picks", "opens", "opens"])
+    assert values("subgoals", seen, subgoals=["key", "door"], achieved=key_and_door, bonus=0.5) == [0.5, 0, 0, 0.5, 0]
+
+
+def test_a_judge_that_always_says_no_leaves_the_reward_unchanged(episode: Maker):
+    made = rewards.make("subgoals", subgoals=["key"], achieved=lambda *_: False)
+    assert made(episode(text=["picks", "opens"])).reward == 0
+
+
+def test_subgoals_read_from_the_extra_are_paid_once():
+    extra = [["key"], [], ["key", "door", "spam"]]
+    assert values("subgoals", turns(3, achieved=extra), subgoals=["key", "door"], bonus=1.0) == [1, 0, 1]
+    assert values("subgoals", turns(3, achieved=extra), bonus=1.0) == [1, 0, 2]
+
+
+def test_a_judge_without_an_opinion_gives_an_invalid_verdict_and_is_not_asked_twice(episode: Maker):
+    asked: list[int] = []
+
+    def judge(subgoal: str, episode: Episode, t: int) -> bool:
+        asked.append(t)
+        return t == 1
+
+    rewards.make("subgoals", subgoals=["key"], achieved=judge)(episode(text=["a", "b", "c"]))
+    assert asked == [0, 1]
+    assert not rewards.make("subgoals", subgoals=["key"], achieved=lambda *_: None)(episode(text="a")).valid
+
+
+def test_a_step_of_which_nothing_is_known_gives_an_invalid_verdict():
+    assert not rewards.make("subgoals")(turns(2, achieved=[["key"], None])).valid
+
+
+@pytest.mark.parametrize("wrong", [{"subgoals": "key"}, {"achieved": key_and_door}, {"bonus": "much"}])
+def test_wrong_subgoals_are_refused(wrong: dict[str, Any]):
+    with pytest.raises(InputError):
+        rewards.make("subgoals", **wrong)
+    with pytest.raises(InputError, match="2 steps"):
+        rewards.make("subgoals")(turns(2, achieved=[["key"]]))
+
+
+FOUR = ["a", "b", "c", "d"]
+
+
+QUARTERS = [0.25, 0.5, 0.75, 1.0]
+
+
+def test_a_clean_run_is_worth_one(episode: Maker):
+    assert make("progress-penalties")(episode(text=FOUR, completion=QUARTERS)).reward == 1.0
+
+
+def test_a_soft_violation_during_the_middle_half_leaves_three_quarters(episode: Maker):
+    reward = make("progress-penalties")
+    run = episode(text=FOUR, completion=QUARTERS, soft_factors=[1, 0.5, 0.5, 1])
+    assert reward.values(run) == [0.25, 0.125, 0.125, 0.25]
+    assert reward(run).reward == 0.75
+
+
+def test_several_violations_at_once_multiply(episode: Maker):
+    run = episode(text=["a"], completion=[1.0], soft_factors=[[0.5, 0.5]])
+    assert make("progress-penalties")(run).reward == 0.25
+
+
+def test_ending_at_forty_percent_keeps_those_and_pays_the_terminal_term(episode: Maker):
+    stopped = {"text": ["a", "b"], "completion": [0.2, 0.4]}
+    assert make("progress-penalties")(episode(**stopped)).reward == pytest.approx(0.4)
+    violated = make("progress-penalties").values(episode(**stopped, hard_violation=True))
+    assert violated == pytest.approx([0.2, 0.2 - 1.0])
+
+
+def test_going_back_and_forth_earns_nothing(episode: Maker):
+    run = episode(text=FOUR, completion=[0.5, 0.0, 0.5, 0.6])
+    assert make("progress-penalties").values(run) == pytest.approx([0.5, 0.0, 0.0, 0.1])
+
+
+def test_extras_of_another_length_are_refused_and_missing_numbers_invalid(episode: Maker):
+    with pytest.raises(InputError, match="each of the 4"):
+        make("progress-penalties")(episode(text=FOUR, completion=[1.0]))
+    assert not make("progress-penalties")(episode(text=["a"], completion=[None])).valid
+    assert not make("progress-penalties")(episode(text=["a"], completion=[1.0], soft_factors=[[None]])).valid

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from palaestra.errors import InputError
+from palaestra.rewards import Episode
+from palaestra.rewards.terms.scores import Score, read_score, read_scores
+
+Maker = Callable[..., Episode]
+
+
+def test_a_score_comes_from_the_scorer_or_else_from_the_extra(episode: Maker):
+    judged = episode(judge_score=0.25)
+    assert Score(None, "judge_score")(judged) == 0.25
+    assert Score(lambda _: 0.75, "judge_score")(judged) == 0.75
+    assert Score(None, "judge_score").needs == {"judge_score"}
+    assert not Score(lambda _: 0.75, "judge_score").needs
+
+
+def test_an_extra_that_was_not_supplied_is_named(episode: Maker):
+    with pytest.raises(InputError, match="judge_score"):
+        Score(None, "judge_score")(episode())
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (None, None),
+        (math.nan, None),
+        (-3, 0.0),
+        (3, 1.0),
+        (math.inf, 1.0),
+        (True, 1.0),
+        (np.float32(0.5), 0.5),
+    ],
+)
+def test_scores_are_clipped_and_what_is_no_number_is_missing(given: Any, read: float | None):
+    assert read_score(given, "s", 0.0, 1.0) == read
+
+
+def test_infinity_without_an_end_of_the_scale_is_missing():
+    assert read_score(math.inf, "s") is None
+
+
+def test_a_whole_number_beyond_any_float_is_infinite():
+    assert read_score(-(10**5000), "s", 0.0, 1.0) == 0.0
+    assert read_score(10**5000, "s") is None
+
+
+@pytest.mark.parametrize("wrong", ["0.5", [0.5], object()])
+def test_what_is_not_a_number_at_all_is_refused(wrong: Any):
+    with pytest.raises(InputError, match="'s'"):
+        read_score(wrong, "s")
+
+
+def test_one_missing_score_makes_the_sequence_missing():
+    assert read_scores([0.5, 2], "s", 0.0, 1.0) == [0.5, 1.0]
+    assert read_scores([0.5, None], "s") is read_scores(None, "s") is None
+    assert read_scores([], "s") == []
+    with pytest.raises(InputError, match="sequence"):
+        read_scores("ab", "s")
+
+
+def test_a_scorer_must_be_callable():
+    with pytest.raises(InputError, match="callable"):
+        Score(0.5, "judge_score")  # type: ignore[arg-type]
