@@ -52,7 +52,7 @@ def _without_products(expression: Any) -> Any:
     return sympy.expand(TR8(sympy.expand(numerator)))
 
 
-def _factored_roots(expression: Any) -> Any:
+def _factor_roots(expression: Any) -> Any:
     """Factor every radicand, so that the roots of squares become absolute values."""
     return expression.replace(
         lambda node: node.is_Pow and node.exp.is_Rational and not node.exp.is_Integer,
@@ -161,7 +161,7 @@ _STEPS: tuple[Callable[[Any], Any], ...] = (
     lambda e: sympy.cancel(sympy.together(e)),
     lambda e: sympy.radsimp(sympy.sqrtdenest(e)),
     _algebraic,
-    lambda e: sympy.expand(_factored_roots(e)),
+    lambda e: sympy.expand(_factor_roots(e)),
     lambda e: sympy.expand(e.rewrite(sympy.asin)) if e.has(sympy.acos) else 1,
     sympy.simplify,
     lambda e: sympy.simplify(e.rewrite(sympy.exp)),
