@@ -225,7 +225,7 @@ def _grader(target: Any, principle: str, threshold: float) -> Grader:
     if callable(target):
 
         def by_callable(case: Case, text: str) -> tuple[bool, str] | None:
-            result = target(text, case.reference, **case.options)
+            result: Any = target(text, case.reference, **case.options)
             if isinstance(result, Verdict):
                 return _by_verdict(result)
             return float(result) >= threshold, f"score {float(result):g}"

@@ -222,16 +222,16 @@ def rename_variables(value: Value, names: Mapping[str, str]) -> Value:
     """Return ``value`` with its variables renamed: ``names`` maps old names to new ones."""
 
     def change(leaf: Value) -> Value:
-        return _renamed(leaf, names) if isinstance(leaf, (Sym, Apply)) else leaf
+        return _rename_in_scalar(leaf, names) if isinstance(leaf, (Sym, Apply)) else leaf
 
     return with_leaves(value, change)
 
 
-def _renamed(value: Scalar, names: Mapping[str, str]) -> Scalar:
+def _rename_in_scalar(value: Scalar, names: Mapping[str, str]) -> Scalar:
     if isinstance(value, Sym):
         return Sym(names.get(value.name, value.name))
     if isinstance(value, Apply) and value.args:
-        return Apply(value.op, tuple(_renamed(arg, names) for arg in value.args))
+        return Apply(value.op, tuple(_rename_in_scalar(arg, names) for arg in value.args))
     return value
 
 

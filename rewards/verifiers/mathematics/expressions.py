@@ -1,7 +1,7 @@
-r"""The grammar of scalars: sums, products, powers, functions, and what may stand for a single number.
+r"""The grammar of scalars: sums, products, powers, functions and single factors.
 
-What people read in two ways is refused instead of guessed at: ``1/2x``, ``sin a/b``, ``2^3!``, a number after a
-variable (``x2``), unknown words. Depth is bounded, and so is everything else by the length of the text.
+Text with two common readings is refused: ``1/2x``, ``sin a/b``, ``2^3!``, a number after a variable (``x2``), unknown
+words. Depth is bounded, and time and memory are bounded by the length of the text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SIMPLE = {"√": 2, "∛": 3, "∜": 4}
 
 
 class Expressions(Names):
-    """Recursive descent over tokens; `grammar.Grammar` adds what is made of scalars."""
+    """Recursive descent over tokens; `grammar.Grammar` adds the values that are built of scalars."""
 
     # Sums and products.
 
@@ -55,7 +55,7 @@ class Expressions(Names):
         raise NotImplementedError
 
     def _additive(self, measured: bool = False) -> Value:
-        """A sum; ``measured`` where a unit may end it, which `_measure` and `_is_sum` then tell of."""
+        """Read a sum. With ``measured`` a unit may end it; `_measure` and `_is_sum` then record the unit."""
         self._deeper()
         sign = self._token.kind if self._token.kind in ("+", "-", "±", "∓") else ""
         self._at += bool(sign)
@@ -103,7 +103,7 @@ class Expressions(Names):
         return value if self._token.kind in _ENDS_PRODUCT else self._factors([value], False, measured)
 
     def _factors(self, factors: list[Value], divided: bool, measured: bool) -> Value:
-        """The product of the factors that have been read and those that follow."""
+        """Read the factors that follow and return their product with those already read."""
         while True:
             kind = self._token.kind
             if kind in ("*", "/"):
@@ -130,7 +130,8 @@ class Expressions(Names):
         return _times(factors)
 
     def _split_measure(self, factors: list[Value], divided: bool, unit: Unit, end: int) -> Value:
-        """The product with the letters of a unit as variables, or without them where they cannot be."""
+        """Return the product with the letters of a unit as variables, or without them where they cannot be variables.
+        `_measure` records the unit reading."""
         start, behind = self._at, len(self._tokens) - end
         letters, state = self._tokens[start:end], (self._depth, self._in_function)
         number = scalar(_times(factors))
@@ -140,7 +141,7 @@ class Expressions(Names):
             if len(self._tokens) - self._at != behind:
                 raise Malformed(f"There is an unexpected {self._token.text[:30]!r}.")
         except Malformed as error:
-            # Reading may have split runs of letters.
+            # The attempt may have split runs of letters; restore them.
             self._tokens[start : len(self._tokens) - behind] = letters
             self._at, (self._depth, self._in_function) = end, state
             value, refused = number, error
@@ -149,7 +150,7 @@ class Expressions(Names):
 
     def _begins_factor(self, last: Value) -> bool:
         kind = self._token.kind
-        # As in n2^n, where 2 can be no subscript, and in (n-2)2^n and \frac{1}{3} 2^n.
+        # As in n2^n, where 2 cannot be a subscript, and in (n-2)2^n and \frac{1}{3} 2^n.
         closed = self._tokens[self._at - 1].kind in (")", "}")
         if kind == "num" and (closed or isinstance(last, Sym)) and self._peek().kind == "^":
             braced = self._peek(2).kind == "{"
@@ -161,7 +162,7 @@ class Expressions(Names):
         return kind in BEGINS_FACTOR or (kind == "|" and not self._bars) or after_factorial
 
     def _tight_fraction(self, slash: int) -> bool:
-        """Whether a fraction of plain numbers ends here and a space follows, as in ``1/2 x``."""
+        """Check that a fraction of plain numbers ends here and a space follows, as in ``1/2 x``."""
         before, after = self._tokens[slash - 1], self._peek(0)
         return (
             self._at == slash + 2
@@ -210,14 +211,14 @@ class Expressions(Names):
         return negate(value) if sign else value
 
     def _braces(self) -> Scalar:
-        """The scalar in a pair of braces that only groups."""
+        """Read the scalar in a pair of braces that only groups."""
         self._expect("{")
         value = scalar(self._additive())
         self._expect("}")
         return value
 
     def _argument(self) -> Scalar:
-        r"""What a LaTeX command takes: braces, or one digit or letter as in ``\frac12``."""
+        r"""Read the argument of a LaTeX command: braces, or one digit or letter as in ``\frac12``."""
         token = self._token
         if token.kind == "{":
             return self._braces()
@@ -292,7 +293,7 @@ class Expressions(Names):
         following = self._token
         whole = token.text.isdigit()
         if self._token.kind == "_" and token.text.replace(".", "").isdigit() and self._take("_"):
-            # Digits in a stated base are a name of their own: they equal what has the same digits and base.
+            # Digits with a base form a name, which equals only the same digits in the same base.
             digits = token.text.rstrip("0").rstrip(".") if "." in token.text else token.text
             return Sym(f"\\base {digits.lstrip('0')}_{self._subscript()}")
         if whole and following.kind == "vulgar":
@@ -308,7 +309,7 @@ class Expressions(Names):
             numerator, denominator = self._argument(), self._argument()
             if isinstance(numerator, Num) and isinstance(denominator, Num) and denominator.value:
                 return mixed_number(value, numerator, denominator)
-            # A product after all.
+            # Not a mixed number but a product.
             if self._token.kind in ("!", "^", "%"):
                 raise Malformed("It is unclear what belongs to a fraction after a number; write brackets.")
             return product([value, numerator, inverse(denominator)])
@@ -354,7 +355,7 @@ class Expressions(Names):
         if token.kind != "num" or not token.text.isdigit():
             return self._exponent()
         if function.value is not None and len(token.text) > 1:
-            # TeX takes one digit: sin^22x is sin^2 2x.
+            # In TeX the exponent is one digit: sin^22x is sin^2 2x.
             following = self._peek()
             if following.space or following.kind in ("(", "{") or token.text[0] == "1" or token.text[1] == "0":
                 raise Malformed("It is unclear what belongs to an exponent; write braces.")

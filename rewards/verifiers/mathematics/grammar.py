@@ -5,14 +5,13 @@ r"""The grammar of values: lists, tuples, sets, intervals, matrices, relations, 
     union    = quantity (("∪" | "∩" | "∖") quantity)*
     quantity = sum [unit] | currency product
 
-Brackets, order and open ends are kept as they are written.
+The tree keeps brackets, order and open ends as they are written.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from fractions import Fraction
 from functools import lru_cache
 
 from . import units
@@ -52,14 +51,14 @@ _REALS = Sym("\\mathbb{R}")
 _SET_OPERATIONS = frozenset("∪∩∖")
 _CLOSING = {"(": (")", "]"), "[": ("]", ")"), "\\{": ("\\}",), "⟨": ("⟩",), "{": ("}",), "]": ("[",)}
 _MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "smallmatrix", "array"))
-# Where one of these stands, braces group.
+# In a text with one of these, braces group.
 _TEX = re.compile(r"\\|[\^_] ?\{")
 # Letters of any script in words joined by spaces, hyphens and apostrophes.
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '’-]{1,3}[^\W\d_]+)*")
 
 
 def read(text: str) -> Value:
-    """The value that a text writes.
+    """Parse the value that a text writes.
 
     Raises:
         Malformed: the text is outside the grammar.
@@ -69,7 +68,7 @@ def read(text: str) -> Value:
 
 @lru_cache(maxsize=4096)
 def _read_cached(text: str) -> Value:
-    # Reading is a pure function of the text; this saves references from being read for each answer.
+    # Reading is a pure function of the text; the cache avoids parsing a reference again for each answer.
     return _read(text)
 
 
@@ -89,23 +88,23 @@ def _parse(core: str) -> Value:
     kind = MatrixGrammar if "\\begin" in core else Grammar
     value = kind(tokenise(core), braces_group=bool(_TEX.search(core))).value()
     if core[0] == "{" and isinstance(value, ValueGroup) and value.kind == "{}" and len(value.items) == 1:
-        # A set, or braces as in TeX: the other side says which.
+        # A set, or braces as in TeX; the comparison decides by the other side (`canonical.resolve_braces`).
         return ValueGroup("{", value.items)
     return value
 
 
 def _words(text: str, in_text: bool) -> Words | None:
-    """Plain words, as opposed to names of variables, functions and constants."""
+    """Read plain words; None for names of variables, functions and constants."""
     text = " ".join(unicodedata.normalize("NFC", text).split())
     if not _WORDS.fullmatch(text):
         return None
     parts = [part for part in re.split(r"[ '’-]+", text) if part not in CONNECTIVES]
-    if any(_wordy(part) for part in parts) or (in_text and any(len(part) > 1 for part in parts)) or not parts:
+    if any(map(_is_plain_word, parts)) or (in_text and any(len(part) > 1 for part in parts)) or not parts:
         return Words(text.casefold())
     return None
 
 
-def _wordy(part: str) -> bool:
+def _is_plain_word(part: str) -> bool:
     if not part.isascii():
         return len(part) > 1 and part.isalpha() and not all("\u0391" <= character <= "\u03ff" for character in part)
     if GLUED.fullmatch(part) or part in CONSTANTS or part in FUNCTIONS or part in SPELLED_GREEK or is_product(part):
@@ -114,13 +113,13 @@ def _wordy(part: str) -> bool:
 
 
 class Grammar(Expressions):
-    """One text; `value` reads all of it."""
+    """The parser of one text; `value` parses all of it."""
 
     def __init__(self, tokens: list[Token], braces_group: bool):
         super().__init__(tokens)
         self._braces_group = braces_group
-        self._either = False  # whether some letters may be a unit or variables
-        self._misread = 0  # sets that turned out to be none of `_builder`
+        self._either = False  # some letters may be a unit or variables
+        self._misread = 0  # attempts of `_builder` that found no set builder
 
     def value(self) -> Value:
         value = self._list()
@@ -158,7 +157,7 @@ class Grammar(Expressions):
 
     def _item(self) -> Value:
         self._deeper()
-        # "≈ 5" says of nothing in particular that it is about 5.
+        # "≈ 5" is a relation of the empty name.
         sides, operators = [Sym("") if self._token.kind == "≈" else self._union()], []
         while True:
             kind = "∈" if self._token.text == "in" else self._token.kind
@@ -175,7 +174,7 @@ class Grammar(Expressions):
         return Relation(tuple(operators), tuple(sides)) if operators else sides[0]
 
     def _ratio(self, first: Value) -> Value:
-        """A ratio, which may be scaled, or a time of day such as 6:30, which may not."""
+        """Read a ratio, which may be scaled, or a time of day such as 6:30, which may not."""
         items, clock = [first], isinstance(first, Num) and first.value.denominator == 1 and 0 <= first.value <= 24
         while self._take(":"):
             minutes = self._token.text
@@ -231,9 +230,9 @@ class Grammar(Expressions):
         return Quantity(amount, unit)
 
     def _unit_or_variables(self, value: Scalar, measure: Measure, is_sum: bool) -> Value:
-        """A value that ends in letters of a unit: an amount of it, the letters as variables, or either of the two.
+        """Return a value that ends in letters of a unit: as an amount, with the letters as variables, or as both.
 
-        A sum is one number only where it cannot be worked out (``2 + sqrt(3) cm``); the unit of ``1 + 2m`` is none.
+        A sum counts as one number only where it cannot be computed (``2 + sqrt(3) cm``), so ``1 + 2m`` has no unit.
         """
         split = bool(count_operation(value, "pm"))
         if measure.refused is not None:
@@ -282,8 +281,8 @@ class Grammar(Expressions):
         return _matrix_or(ValueGroup(kind, items))
 
     def _builder(self, opening: str) -> Value | None:
-        r"""The inside of ``\{x \mid x > 0\}``: the interval, union or list of values that the conditions give, or else
-        the name, its domain and the conditions as they are. None, and nothing read, for what is no such set."""
+        r"""Read the inside of ``\{x \mid x > 0\}``: the interval, union or list of values that the conditions give, or
+        else the name, its domain and the conditions. For any other set return None and read nothing."""
         name = self._token
         if name.kind not in ("letters", "sym") or self._peek().kind not in ("|", "mid", ":", "∈"):
             return None
@@ -303,7 +302,7 @@ class Grammar(Expressions):
             pass
         finally:
             self._bars = bars
-        # Reading twice what nests would take twice as long at each level.
+        # Each failed attempt reads the text twice, so the time doubles at each level of nesting; this bounds it.
         self._misread += 1
         self._at, self._depth = start, depth
         return None
@@ -348,7 +347,7 @@ class Grammar(Expressions):
 
 
 class MatrixGrammar(MatrixExpressions, Grammar):
-    """A text with matrices, which can be added and multiplied."""
+    """The parser of a text with matrices, which can be added and multiplied."""
 
 
 def _holds_relation(value: Value) -> bool:
@@ -358,7 +357,7 @@ def _holds_relation(value: Value) -> bool:
 
 
 def _set_of(name: Sym, domain: Value, conditions: Value) -> ValueGroup:
-    """The set of all values of a variable that meet conditions."""
+    """Make the set of all values of a variable that satisfy conditions."""
     if domain == _REALS:
         place = region(conditions)
         if place is not None and place[0] == name.name and isinstance(place[1], ValueGroup):
@@ -375,7 +374,7 @@ def _has_name(value: Value) -> bool:
 
 
 def _matrix_or(group: ValueGroup) -> Value:
-    """A list of lists of one length is a matrix."""
+    """Convert a list of lists of one length to a matrix; return any other group as it is."""
     rows = [item.items for item in group.items if isinstance(item, ValueGroup) and item.kind == "[]"]
     if group.kind == "[]" and rows and len(rows) == len(group.items) and len({len(row) for row in rows}) == 1:
         return Matrix(tuple(rows)) if rows[0] else group
@@ -383,7 +382,7 @@ def _matrix_or(group: ValueGroup) -> Value:
 
 
 def _resolve_choices(value: Value) -> Value:
-    """Every scalar that contains ± as the two values that it stands for."""
+    """Replace every scalar that contains ± by the `Choice` of its two values."""
     if isinstance(value, Apply):
         count = count_operation(value, "pm")
         if count > 1:
@@ -412,23 +411,3 @@ def _take_sign(value: Scalar, plus: bool) -> Scalar:
         right = right if plus else negate(right)
         return right if left == ZERO else Apply("+", (left, right))
     return Apply(value.op, args)
-
-
-def plain_number(text: str) -> Fraction | None:
-    """The number that a short text writes as digits, a decimal or a fraction of digits; None for all else."""
-    match = _PLAIN.fullmatch(text)
-    if match is None:
-        return None
-    sign, whole, places, below = match.groups()
-    if below is not None:
-        if places is not None or not int(below):
-            return None
-        value = Fraction(int(whole), int(below))
-    elif places:
-        value = Fraction(int(whole + places), 10 ** len(places))
-    else:
-        value = Fraction(int(whole))
-    return -value if sign else value
-
-
-_PLAIN = re.compile(r"\s{0,9}(-?)([0-9]{1,40})(?:\.([0-9]{0,40}))?(?:/([0-9]{1,40}))?\s{0,9}")

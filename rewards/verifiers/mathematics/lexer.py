@@ -1,8 +1,8 @@
-r"""From text to tokens: a subset of LaTeX and plain mathematics, in one linear pass.
+r"""The lexer: a subset of LaTeX and plain mathematics, in one linear pass.
 
-`unwrap` takes off what may stand around a whole answer (``\boxed{}``, ``$...$``, ``**...**``, ``\text{}``, a full
-stop); `tokenise` cuts the rest. What is not in the tables below is refused: there is no guessing at unknown commands or
-characters, and digits are the ten ASCII ones and their full-width forms.
+`unwrap` removes marks around a whole answer (``\boxed{}``, ``$...$``, ``**...**``, ``\text{}``, a full stop);
+`tokenise` splits the rest into tokens. Commands and characters outside the tables below are refused, and digits are the
+ten ASCII ones and their full-width forms.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ MAX_WRAPPERS = 12
 
 
 class Token(NamedTuple):
-    """``kind`` is the character itself for punctuation; ``space`` says whether white space stood before it.
+    """A token of the text.
 
-    ``value`` is that of a number, and not None for a function written with a backslash.
+    ``kind`` is the character itself for punctuation; ``space``: white space precedes it; ``value`` is the value of a
+    number, and not None for a function written with a backslash.
     """
 
     kind: str
@@ -52,13 +53,13 @@ class Token(NamedTuple):
     value: Fraction | None = None
 
 
-# Separators of thousands that cannot be taken for anything else, and the comma, which in brackets is taken for itself.
+# Separators of thousands with no other reading, and the comma, which within brackets separates values.
 _EXPLICIT = re.compile(r"[1-9][0-9]{0,2}(?:(?:\{,\}|,\\!|\\!,\\!|\\,|\\ )[0-9]{3})+(?![0-9])(?:\.[0-9]+)?")
 _COMMAS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9]|,[0-9])(?:\.[0-9]+)?")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.(?:[0-9]+|(?=\\overline|\\dot\{))")
 # "0.(3)" is a repeating decimal to some and a product to others.
 _POINT_AND_BRACKET = re.compile(r"\([0-9]+\)")
-# "6.02 x 10^23": the letter is a sign here.
+# "6.02 x 10^23": here the letter is a multiplication sign.
 _TIMES = re.compile(r"x(?= ?10 ?(?:\^|\*\*))")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,6})(?![0-9A-Za-z.])")
 _REPEATING = re.compile(r"\\overline\{([0-9]{1,50})\}|\\overline([0-9])(?![0-9])|\\dot\{([0-9])\}")
@@ -75,14 +76,14 @@ _AMOUNT = re.compile(r"\$([^$\s](?:[^$]*[^$\s\\])?)\$ ?([A-Za-z][A-Za-z/^0-9 ]{0
 # "]1,2]" and "[1,2[": open ends as brackets that are turned outwards.
 _OUTWARD = re.compile(r"([\[\]])([^\[\],;]{1,80}[,;][^\[\],;]{1,80})([\[\]])")
 _UNION = re.compile(r" *(?:\\cup(?![A-Za-z])|∪|U) *")
-# TeX's infix fractions and binomials, which take all of the group that they stand in.
+# TeX's infix fractions and binomials, whose operands are all of the group.
 _INFIX = re.compile(r"\\(over|choose)(?![A-Za-z])")
 _INFIX_AS = {"over": "\\frac", "choose": "\\binom"}
 _CHARACTERS = frozenset("+-*/^_()[]{}|,;:=<>≤≥≠≈!%°±∓∪∩∖∈∅⟨⟩⌊⌋⌈⌉&√∛∜$€£¥₹¢'")
 
 
 def unwrap(text: str) -> tuple[str, bool]:
-    """The text without what stands around the whole of it, and whether that made it LaTeX's ``\\text``."""
+    """Remove marks around the whole text. Return the rest, and whether it stood in LaTeX's ``\\text``."""
     if len(text) > MAX_LENGTH:
         raise Malformed(f"The answer is longer than {MAX_LENGTH} characters.")
     in_text = False
@@ -112,7 +113,7 @@ def unwrap(text: str) -> tuple[str, bool]:
 
 
 def _strip_marks(text: str) -> str:
-    """The text without one pair of marks around it."""
+    """Remove one pair of marks around the text."""
     for mark in ("**", "__", "$$", "`", "$"):
         if text.startswith(mark) and text.endswith(mark) and len(text) > 2 * len(mark):
             inner = text[len(mark) : -len(mark)]
@@ -133,7 +134,7 @@ def _strip_command(text: str) -> tuple[str, bool]:
 
 
 def closing_brace(text: str, start: int) -> int:
-    """Where the brace that opens at ``start`` closes, or -1."""
+    """Find the brace that closes the one at ``start``; -1 where none does."""
     depth = 0
     position = start
     while position < len(text):
@@ -151,7 +152,7 @@ def closing_brace(text: str, start: int) -> int:
 
 
 def tokenise(text: str) -> list[Token]:
-    """All tokens of an unwrapped text.
+    """Split an unwrapped text into tokens.
 
     Raises:
         Malformed: a character, command or number that is not in the grammar.
@@ -166,12 +167,12 @@ def tokenise(text: str) -> list[Token]:
 
 
 def _prefix_fractions(text: str) -> str:
-    r"""``{a \over b}`` as ``{\frac{a}{b}}``, and ``\choose`` likewise.
+    r"""Rewrite ``{a \over b}`` as ``{\frac{a}{b}}``, and ``\choose`` likewise.
 
     Raises:
-        Malformed: two of them in one group, as TeX refuses, too.
+        Malformed: two of them in one group, which TeX also refuses.
     """
-    # Of each open group, where it begins and the first infix in it.
+    # For each open group, its beginning and the first infix in it.
     groups: list[tuple[int, re.Match[str] | None]] = [(0, None)]
     changes: list[tuple[int, int, str]] = []
     position = 0
@@ -198,7 +199,7 @@ def _prefix_fractions(text: str) -> str:
             position += 1
         position += 1
     parts, last = [], 0
-    # At one place what closes a group comes before what opens one, as the changes were found.
+    # The sort is stable: at one position a closing change stays before an opening one.
     for start, end, new in sorted(changes, key=lambda change: change[:2]):
         parts += (text[last:start], new)
         last = end
@@ -206,7 +207,7 @@ def _prefix_fractions(text: str) -> str:
 
 
 def _turn_brackets(text: str) -> str:
-    """Intervals with brackets turned outwards, alone or united, with parentheses instead."""
+    """Rewrite intervals with brackets turned outwards, alone or in a union, with parentheses."""
     if text[:1] not in ("[", "]"):
         return text
     joints = _UNION.findall(text)
@@ -220,7 +221,7 @@ def _turn_brackets(text: str) -> str:
 
 
 def _cut(text: str, out: list[Token], in_text: bool, nesting: int) -> None:
-    # Whether a bracket is open in which a comma separates values instead of thousands.
+    # For each open bracket: a comma in it separates values instead of thousands.
     listing: list[bool] = []
     position, space = 0, False
     while position < len(text):
@@ -278,7 +279,7 @@ def _number(text: str, position: int, space: bool, listing: bool, out: list[Toke
 
 
 def decimal(digits: str) -> Fraction:
-    """The exact value of ASCII digits with at most one point."""
+    """Compute the exact value of ASCII digits with at most one point."""
     if len(digits) > MAX_DIGITS:
         raise Malformed(f"A number has more than {MAX_DIGITS} digits.")
     whole, _, places = digits.partition(".")
@@ -357,7 +358,7 @@ def _command(text: str, position: int, space: bool, out: list[Token], listing: l
 
 
 def _in_subscript(out: list[Token]) -> bool:
-    """Whether what follows is the beginning of a subscript."""
+    """Check that a subscript begins here."""
     return [token.kind for token in out[-2:]] == ["_", "{"] or (bool(out) and out[-1].kind == "_")
 
 

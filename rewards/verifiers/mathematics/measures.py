@@ -1,6 +1,6 @@
-"""Where a unit begins and what it is: ``cm^2``, ``km/h``, ``square metres``, ``apples``.
+"""Reading of units at the end of a value: ``cm^2``, ``km/h``, ``square metres``, ``apples``.
 
-Whether letters that name a unit are one, or variables after all, is not decided here: both readings are kept.
+Letters that name a unit may be variables after all; the parser keeps both readings.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ _CLOSERS = frozenset(
 
 
 class Measure(NamedTuple):
-    """A number in front of letters that name a unit, the tokens of those, and why they cannot be read as variables, if
-    so."""
+    """A number before letters that name a unit, and the tokens of these letters.
+
+    ``refused`` is the error of reading the letters as variables, None where that is possible.
+    """
 
     number: Scalar
     unit: Unit
@@ -37,13 +39,13 @@ class Measure(NamedTuple):
 
     @property
     def doubtful(self) -> bool:
-        """Whether the unit is a single letter that is not set as text."""
+        """The unit is a single letter that is not set as text."""
         names = [token for token in self.tokens if token.kind in ("letters", "word")]
         return [(token.kind, len(token.text)) for token in names] == [("letters", 1)]
 
 
 class Measures:
-    """A place in a list of tokens, and the reading of units there."""
+    """A position in a list of tokens, and the reading of units there."""
 
     def __init__(self, tokens: list[Token]):
         self._tokens = tokens
@@ -51,7 +53,7 @@ class Measures:
         self._depth = 0
         self._bars = 0
         self._in_function = 0
-        # The unit that may end the value that is being read, and whether that value is a sum.
+        # The unit at the end of the present value, if any, and whether that value is a sum.
         self._measure: Measure | None = None
         self._is_sum = False
         self.choices = 0
@@ -87,7 +89,8 @@ class Measures:
     # Units.
 
     def _unit_ahead(self, left: list[Value]) -> tuple[Unit, bool, int] | None:
-        """The unit that follows and ends the value, whether its letters may be variables, and where it ends."""
+        """Find the unit that follows and ends the value, without moving: the unit, whether its letters may be
+        variables, and the position after it. None where no unit follows."""
         token = self._token
         written = token[:2] == ("cmd", "frac") and self._peek(2).kind == "word"
         if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec") and not written:
@@ -100,7 +103,7 @@ class Measures:
         return None if found is None else (*found, end)
 
     def _unit(self, left: list[Value]) -> tuple[Unit, bool] | None:
-        """The unit that begins here and ends the value, and whether its letters may be variables; or None."""
+        """Read the unit that begins here and ends the value, and whether its letters may be variables; or None."""
         if self._token[:2] == ("cmd", "frac"):
             return self._unit_fraction()
         parts: list[tuple[Unit, int]] = []
@@ -125,7 +128,7 @@ class Measures:
         return units.combine(parts), lettered
 
     def _unit_fraction(self) -> tuple[Unit, bool] | None:
-        r"""``\frac{\text{km}}{\text{h}}``."""
+        r"""Read a unit such as ``\frac{\text{km}}{\text{h}}``."""
         self._at += 1
         parts: list[tuple[Unit, int]] = []
         for sign in (1, -1):
@@ -140,7 +143,7 @@ class Measures:
         return (units.combine(parts), False) if self._token.kind in _CLOSERS else None
 
     def _unit_factor(self, numeric: bool, alone: bool) -> tuple[Unit, int, bool] | None:
-        """One unit with its exponent, and whether it is written with letters that may be variables."""
+        """Read one unit with its exponent, and whether its letters may be variables."""
         prefix = units.PREFIX_POWERS.get(self._token.text)
         if prefix:
             self._at += 1
@@ -161,7 +164,7 @@ class Measures:
                 return None
             unit = units.unit_of_noun(name)
         elif not in_text and not numeric and lettered and (len(name) == 1 or (alone and not token.space)):
-            # Behind a variable, one letter is another, and so are several that stand close.
+            # After a variable, one letter is another variable, and so are several letters without a space.
             return None
         exponent = prefix or 1
         if self._token.kind == "^":
@@ -188,5 +191,5 @@ class Measures:
 
 
 def _may_be_product(token: Token) -> bool:
-    """Whether a run of letters may be a product of variables."""
+    """Check that a run of letters may be a product of variables."""
     return token.kind == "letters" and len(token.text) <= 3 and token.text.lower() not in SHORT_WORDS

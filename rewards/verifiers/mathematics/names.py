@@ -1,6 +1,6 @@
-"""Names: variables with subscripts, runs of letters as products, and functions with the place they are taken at.
+"""Reading of names: variables with subscripts, runs of letters as products, and functions at an argument.
 
-``f(2)`` is one thing and never the product 2f, and its argument is compared as it is written.
+``f(2)`` is one symbol and never the product 2f; its argument is compared as it is written.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .measures import Measures
 from .tree import Apply, Malformed, Scalar, Sym
 from .vocabulary import SHORT_WORDS, is_product
 
-# Names of functions, whose value at a place is one thing and never a product: f(2) is not 2f.
+# Names of functions; with an argument they are one symbol and never a product: f(2) is not 2f.
 _APPLIED = frozenset("fghFGH")
 _APPLIED_TO_ONE = frozenset("PQpqT")
 _NUMERIC = frozenset(("num", "const", "vulgar", "/", "cmd", "{", "}"))
@@ -57,7 +57,7 @@ class Names(Measures):
         return Sym(token.text)
 
     def _primes(self) -> str:
-        r"""The primes behind a name, as ``y''``, ``y^\prime`` or ``y^{\prime}``; "" where there are none."""
+        r"""Read the primes after a name, as ``y''``, ``y^\prime`` or ``y^{\prime}``; "" where there are none."""
         start = self._at
         if self._take("^"):
             braces = self._take("{")
@@ -76,7 +76,7 @@ class Names(Measures):
         return self._at - start
 
     def _accented_name(self) -> Scalar:
-        r"""A name below a mark, as ``\vec{a}`` or ``\overline{AB}``, which is a name of its own."""
+        r"""Read a name below a mark, as ``\vec{a}`` or ``\overline{AB}``; with the mark it is another name."""
         mark = self._token.text
         self._at += 1
         braces = self._take("{")
@@ -96,9 +96,9 @@ class Names(Measures):
         return Sym(f"{name}_{self._subscript()}" if self._take("_") else name)
 
     def _place(self, name: Token) -> str:
-        """What stands in brackets behind the name of a function, as it is written; "" where the name is a variable.
+        """Read the brackets after the name of a function, as they are written; "" where the name is a variable.
 
-        A variable directly before a bracket that holds only a number is one as well: nobody writes x(2) for 2x.
+        A variable before a bracket that holds only a number is also a function, as x(2) is not a usual form of 2x.
         """
         start, exponent = self._at, ""
         known = name.text in _APPLIED and name.kind in ("letters", "word")
@@ -129,7 +129,7 @@ class Names(Measures):
             token.kind in _NUMERIC or (token.kind == "-" and not position) for position, token in enumerate(inside)
         )
         to_one = one and name.kind == "letters" and name.text in _APPLIED_TO_ONE and closing == ")"
-        # A product with a tuple is none: this is a function of several places.
+        # A variable cannot be multiplied by a tuple, so this is a function of several arguments.
         several = len(inside) % 2 == 1 < len(inside) and all(
             token.kind == "," if position % 2 else token.kind in ("letters", "sym") and len(token.text) == 1
             for position, token in enumerate(inside)

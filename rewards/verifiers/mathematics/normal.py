@@ -1,10 +1,10 @@
-r"""Exact decisions in this process: rational functions in *atoms*, with a budget instead of a clock.
+r"""Normal forms: exact decisions by rational functions in *atoms*, bounded by a budget of operations, not by a clock.
 
 An atom is a variable, π, e, i, the square root of a prime, or anything else taken as opaque (``sin(x)``, ``2^x``).
-Two expressions whose forms agree are equal, whatever the atoms are. Where every atom is a variable, i, a root of a
-prime, and one of π and e, the atoms satisfy no relation but those that are used here (roots of different primes and
-their products are linearly independent over the rationals, and π and e are transcendental), so that forms which differ
-prove that the expressions differ.
+Two expressions with equal forms are equal for any atoms. Where every atom is a variable, i, a root of a prime, or one
+of π and e (not both), the atoms satisfy only the relations used here (roots of different primes and their products are
+linearly independent over the rationals, and π and e are transcendental), so different forms prove that the expressions
+differ.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TooBig(Exception):
 
 
 class Budget:
-    """What is left for all comparisons of one answer."""
+    """The remaining products of terms for all comparisons of one answer."""
 
     def __init__(self, terms: int = WHOLE_BUDGET):
         self.left = terms
@@ -58,11 +58,11 @@ ONE: Polynomial = {(): Fraction(1)}
 
 
 class Ring:
-    """The atoms met in one comparison, and arithmetic on polynomials in them.
+    """The atoms of one comparison, and arithmetic on polynomials in them.
 
     Attributes:
-        certain: no opaque atom was met, and not both π and e.
-        giant: a number was met that is too large to be computed; it is an atom.
+        certain: there is no opaque atom, and not both π and e, so different forms prove a difference.
+        giant: some number was too large to be computed and became an atom.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -81,17 +81,17 @@ class Ring:
 
     @property
     def imaginary(self) -> bool:
-        """Whether i was met, or the root of a negative number."""
+        """The expressions contain i, or the square root of a negative number."""
         return ("i",) in self._index
 
     # Decisions.
 
     def equal(self, left: RationalForm, right: RationalForm) -> bool:
-        """Whether the forms agree."""
+        """Compare two forms."""
         return not self._subtract(self._multiply(left.above, right.below), self._multiply(right.above, left.below))
 
     def ratio(self, left: RationalForm, right: RationalForm) -> Fraction | bool | None:
-        """The constant factor between two forms: True where it exists and is not rational, None where it does not."""
+        """Find the constant factor between two forms: True where it is irrational, None where there is none."""
         first = self._by_variables(self._multiply(left.above, right.below))
         second = self._by_variables(self._multiply(right.above, left.below))
         if first.keys() != second.keys() or not first:
@@ -114,7 +114,7 @@ class Ring:
     # From trees to forms.
 
     def form(self, tree: Scalar) -> RationalForm:
-        """The form of a tree.
+        """Compute the form of a tree.
 
         Raises:
             Malformed: a division by zero or another operation without a value.
@@ -222,7 +222,7 @@ class Ring:
             self.giant = True
             return self._function("^", (base, self._number(n)))
         if len(base.above) == len(base.below) == 1 and n > MAX_POWER:
-            # One term: only exponents grow, unless there are roots or a coefficient.
+            # Of a single term without roots or a coefficient, only the exponents grow.
             (monomial,), (other,) = base.above, base.below
             plain = base.above[monomial] == base.below[other] == 1
             if plain and n <= MAX_MONOMIAL_POWER and not any(atom in self._squares for atom, _ in monomial + other):
@@ -243,7 +243,7 @@ class Ring:
         return result
 
     def _root(self, value: Fraction, degree: int) -> RationalForm:
-        """The root of a rational number; of a negative one the real root where the degree is odd."""
+        """Compute the root of a rational number; of a negative one the real root where the degree is odd."""
         if value < 0:
             if degree == 2:
                 return self._product(self._constant("i"), self._root(-value, 2))
@@ -260,7 +260,7 @@ class Ring:
         for prime in primes:
             result = self._product(result, self._square_root(prime))
         if rest > 1:
-            # Not known to be prime: its root may depend on others.
+            # The rest may not be prime, so that its root may depend on others.
             self._exact = False
             result = self._product(result, self._square_root(rest))
         return result
@@ -350,7 +350,7 @@ def _bits(value: Fraction) -> int:
 
 
 def _whole_root(value: int, degree: int) -> int | None:
-    """The whole number whose ``degree``-th power is ``value`` (not negative), if there is one."""
+    """Find the whole number whose ``degree``-th power is ``value`` (not negative); None where there is none."""
     if degree == 2:
         root = isqrt(value) if value >= 0 else 0
         return root if root * root == value else None
@@ -369,7 +369,7 @@ def _whole_root(value: int, degree: int) -> int | None:
 
 
 def _square_free(value: int) -> tuple[int, list[int], int]:
-    """``value`` as square of the first times the product of the primes times a rest whose factors are unknown."""
+    """Factor ``value`` into (a, primes, rest): a² times the primes times a rest with unknown factors."""
     outside, primes = 1, []
     for prime in TRIAL_PRIMES:
         while value % (prime * prime) == 0:

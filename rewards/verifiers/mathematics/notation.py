@@ -1,8 +1,8 @@
-r"""Notations of whole answers that the grammar of values does not have, as text: what `grammar.read` tries second.
+r"""Notations of whole answers outside the grammar of values; `grammar.read` tries them where the grammar fails.
 
 ``$69$, $84$`` is a list in several formulas, ``65\text{ children tickets}`` a number and a counted noun of several
 words, ``3:30 pm`` a time of day, ``x > 2: (2, \infty)`` one set written twice, ``1, 2; 3`` a list of lists. Every
-function takes an unwrapped text, is linear in its length, and returns None for what is not of its notation.
+function takes an unwrapped text, is linear in its length, and returns None for other notations.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ _IN_WORDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -"
 
 
 def in_other_notation(core: str, parse: Callable[[str], Value]) -> Value | None:
-    """The value of an unwrapped text in one of these notations, None for all else.
+    """Read an unwrapped text in one of these notations; None for any other text.
 
     Args:
         core: the text.
-        parse: reads a text by the grammar of values, or raises Malformed; so does this function.
+        parse: reads a text by the grammar of values.
+
+    Raises:
+        Malformed: a part of the text is outside the grammar of values.
     """
     minutes = time_of_day(core)
     if minutes is not None:
@@ -58,7 +61,7 @@ def in_other_notation(core: str, parse: Callable[[str], Value]) -> Value | None:
 
 
 def _several(core: str, parse: Callable[[str], Value]) -> Value | None:
-    """Lists parted by semicolons, or an inequality and its interval parted by a colon."""
+    """Read lists separated by semicolons, or an inequality and its interval separated by a colon."""
     parts = [part for part in core.split(";") if part.strip()]
     if 1 < len(parts) <= MAX_LISTS and "," in core:
         return ValueGroup(";", tuple(map(parse, parts)))
@@ -70,9 +73,9 @@ def _several(core: str, parse: Callable[[str], Value]) -> Value | None:
 
 
 def in_one_formula(text: str) -> str | None:
-    """Several formulas, and separators and numbers between them, as one: ``$2$ or $-2$`` as ``2 or -2``."""
+    """Join several formulas, with the separators and numbers between them: ``$2$ or $-2$`` to ``2 or -2``."""
     parts = _DOLLAR.split(text)
-    # Marks come in pairs; formulas stand at the odd places.
+    # Marks come in pairs; formulas are at the odd positions.
     if len(parts) < 3 or len(parts) % 2 == 0:
         return None
     if any(word not in CONNECTIVES for part in parts[::2] for word in _LETTERS.findall(part)):
@@ -82,7 +85,7 @@ def in_one_formula(text: str) -> str | None:
 
 
 def time_of_day(text: str) -> int | None:
-    """Minutes after midnight of a time with "am" or "pm"."""
+    """Convert a time with "am" or "pm" to minutes after midnight; None for any other text."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
         return None
@@ -93,7 +96,7 @@ def time_of_day(text: str) -> int | None:
 
 
 def split_counted_noun(text: str) -> tuple[str, list[str]] | None:
-    r"""A number and the words behind it, as plain text or in ``\text{}``: what is before, and the words."""
+    r"""Split a number and the words after it, in plain text or ``\text{}``, into the number's text and the words."""
     text = text.strip()
     head, tail = _text_at_end(text) if text.endswith("}") else (text, "")
     if not tail:
@@ -108,7 +111,7 @@ def split_counted_noun(text: str) -> tuple[str, list[str]] | None:
 
 
 def _text_at_end(text: str) -> tuple[str, str]:
-    r"""What stands before a ``\text{...}`` at the end, and what it holds; ("", "") where there is none."""
+    r"""Split a text at a final ``\text{...}`` into the part before it and its content; ("", "") where it has none."""
     start = max(text.rfind(f"\\{name}") for name in TEXT)
     brace = text.find("{", start)
     if start < 0 or brace < 0 or closing_brace(text, brace) != len(text) - 1:
@@ -117,7 +120,7 @@ def _text_at_end(text: str) -> tuple[str, str]:
 
 
 def _countable(word: str) -> bool:
-    """Whether a word may belong to a noun: it neither changes the number before it nor doubts it."""
+    """Check that a word may belong to a noun: it neither changes the number before it nor expresses doubt."""
     lower = word.lower()
     changes = lower in SHORT_WORDS or lower in ARITHMETIC or lower.removesuffix("s") in PORTIONS or lower in DOUBTS
     return len(word) > 2 and word.isascii() and word.isalpha() and not changes

@@ -1,7 +1,7 @@
-r"""Policies of the verifier "math": named bundles of what it forgives, each part an option of its own.
+r"""Policies of the verifier "math": named sets of leniencies, each of them also an option.
 
-A policy adds readings of a text and ways to compare two values; what is right under "strict" is right under each. The
-docstring of `verifier.verify_math` says what each part accepts and what stays refused.
+A policy adds readings of a text and ways to compare two values; an answer that is right under "strict" is right under
+every policy. The docstring of `verifier.verify_math` lists what each leniency accepts and refuses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .unit_readings import as_variables
 from .units import UNITS
 from .vocabulary import ARITHMETIC, DOUBTS, MAGNITUDES, PORTIONS
 
-# Two sides of = that are further apart are no chain.
+# Largest relative difference between two sides of = in a chain.
 EQUAL = 1e-9
 CHAIN_BUDGET = 5_000
 MAX_PROSE = 4_000  # characters
@@ -47,10 +47,10 @@ _BETWEEN = re.compile(r"[,;]? ?(?:and|or)?|[,;]")
 _NO_VALUE = DOUBTS | frozenset(
     ("all", "any", "every", "each", "some", "no", "yes", "true", "such", "both", "undefined")
 )
-# Said of a measure behind it: "12 (years old)".
+# Adjectives after a measure: "12 (years old)".
 _ADJECTIVES = frozenset(("old", "long", "tall", "wide", "deep", "high", "each", "left", "total", "away", "heavy"))
 _YES_OR_NO = re.compile(r"\s{0,9}(?:yes|no)(?:[.,;:!]|\s{0,9}$)", re.IGNORECASE)
-# Where the parameter of a family of values lies: "for any integer $k$".
+# The range of the parameter of a family of values: "for any integer $k$".
 _RANGE = re.compile(
     r",? ?(?:for )?(?:any|all|every|each|some) (?:real |whole |positive |natural )?(?:number|integer|value)s?"
     r" ?(?:\$\\?[A-Za-z]{1,8}\$)?(?=\.?\s{0,9}$)"
@@ -60,7 +60,7 @@ _INTRODUCED = re.compile(r"(?:[a-z]{3} ?: ?| is:? | are:? | equals )")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What is forgiven; every part is explained in `verifier.verify_math`."""
+    """The leniencies of a policy; `verifier.verify_math` explains each."""
 
     functions: bool = False
     chains: bool = False
@@ -75,7 +75,7 @@ POLICIES: Mapping[str, Policy] = {"strict": STRICT, "dataset": Policy(True, True
 
 
 def make_policy(name: str, settings: Mapping[str, Any]) -> Policy:
-    """The policy of a name, with the settings that are not None in place of its own.
+    """Return the policy of a name, with the settings that are not None in place of its own.
 
     Raises:
         InputError: an unknown name, or a setting that is neither a bool nor None.
@@ -92,10 +92,10 @@ def make_policy(name: str, settings: Mapping[str, Any]) -> Policy:
 
 
 def read_under(text: str, policy: Policy, *, is_reference: bool = False) -> Value:
-    """The value of a text, which `grammar.read` takes or one of the further readings of a policy.
+    """Read a text by `grammar.read`, or else by the further readings of a policy.
 
     Raises:
-        Malformed: nobody reads it.
+        Malformed: none of them can read it.
     """
     try:
         return read(text)
@@ -111,12 +111,12 @@ def read_under(text: str, policy: Policy, *, is_reference: bool = False) -> Valu
 def further_pairs(
     answer: tuple[str, Value, Value], reference: tuple[Any, Value, Value], policy: Policy
 ) -> Iterator[tuple[Value, Value]]:
-    """Further values to compare, an answer's and a reference's: the answer is right if one of these pairs is equal.
+    """Yield further pairs of an answer's and a reference's value; the answer is right if one of them is equal.
 
     Args:
-        answer: its text, the value as it is written, and that which was compared.
+        answer: its text, its value as it is written, and its value in the strict comparison.
         reference: likewise.
-        policy: what is forgiven.
+        policy: the leniencies.
     """
     left, right = _readings(*answer[1:], policy), _readings(*reference[1:], policy)
     for a in left:
@@ -129,7 +129,7 @@ def further_pairs(
                     yield (content, b) if isinstance(a, Relation) else (a, content)
     if policy.percent and isinstance(reference[0], str):
         given, expected = _without_percent(answer[0]), _without_percent(reference[0])
-        # Half a percent is not a half.
+        # Not for 1 percent or less: half a percent is not a half.
         if given is not None and expected is None and is_scalar(reference[2]) and abs(roughly(given) or 0) > 1:
             yield given, reference[2]
         elif expected is not None and given is None and is_scalar(answer[2]):
@@ -145,7 +145,8 @@ def _readings(written: Value, value: Value, policy: Policy) -> list[Value]:
 
 
 def _last_link(value: Relation) -> Value | None:
-    """``11`` of ``5+6=11``, ``x = 11`` of ``x = 5+6 = 11``; None for an equation, or where the links contradict."""
+    """Return the last link of a chain: ``11`` of ``5+6=11``, ``x = 11`` of ``x = 5+6 = 11``. None for an equation to be
+    solved, or where two sides differ."""
     if any(operator not in "=≈" for operator in value.operators):
         return None
     first, *others = value.sides
@@ -153,7 +154,7 @@ def _last_link(value: Relation) -> Value | None:
     sides = others if named else list(value.sides)
     if len(sides) < 2 or not (named or all(map(_single, sides))):
         return None
-    # "5 = 5" says nothing, and neither does "0x = 0".
+    # "5 = 5" and "0x = 0" are no chains.
     if not named and (sides[-1] == sides[-2] or (has_variables(sides[0]) and not has_variables(sides[-1]))):
         return None
     operators = value.operators[1:] if named else value.operators
@@ -171,7 +172,7 @@ def _has(value: Value, name: str) -> bool:
 
 
 def _may_link(operator: str, a: Value, b: Value) -> bool:
-    """Whether two sides may be equal: numbers and measures that are near, expressions that are shown to be equal."""
+    """Check that two sides may be equal: numbers and measures that are near, expressions proved to be equal."""
     if isinstance(a, Quantity) and isinstance(b, Quantity):
         same = (a.unit.dimensions, a.unit.pi) == (b.unit.dimensions, b.unit.pi)
         if same and _may_link(operator, _in_base_units(a), _in_base_units(b)):
@@ -199,7 +200,7 @@ def _identical(a: Scalar, b: Scalar) -> bool:
 
 
 def _content(value: Value) -> Value | None:
-    """``E`` of ``f(x) = E``, where the name does not occur in it."""
+    """Return ``E`` of ``f(x) = E``, where the name does not occur in E; else None."""
     if not isinstance(value, Relation) or value.operators != ("=",):
         return None
     for name, content in (value.sides, value.sides[::-1]):
@@ -213,7 +214,7 @@ def _content(value: Value) -> Value | None:
 
 
 def _without_percent(text: str) -> Value | None:
-    """The number before a percent sign that ends a text; None where there is none."""
+    """Read the number before a percent sign that ends a text; None where there is none."""
     try:
         core, _ = unwrap(text)
     except Malformed:
@@ -229,23 +230,19 @@ def _without_percent(text: str) -> Value | None:
 
 
 def _with_words(text: str) -> Value | None:
-    """A number and words in brackets: ``9 (apples)``, ``12 (years old)``."""
+    """Read a number with words in brackets: ``9 (apples)``, ``12 (years old)``; None for any other text."""
     text = text.strip().removesuffix(".")
     head, bracket, tail = text.removesuffix(")").rpartition("(")
-    # Pieces of candy are pieces.
+    # Of "pieces of candy" only the first noun counts.
     words = tail.replace("-", " ").partition(" of ")[0].split()
     if not bracket or not text.endswith(")") or not words or not all(word.isalpha() for word in words):
         return None
     while len(words) > 1 and words[-1].lower() in _ADJECTIVES:
         words.pop()
     try:
-        return _measure(head, words)
+        value = read(f"{head}\\text{{ {' '.join(words)}}}")
     except Malformed:
         return None
-
-
-def _measure(head: str, words: list[str]) -> Value | None:
-    value = read(f"{head}\\text{{ {' '.join(words)}}}")
     return value if isinstance(value, Quantity) else None
 
 
@@ -253,8 +250,8 @@ def _measure(head: str, words: list[str]) -> Value | None:
 
 
 def _in_prose(text: str, is_reference: bool) -> Value | None:
-    """The last formula of prose, or of several that only separators part; without one what ends "... is 5", or the yes
-    or no that begins it."""
+    """Read the value of prose: the last formula, or several with only separators between them; without a formula the
+    value that ends "... is 5", or a yes or no at the beginning. None where the prose states no value."""
     if len(text) > MAX_PROSE:
         return None
     whole, text = text, _RANGE.sub("", text)
@@ -263,7 +260,7 @@ def _in_prose(text: str, is_reference: bool) -> Value | None:
         return None
     words = [word.lower() for part in parts[::2] for word in _LETTERS.findall(part)]
     if words[:1] in (["yes"], ["no"]) and _YES_OR_NO.match(text) and len({"yes", "no"} & set(words)) == 1:
-        # A reference that says more than that, in a formula, is not judged by its yes.
+        # A reference with a formula after its yes is not reduced to the yes.
         return None if is_reference and len(parts) > 1 else Words(words[0])
     if not words and text != whole:
         return _sensible(text.strip(" .,"), "")
@@ -274,7 +271,7 @@ def _in_prose(text: str, is_reference: bool) -> Value | None:
     last = first = len(parts) - 2
     while first > 1 and _BETWEEN.fullmatch(" ".join(parts[first - 1].split())):
         first -= 2
-    # A reference of several parts is not judged by its last.
+    # A reference with several formulas is not reduced to the last.
     if (is_reference and first > 1) or any(character.isdigit() for character in parts[-1]):
         return None
     return _sensible(" ".join(part.strip() for part in parts[first : last + 1]), parts[-1])
@@ -288,7 +285,7 @@ def _introduced_value(text: str) -> Value | None:
 
 
 def _sensible(formula: str, behind: str) -> Value | None:
-    """The value of a formula and of a unit behind it; None for a lone name or plain words."""
+    """Read a formula with the unit after it; None for a lone name or plain words."""
     words = _LETTERS.findall(behind)
     # A full stop ends the sentence that the formula stands in.
     following = words[0].lower() if words and not behind.lstrip().startswith((".", ",", ";", ":")) else ""

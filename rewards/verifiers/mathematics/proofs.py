@@ -1,6 +1,6 @@
-"""How sympy is led to prove that an expression is zero: one step after another, the cheap ones first.
+"""Proofs by sympy that an expression is zero: a list of steps, the cheap ones first.
 
-A step returns an expression that is zero only if the given one is, wherever that is defined.
+A step returns an expression that is zero only if the given one is zero wherever it is defined.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HYPERBOLIC = (sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy
 
 
 def vanishes(expression: Any) -> bool:
-    """Whether sympy can prove that an expression is zero; the cheap ways come first."""
+    """Try to prove with sympy that an expression is zero; cheap steps come first."""
     return expression == 0 or any(_reduces_to_zero(expression, step) for step in _STEPS)
 
 
@@ -40,7 +40,7 @@ def _algebraic(expression: Any) -> Any:
 
 
 def _without_products(expression: Any) -> Any:
-    """The numerator as a sum of sines and cosines of multiples, which is zero only if it is written as zero.
+    """Write the numerator as a sum of sines and cosines of multiples, which is zero only if all its terms cancel.
 
     Multiple angles are not expanded: sin(100x) would become a polynomial of degree 100.
     """
@@ -52,8 +52,8 @@ def _without_products(expression: Any) -> Any:
     return sympy.expand(TR8(sympy.expand(numerator)))
 
 
-def _factored_roots(expression: Any) -> Any:
-    """Every radicand factored, so that the roots of squares become absolute values."""
+def _factor_roots(expression: Any) -> Any:
+    """Factor every radicand, so that the roots of squares become absolute values."""
     return expression.replace(
         lambda node: node.is_Pow and node.exp.is_Rational and not node.exp.is_Integer,
         lambda node: sympy.Pow(sympy.factor(node.base), node.exp),
@@ -61,10 +61,10 @@ def _factored_roots(expression: Any) -> Any:
 
 
 def _arctangents(expression: Any) -> Any:
-    """A sum of rational multiples of π and of arctangents of rational numbers.
+    """Return 0 for a vanishing sum of rational multiples of π and arctangents of rational numbers, else 1.
 
     The product of (1 + ir)^n has the argument of the sum of n arctan r, up to whole turns. Its eighth power is positive
-    where that is a multiple of π/4, and then few digits say which one; no other rational multiple of π occurs.
+    where that is a multiple of π/4, and then a few digits determine which; no other rational multiple of π occurs.
     """
     total, turns, terms = Fraction(0), Fraction(0), []
     parts: dict[Any, Any] = expression.expand().as_coefficients_dict()
@@ -94,16 +94,16 @@ def _arctangents(expression: Any) -> Any:
         total += n * Fraction(atan(tangent))
     if real and imaginary and abs(real) != abs(imaginary):
         return 1
-    # The sum is a multiple of a quarter of π, known to far more than an eighth.
+    # The sum is a multiple of π/4, and its error is far less than π/8.
     quarters = round(float(total) / (pi / 4))
     return 0 if Fraction(quarters, 4) + turns * common == 0 else 1
 
 
 def _logarithms_of_one_sign(expression: Any) -> Any:
-    """A sum of positive multiples of logarithms, or of negative ones, of functions that are real and continuous
-    everywhere and whose product is 1.
+    """Return an expression that is zero if a sum of logarithms vanishes: all its multiples have one sign, and the
+    arguments are real and continuous everywhere with the product 1.
 
-    None of them is ever zero, so that none changes its sign; where they are positive at one point the sum vanishes.
+    No argument is ever zero, so none changes its sign; where all are positive at one point the sum vanishes.
     """
     expression = expression.replace(sympy.asinh, lambda x: sympy.log(x + sympy.sqrt(x**2 + 1)))
     product, multiples, at = sympy.Integer(1), [], {}
@@ -124,7 +124,7 @@ def _logarithms_of_one_sign(expression: Any) -> Any:
 
 
 def _continuous(expression: Any) -> bool:
-    """Whether an expression is real and continuous at every real point, by the look of it."""
+    """Check by its structure that an expression is real and continuous at every real point."""
     if expression.is_Rational or (expression.is_Symbol and expression.is_real):
         return True
     if expression.is_Add or expression.is_Mul:
@@ -136,15 +136,18 @@ def _continuous(expression: Any) -> bool:
 
 
 def _logarithms_of_squares(expression: Any) -> Any:
-    """ln(x^2) as 2 ln|x|."""
+    """Rewrite ln(x^2) as 2 ln|x|, and other even powers of real bases likewise."""
+
+    def is_logarithm_of_even_power(node: Any) -> bool:
+        if not (isinstance(node, sympy.log) and node.args[0].is_Pow):
+            return False
+        power = node.args[0]
+        return bool(power.exp.is_Integer and power.exp % 2 == 0 and power.base.is_extended_real)
+
     return expression.replace(
-        lambda node: isinstance(node, sympy.log) and node.args[0].is_Pow and _even_power_of_a_real(node.args[0]),
+        is_logarithm_of_even_power,
         lambda node: node.args[0].exp * sympy.log(sympy.Abs(node.args[0].base)),
     )
-
-
-def _even_power_of_a_real(node: Any) -> bool:
-    return bool(node.exp.is_Integer and node.exp % 2 == 0 and node.base.is_extended_real)
 
 
 _STEPS: tuple[Callable[[Any], Any], ...] = (
@@ -158,7 +161,7 @@ _STEPS: tuple[Callable[[Any], Any], ...] = (
     lambda e: sympy.cancel(sympy.together(e)),
     lambda e: sympy.radsimp(sympy.sqrtdenest(e)),
     _algebraic,
-    lambda e: sympy.expand(_factored_roots(e)),
+    lambda e: sympy.expand(_factor_roots(e)),
     lambda e: sympy.expand(e.rewrite(sympy.asin)) if e.has(sympy.acos) else 1,
     sympy.simplify,
     lambda e: sympy.simplify(e.rewrite(sympy.exp)),

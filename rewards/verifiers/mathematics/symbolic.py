@@ -1,7 +1,7 @@
-"""What a worker does: decide whether two trees are equal, by numbers where they differ and by sympy where they do not.
+"""The symbolic work of a worker process: equality of two trees, refuted by numbers or proved by sympy.
 
-Trees come as JSON that the grammar has made; they are put together with sympy's constructors, and no text is parsed.
-Sampled numbers can only refute. An equality that sympy cannot prove stays undecided, however many digits agree.
+Trees come as JSON made by the grammar; they are built with sympy's constructors, and no text is parsed. Sampled numbers
+can only refute. An equality that sympy cannot prove remains undecided, however many digits agree.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_BITS = 1 << 17
 
 
 class TooLarge(Exception):
-    """A number that is not worth building."""
+    """A number that is too large to build."""
 
 
 def answer_problems(problems: list[list[Any]]) -> list[Any]:
@@ -35,15 +35,15 @@ def answer_problems(problems: list[list[Any]]) -> list[Any]:
             replies.append(_KINDS[kind](*data))
         except (Unclear, TooLarge):
             replies.append(None)
-    # Nothing of this call may change what the next one finds.
+    # Sympy's cache must not make a reply depend on earlier calls.
     clear_cache()
     return replies
 
 
 def decide_equal(a: list[Any], b: list[Any]) -> bool | None:
-    """Whether two trees are equal at every real point where both are defined, and at least one is a real number.
+    """Decide whether two trees are equal at every real point where both are defined and at least one is a real number.
 
-    Where i is written, or no point is left, complex values count at every point.
+    If i occurs in them, or there are no variables, complex values count as well.
     """
     left, right = from_json(a), from_json(b)
     everything = bool(count_operation(left, "i") or count_operation(right, "i") or not symbols(left) | symbols(right))
@@ -69,7 +69,7 @@ def decide_equal(a: list[Any], b: list[Any]) -> bool | None:
         agreed += 1
         counted.append(point)
     if not agreed and (lonely or ignored or not alike):
-        # Where the one has a value the other never does, or neither is ever real and they differ.
+        # At each point only one of them has a value, or they are never real and differ.
         return False if lonely or ignored else None
     if ignored:
         return _equal_where_real(left, right, counted)
@@ -79,8 +79,8 @@ def decide_equal(a: list[Any], b: list[Any]) -> bool | None:
 
 
 def _equal_where_real(left: Scalar, right: Scalar, counted: list[dict[str, Any]]) -> bool | None:
-    """Whether two trees are equal where a variable has the sign that it has at all points that count, and can be shown
-    to be no real numbers where it has the other one."""
+    """Decide equality of trees that are real for one sign of a variable only: equal where it has its sign at the
+    counted points, and provably not real where it has the other sign."""
     signs = {name: {point[name] > 0 for point in counted} for name in counted[0] if name != UNKNOWN_BASE}
     for name, found in signs.items():
         if len(found) > 1:
@@ -93,7 +93,7 @@ def _equal_where_real(left: Scalar, right: Scalar, counted: list[dict[str, Any]]
 
 
 def _apart(left: Scalar, right: Scalar) -> bool:
-    """Whether two numbers that agree in their first digits differ in later ones."""
+    """Check that two numbers that agree in their first digits differ in later ones."""
     point = _points(left, right)[0]
     first, second = (value_or_none(tree, point, DIGITS[1:]) for tree in (left, right))
     if first is None or second is None:
@@ -103,12 +103,12 @@ def _apart(left: Scalar, right: Scalar) -> bool:
 
 
 def decide_sign(a: list[Any], b: list[Any]) -> bool | None:
-    """Whether the first tree is a positive multiple of the second, of which it is known to be a real multiple."""
+    """Decide whether the first tree is a positive multiple of the second, given that it is a real multiple of it."""
     return decide_ratio(a, b, True, proportional=True)
 
 
 def decide_ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool = False) -> bool | None:
-    """Whether the first tree is a constant times the second; not zero, and positive where asked."""
+    """Decide whether the first tree is a constant multiple of the second, not zero, and positive if ``positive``."""
     left, right = from_json(a), from_json(b)
     found: tuple[Any, Any] | None = None
     for point in _points(left, right):
@@ -142,7 +142,7 @@ def decide_ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool 
 
 
 def evaluate_number(a: list[Any]) -> list[str] | None:
-    """Real and imaginary part of a tree without variables, and a bound on the error."""
+    """Compute the real and imaginary part of a tree without variables, and a bound on the error."""
     found = value_or_none(from_json(a), {UNKNOWN_BASE: next(iter(sample_points([UNKNOWN_BASE])))[UNKNOWN_BASE]})
     if found is None or (found[0] and not -4000 < mp.log10(abs(found[0])) < 4000):
         return None
@@ -178,7 +178,7 @@ def _both(left: Scalar, right: Scalar, point: dict[str, Any]) -> tuple[Any, Any]
 
 
 def build_expression(tree: Scalar, symbols: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """The sympy expression of a tree; variables are real where ``symbols`` does not say more of them."""
+    """Build the sympy expression of a tree; variables are real unless ``symbols`` gives other symbols for them."""
     if isinstance(tree, Num):
         return sympy.Rational(tree.value.numerator, tree.value.denominator)
     if isinstance(tree, Sym):

@@ -1,4 +1,4 @@
-"""Units as exact factors, so that 500 cm is 5 m, 5 cm is not 5 m, and a unit that nobody knows still counts as one."""
+"""Units as exact factors: 500 cm is 5 m, 5 cm is not 5 m, and an unknown noun is a unit of its own."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _table() -> dict[str, Unit]:
     # Scales with their own zero are compared among themselves only.
     define("°C celsius", 1, celsius=1)
     define("°F fahrenheit", 1, fahrenheit=1)
-    # Money; of the signs alone it is forgiven when the other side has none.
+    # Money; only a currency sign may be missing on the other side.
     define("$ USD usd", 1, sign=True, dollar=1)
     define("dollar dollars", 1, dollar=1)
     define("¢ cent cents", _F(1, 100), dollar=1)
@@ -114,7 +114,7 @@ MAX_EXPONENT = 9
 
 
 def unit_named(name: str, in_text: bool) -> Unit | None:
-    """The unit ``name``; where it was not written as text, names that look like products of variables do not count."""
+    """Return the unit ``name``, or None. Outside text, names that also read as products of variables do not count."""
     unit = UNITS.get(name)
     if unit is None and len(name) > 3:
         unit = UNITS.get(name.lower())
@@ -125,25 +125,25 @@ _SIBILANTS = ("xe", "che", "she", "sse", "zze")
 
 
 def unit_of_noun(word: str) -> Unit:
-    """The unit of a counted noun ("apples"): a dimension of its own, the same in singular and plural."""
+    """Make the unit of a counted noun ("apples"): a dimension of its own, the same in singular and plural."""
     word = word.lower()
     if word.endswith("s") and not word.endswith("ss") and len(word) > 3:
         word = word[:-1]
     if word.endswith("ie"):
         word = word[:-2] + "y"
     elif word.endswith(_SIBILANTS):
-        # The singular of boxes is no "boxe", and that of axes is none but for a letter.
+        # The singular of boxes is not "boxe".
         word = word[:-1]
     return Unit((("of " + word, 1),))
 
 
 def is_ignorable(unit: Unit) -> bool:
-    """Whether leaving a unit out leaves the number as it is: not so in "5 halves"."""
+    """Check that a unit may be left out without a change of the number: not so in "5 halves"."""
     return not any(name.removeprefix("of ") in PORTIONS for name, _ in unit.dimensions)
 
 
 def combine(parts: list[tuple[Unit, int]]) -> Unit:
-    """The product of units raised to whole powers."""
+    """Multiply units raised to whole powers."""
     dimensions: dict[str, int] = {}
     factor, pi = Fraction(1), 0
     for unit, exponent in parts:

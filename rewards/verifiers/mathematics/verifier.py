@@ -1,7 +1,7 @@
-r"""The verifier "math": values and expressions in closed form, compared as what they are.
+r"""The verifier "math": values and expressions in closed form, compared by value and structure.
 
-An answer is read by the grammar of this package and by nothing else; it is never evaluated, and a worker process sees
-only the tree. Where equality is neither proved nor refuted within the deadline the verdict is ``valid=False``.
+Only the grammar of this package reads an answer; it is never evaluated, and a worker process receives only the tree.
+Where equality is neither proved nor refuted within the deadline the verdict is ``valid=False``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..workers import WorkerFailure, WorkerPool
 from .approximate import is_approximate, without_approximation
 from .canonical import holds_giant
 from .compare import Comparison, ComparisonOptions
-from .grammar import plain_number
 from .normal import WHOLE_BUDGET, Budget
+from .plain_numbers import plain_number
 from .policies import STRICT, Policy, further_pairs, make_policy, read_under
 from .tree import Apply, Malformed, Num, Quantity, Scalar, Value, Words, as_num, is_scalar, with_leaves
 
 POOL = WorkerPool(f"{__package__}.symbolic:answer_problems")
 
-# Exact arithmetic in this process takes a quarter of the deadline at most; a worker has what is left.
+# Exact arithmetic in this process takes a quarter of the deadline at most; the rest is for a worker.
 TERMS_PER_SECOND = 75_000
 MIN_SECONDS = 0.01
 
@@ -63,85 +63,87 @@ def verify_math(
     words: bool | None = None,
     prose: bool | None = None,
 ) -> Verdict:
-    r"""Whether ``answer`` is mathematically the same as ``reference``.
+    r"""Check that ``answer`` is mathematically the same as ``reference``.
 
-    Read are LaTeX and plain text: integers, decimals, fractions, mixed numbers, scientific notation, thousands
+    Accepted are LaTeX and plain text: integers, decimals, fractions, mixed numbers, scientific notation, thousands
     separators, percent, units and currency, intervals, sets, tuples, matrices, equations, inequalities, expressions
-    with variables, elementary functions, π, e, i, ∞, ±, and plain words where the reference is words. Around the
-    whole, ``\boxed{}``, dollar signs, ``**``, ``####`` and a full stop are allowed; other text is not.
+    with variables, elementary functions, π, e, i, ∞, ±, and plain words where the reference is words. ``\boxed{}``,
+    dollar signs, ``**``, ``####`` and a full stop are allowed around the whole answer; other text is not.
 
-    What is compared: 50% is 0.5 and not 50; 500 cm is 5 m and not 5; tuples, bare lists and brackets keep order and
-    kind; sets, ± and lists joined by "or" and "and" have no order, and where the reference has none a comma may join
-    the answer's; equations are equal up to exchange of sides and a constant factor other than zero, inequalities up to
-    a positive one; an inequality of one variable is its interval; ratios may be scaled; variables are told apart by
-    name and case. Several answers are never right for one. Numbers are exact: 0.3333 is not 1/3.
+    Rules of the comparison: 50% is 0.5 and not 50; 500 cm is 5 m and not 5; tuples, bare lists and brackets keep
+    order and kind; sets, ± and lists joined by "or" and "and" have no order, and where the reference has none a
+    comma may join the answer's; equations are equal up to exchange of sides and a constant factor other than zero,
+    inequalities up to a positive one; an inequality of one variable is its interval; ratios may be scaled;
+    variables differ by name and case. Several answers are wrong where the reference is one. Numbers are exact:
+    0.3333 is not 1/3.
 
     Variables are real and functions take principal values (odd roots the real one), so that ``sqrt(x^2)`` is ``|x|``
     and not ``x``, and ``ln(x^2)`` is not ``2 ln(x)``; expressions are equal when they are at every real point where
     both are defined, so that ``(x^2-1)/(x-1)`` is ``x+1``. Points where neither is a real number do not count unless i
-    is written somewhere, so that ``ln(x^3)`` is ``3 ln(x)``; where it cannot be shown that the two are equal at all the
-    others, as of ``(x-1) sqrt(x-1)`` and ``sqrt((x-1)^3)``, the answer is left undecided. ``log`` without a base stands
-    for any base unless ``log_base`` says which. ``f``, ``g``, ``h`` and their capitals before brackets, and every
-    variable before a number in brackets, are functions: ``f(2)`` is not ``2f``, and is compared as it is written.
-    Directly after a number "million" and its like (dozen, hundred, thousand, billion, trillion, in the short scale) are
-    factors; other words that change a number ("5 halves") are units of their own and are never ignored.
+    occurs in one of them, so that ``ln(x^3)`` is ``3 ln(x)``; where equality at all other points cannot be proved, as
+    for ``(x-1) sqrt(x-1)`` and ``sqrt((x-1)^3)``, the answer is undecided. ``log`` without a base stands for any base
+    unless ``log_base`` is set. ``f``, ``g``, ``h`` and their capitals before brackets, and every variable before a
+    number in brackets, are functions: ``f(2)`` is not ``2f``, and is compared as it is written. Directly after a number
+    "million" and similar words (dozen, hundred, thousand, billion, trillion, in the short scale) are factors; other
+    words that change a number ("5 halves") are units of their own and are never ignored.
 
-    Letters behind a number are variables or a unit (``3m``): two values are equal where they are with variables on
-    both sides, or else with units on both. Such a unit belongs to one number or one product: ``1 + 2m`` has a variable
-    and is ``2m + 1``, never ``3m``. Spelled out or in ``\text{}``, a unit may also stand behind a sum that cannot be
-    worked out (``2 + \sqrt{3} \text{ cm}``), not behind ``1 + 2``.
+    Letters after a number are variables or a unit (``3m``): two values are equal if they are with variables on both
+    sides, or with units on both sides. Such a unit belongs to one number or one product: ``1 + 2m`` has a variable and
+    is ``2m + 1``, never ``3m``. Spelled out or in ``\text{}``, a unit may also follow a sum that cannot be computed
+    (``2 + \sqrt{3} \text{ cm}``), but not ``1 + 2``.
 
-    Documented zeros: what has another form than the reference (a list beside a set, ``2 < x < 5`` beside the possible
-    point ``(2, 5)``, a number beside digits in a stated base); numbers too large to compute (``9^9^9``) beside anything
-    but the same normal form; an answer that has no value where the reference has one; ``x=2, x=1``
-    beside the list ``1, 2``, in which order counts.
+    Documented zeros: an answer of another form than the reference (a list for a set, ``2 < x < 5`` for the possible
+    point ``(2, 5)``, a number for digits with a base); numbers too large to compute (``9^9^9``) unless the normal forms
+    agree; an undefined answer where the reference is defined; ``x=2, x=1`` for the list ``1, 2``, in which order
+    counts.
 
-    Notations of whole answers are read, too: several formulas (``$2$ or $-2$``), times of day (``3:30 pm`` is 15:30 and
+    Further notations of whole answers: several formulas (``$2$ or $-2$``), times of day (``3:30 pm`` is 15:30 and
     not 3:30), a number and a counted noun of several words (``65\text{ children tickets}``), ``{1 \over 3}``, set
     builders (``\{x \mid x > 0\}`` is an interval; conditions that give neither an interval nor a list are compared as
-    they are), sums and products of matrices and numbers. ``{17}`` is 17, or the set beside a set; a name with a prime,
-    an arrow, a bar or dots is another name; four or more neighbours of the alphabet (``wxyz``) are a product.
-    ``\approx`` leaves what is exact before it, and what is only said to be about a number is no answer, unless the
-    reference says so, too.
+    they are), sums and products of matrices and numbers. ``{17}`` is the set if the other side is a set, else 17; a
+    name with a prime, an arrow, a bar or dots is another name; four or more neighbours of the alphabet (``wxyz``) are a
+    product. Before ``\approx`` the exact side counts; a number that is only stated as approximate is no answer, unless
+    the reference is approximate, too.
 
-    A policy forgives more. ``policy="dataset"`` sets all of the following, "strict" none; each can be set on its own.
+    A policy is more lenient. ``policy="dataset"`` sets all of the following options, "strict" none; each can also be
+    set alone.
 
-    * functions: ``f(x) = E`` and ``y = E`` count as E beside a reference that is no equation, and E beside one that is.
-      Refused: another name beside a name, an E that holds the name.
-    * chains: ``x = 5+6 = 11`` and ``5+6 = 11`` count as 11, and behind ≈ what is said last. Refused: links that
+    * functions: ``f(x) = E`` and ``y = E`` count as E where the reference is no equation, and E counts where it is
+      such an equation. Refused: two different names, an E that contains the name.
+    * chains: ``x = 5+6 = 11`` and ``5+6 = 11`` count as 11; after ≈ the last side counts. Refused: links that
       contradict each other, equations to be solved (``2x = 6``), ``5 = 5``, a bare ``≈ 11``.
     * containers: tuples, sets, lists, angle brackets, rows and columns, a single value in brackets, and ``x=1, y=2``
-      are compared by their values, in the reference's order where it has one; so ``2, 3`` is right beside the interval
-      ``(2, 3)``. Refused: ``[1, 2]`` and ``[1, 2)`` beside anything else, and what has infinity for an end.
-    * percent: beside 50% also 50, and beside 50 also 50%. Refused: 0.5% beside 0.5, and two percentages that differ.
-    * words: words behind a number, in brackets or not (``9 (apples)``): a unit of the reference may be left out, and a
-      counted noun, a sign of currency or a degree sign added; of two nouns one may say more. Refused: other nouns,
-      units that the reference lacks, leaving out a letter that may be a variable (``5m``), words that change a number
-      (``9 dozen``) or doubt it.
-    * prose: the last formula in prose, several that commas or "and" join as a list; without a formula what stands
-      behind the last "is" or colon; and the "yes" or "no" that begins it. Refused: prose that denies, doubts,
-      quantifies or makes conditions, numbers behind the formula, a lone name, and references with several formulas or
-      with one behind a "yes".
+      are compared by their values, in the reference's order where it has one; so ``2, 3`` is right for the interval
+      ``(2, 3)``. Refused: ``[1, 2]`` and ``[1, 2)`` for any other container, and containers with infinity.
+    * percent: 50 is right for 50%, and 50% for 50. Refused: 0.5% for 0.5, and two percentages that differ.
+    * words: words after a number, in brackets or not (``9 (apples)``): a unit of the reference may be missing, and a
+      counted noun, a sign of currency or a degree sign may be added; of two nouns one may have more words. Refused:
+      other nouns, units that the reference lacks, a missing letter that may be a variable (``5m``), words that change a
+      number (``9 dozen``) or express doubt.
+    * prose: the last formula in prose, or several as a list where only commas or "and" separate them; without a formula
+      the value after the last "is" or colon; and a "yes" or "no" at the beginning. Refused: prose that denies, doubts,
+      quantifies or makes conditions, numbers after the formula, a lone name, and references with several formulas or
+      with one after a "yes".
 
-    Not read, as answers malformed and as references an error: ``\gcd``, ``\max``, ``\min``, ``\angle ABC``,
-    ``\triangle``, congruences, dots for what goes on, sums, integrals, limits, several units in one value
+    Not supported (malformed as answers, an error as references): ``\gcd``, ``\max``, ``\min``, ``\angle ABC``,
+    ``\triangle``, congruences, dots of continuation, sums, integrals, limits, several units in one value
     (``5 ft 6 in``), and words with digits (dates, ``6^{th}``).
 
     Args:
         answer: at most 10,000 characters.
         reference: text in the same grammar, or an exact number.
-        units: "required": a unit on one side only is wrong, but for a currency sign; "optional": it is ignored.
-        assignment: whether ``x = 5`` is accepted beside ``5`` (and 5 beside ``x = 5``).
-        ordered: whether the order of a bare list ``1, 2`` counts.
+        units: "required": a unit on one side only is wrong, except a currency sign; "optional": it is ignored.
+        assignment: accept ``x = 5`` for ``5``, and 5 for ``x = 5``.
+        ordered: the order of a bare list ``1, 2`` counts.
         tolerance: relative to the reference, for numbers; finite and positive.
         absolute_tolerance: likewise, absolute.
-        decimals: numbers are equal when they agree after rounding to so many places, 0 to 100.
-        log_base: what ``log`` means: a number above 1, or "e".
-        deadline: seconds that symbolic work may take, waiting for a free worker not counted; up to 600.
-        wait: seconds to wait for a free worker, of which there is one for each core (or as many as the environment
-            variable PALAESTRA_WORKERS says); then the answer is not judged. Up to 3600.
+        decimals: numbers are equal when they agree after rounding to this number of places, 0 to 100.
+        log_base: base of ``log``: a number above 1, or "e".
+        deadline: seconds for symbolic work, without the wait for a free worker; up to 600.
+        wait: seconds to wait for a free worker, of which there is one for each core (or the number in the environment
+            variable PALAESTRA_WORKERS); after that the answer is not judged. Up to 3600.
         policy: "strict" or "dataset", see above.
-        functions: see above, as the next five; None for what the policy says.
+        functions: see above, as the next five; None takes the policy's setting.
         chains: see above.
         containers: see above.
         percent: see above.
@@ -162,7 +164,7 @@ def verify_math(
     if not _is_number(wait) or not 0.0 < wait <= 3600.0:
         raise InputError(f"wait must be more than 0 and at most 3600 seconds, not {wait!r}.")
     if type(reference) is str and not options.inexact:
-        # Most answers are plain numbers; for them none of the other options matters.
+        # Fast path: most answers are plain numbers, to which no other option applies.
         given, gold = plain_number(answer), plain_number(reference)
         if given is not None and gold is not None:
             return CORRECT if given == gold else WRONG
@@ -196,7 +198,8 @@ def verify_math(
 def _judge_further(
     verdict: Verdict, further: Iterable[tuple[Value, Value]], options: ComparisonOptions, until: float, wait: float
 ) -> Verdict:
-    """``verdict``, or that on the first of further pairs that are equal."""
+    """Return the verdict on the first of the further pairs that is equal; without one, ``verdict`` or an undecided
+    one."""
     budget = Budget(WHOLE_BUDGET)
     for a, b in further:
         pair = with_log_base(a, options.log_base), with_log_base(b, options.log_base)
@@ -234,7 +237,7 @@ def _ask(questions: list[list[Any]], deadline: float, wait: float) -> list[Any]:
 
 
 def _reference(reference: Any, options: ComparisonOptions, policy: Policy) -> tuple[Value, Value, bool]:
-    """The reference as it is written and as it is compared, and whether it holds a number too large to be computed."""
+    """Read the reference: as it is written, as it is compared, and whether it has a number too large to be computed."""
     if isinstance(reference, (int, Fraction)) and not isinstance(reference, bool):
         return as_num(reference), as_num(reference), False
     if not isinstance(reference, str):
@@ -293,17 +296,17 @@ def _is_number(value: Any) -> bool:
 
 
 def with_log_base(value: Value, base: Fraction | str | None) -> Value:
-    """``value`` with every logarithm that leaves its base open taken to ``base``."""
+    """Give every logarithm without a base the base ``base``."""
     if base is None:
         return value
 
-    def based(leaf: Value) -> Value:
+    def give_base(leaf: Value) -> Value:
         if isinstance(leaf, Quantity):
             plain = None if leaf.plain is None else _with_base(leaf.plain, base)
             return replace(leaf, value=_with_base(leaf.value, base), plain=plain)
         return _with_base(leaf, base) if is_scalar(leaf) else leaf  # type: ignore[arg-type]
 
-    return with_leaves(value, based)
+    return with_leaves(value, give_base)
 
 
 def _with_base(value: Scalar, base: Fraction | str) -> Scalar:

@@ -1,4 +1,4 @@
-"""The words, commands and characters that the lexer knows, and what each is read as."""
+"""The vocabulary of the lexer: words, commands and characters with their readings."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FUNCTIONS = {
     **{"acosh": "arccosh", "atanh": "arctanh", "lg": "lg", "abs": "abs", "floor": "floor", "ceil": "ceil"},
     **{"ceiling": "ceil", "cbrt": "cbrt", "factorial": "factorial", "binomial": "binomial", "binom": "binomial"},
 }
-# Marks over a name, which make another name of it.
+# Marks over a name; with one it is another name.
 ACCENTS = frozenset(_names("vec hat bar dot ddot tilde overrightarrow widehat widetilde"))
-# Commands that name something where they begin a subscript.
+# Commands that count as a name at the beginning of a subscript.
 SUBSCRIPT_WORDS = frozenset(_names("max min odot oplus inf sup"))
 # "sinx": a function and the variable behind it.
 GLUED = re.compile("(sin|cos|tan|cot|csc|ln)([xyz])")
@@ -44,9 +44,9 @@ CONNECTIVES = frozenset(("or", "and"))
 
 
 def is_product(run: str) -> bool:
-    """Whether four or more letters can only be a product of variables: neighbours of the alphabet, each once, as xyzw.
+    """Check that four or more letters can only be a product of variables: neighbours of the alphabet, as xyzw.
 
-    Words of a language are no such runs, where i, o and u are left out.
+    Runs with i, o or u do not count, as they may be words.
     """
     letters = sorted(run)
     neighbours = ord(letters[-1]) - ord(letters[0]) == len(letters) - 1 == len(set(letters)) - 1

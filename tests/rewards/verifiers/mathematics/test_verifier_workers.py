@@ -119,7 +119,7 @@ def test_forked_processes_have_workers_of_their_own():
     program = """if True:
         import os, sys
         sys.path.insert(0, sys.argv[1])
-        from test_math_workers import PAIRS, check, verifier
+        from test_verifier_workers import PAIRS, check, verifier
         assert all(map(check, PAIRS))
         ours = set(verifier.POOL.pids)
         children = []

@@ -1,3 +1,5 @@
+"""Extraction of the answer from replies in every format, and its readings."""
+
 from __future__ import annotations
 
 from typing import get_args
@@ -10,11 +12,7 @@ from palaestra.rewards import verify
 from palaestra.rewards.answers import (
     FORMATS,
     Form,
-    bare,
-    check_format,
-    check_thoughts,
     extract,
-    present,
     readings,
 )
 from palaestra.rewards.answers.readings import MOST_READINGS
@@ -50,39 +48,6 @@ def test_nothing_is_found_in_nothing(text: str):
     assert extract(text, "any") is None
 
 
-@pytest.mark.parametrize(
-    ("answer_format", "text", "answer"),
-    [
-        ("boxed", "\\boxed{3}\n4", "3"),
-        ("boxed", "3", None),
-        ("boxed", "<answer>3</answer>", None),
-        ("tag", "<answer>3</answer>\n4", "3"),
-        ("tag", "3", None),
-        ("tag", "\\boxed{3}", None),
-        ("tag", "</answer><answer>", None),
-        ("last_line", "\\boxed{3}", "\\boxed{3}"),
-        ("last_line", "3\n4", "4"),
-        ("whole", " 3\n4 ", "3\n4"),
-        ("whole", "  ", None),
-    ],
-)
-def test_a_strict_format_takes_only_its_own(answer_format: str, text: str, answer: str | None):
-    assert extract(text, answer_format) == answer
-
-
-@untimed
-@given(
-    # A line of strokes alone is a rule.
-    st.text(alphabet="0123456789+-/* x", min_size=1).filter(lambda text: any(map(str.isalnum, text))),
-    st.sampled_from(FORMATS),
-    st.text(max_size=30),
-)
-def test_what_is_presented_is_read_back(answer: str, answer_format: str, before: str):
-    assert extract(present(answer, answer_format), answer_format) == answer.strip()
-    if answer_format in ("boxed", "tag"):
-        assert extract(before + present(answer, answer_format), answer_format) == answer.strip()
-
-
 @untimed
 @given(st.text(alphabet="\\boxed{}<answer>/ \n1", max_size=200), st.sampled_from(FORMATS))
 def test_any_text_is_read_without_failing(text: str, answer_format: str):
@@ -96,41 +61,6 @@ def test_huge_texts_are_read_in_one_pass(text: str):
         extract(text, answer_format)
 
 
-def test_unknown_format_names_the_nearest():
-    with pytest.raises(InputError, match="'boxed'"):
-        check_format("box")
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        (" \n", ""),
-        ("1 2 3", "1 2 3"),
-        ("**Answer:** `3 1`.", "3 1"),
-        ("**Answer**: 3", "3"),
-        ("### Final answer: 3", "3"),
-        ("Hence, the shortest path is A, C, D.", "A, C, D"),
-        ("**Answer:** **4 2**", "4 2"),
-        ("\\[\\mathrm{UD}\\].", "UD"),
-        ("Move B to table; put A on B", "Move B to table; put A on B"),
-        ("answers: 3", "answers: 3"),
-        ("no answer: 3", "no answer: 3"),
-        ("**2**3**", "**2**3**"),
-        ('"a" "b"', '"a" "b"'),
-        ("**", "**"),
-        ("(3 + 4) * (2 + 1)", "(3 + 4) * (2 + 1)"),
-        ("`" * 9 + "1" + "`" * 9, "`" * 9 + "1" + "`" * 9),
-    ],
-)
-def test_only_what_is_around_all_of_an_answer_is_taken_off(text: str, left: str):
-    assert bare(text) == left
-
-
-def test_so_many_layers_and_no_more_are_taken_off():
-    assert bare("Answer: " * 8 + "1") == "1"
-    assert bare("Answer: " * 9 + "1") == "Answer: 1"
-
-
 @pytest.mark.parametrize("text", ["```\n42\n```", "so\n\\[\n42\n\\]\n", "$$\n42\n$$", "42\n```\n\n~~~\n"])
 def test_the_end_of_a_block_is_no_last_line(text: str):
     assert extract(text) == extract(text, "last_line") == "42"
@@ -139,33 +69,6 @@ def test_the_end_of_a_block_is_no_last_line(text: str):
 @pytest.mark.parametrize("text", ["```", "```\n\n", "\\]\n$$"])
 def test_blocks_without_content_have_no_answer(text: str):
     assert extract(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("<think>Is it 3?</think>4", "4"),
-        ("<think>Is it \\boxed{3}?</think>\n\nThe answer is 4.", "The answer is 4."),
-        ("hm</think> 4", "4"),
-        ("<think>a</think>3<think>b</think>4", "4"),
-        ("<thinking>3</thinking>\n4", "4"),
-        ("<think>It is 4", None),
-        ("4\n<think>or", None),
-        ("<think>a</think>4<think>", None),
-        ("a < b and [4]", "a < b and [4]"),
-    ],
-)
-def test_only_what_follows_the_last_thought_is_read(text: str, left: str | None):
-    assert extract(text) == left
-
-
-def test_tags_of_thoughts_can_be_named():
-    assert extract("[THINK]3[/THINK]4", thoughts=["[THINK]"]) == "4"
-    assert extract("[THINK]3", thoughts=["[THINK]"]) is None
-    assert extract("<reasoning>3</reasoning>4", thoughts=["reasoning"]) == "4"
-    for wrong in ("think", ["<think>"], [""], [3]):
-        with pytest.raises(InputError, match="tag names"):
-            check_thoughts(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""Matches of two responses, judged in both orders, and the reward "pairwise"."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -29,29 +31,6 @@ class Picky(Judge):
     def gather(self, calls):  # type: ignore[no-untyped-def]
         self.rounds.append(len(calls))
         return super().gather(calls)
-
-
-def test_the_judges_score_is_the_reward():
-    reward = rewards.make("judge", principle="keywords: a, b")
-    assert [verdict.reward for verdict in reward.group([saying("a"), saying("a b"), saying("x")])] == [0.5, 1.0, 0.0]
-
-
-def test_the_reference_reaches_the_judge():
-    reward = rewards.make("judge", principle="matches the reference")
-    assert reward(saying("Blue  whale", reference="blue whale")).reward == 1.0
-    assert reward(saying("whale", reference="blue whale")).reward == 0.0
-
-
-def test_an_episode_without_judgement_is_invalid_and_the_others_are_not():
-    verdicts = rewards.make("judge", judge=Picky()).group([saying("ab"), saying("?"), saying("abc", valid=False)])
-    assert [(verdict.valid, verdict.reward) for verdict in verdicts] == [(True, 0.2), (False, 0.0), (False, 0.0)]
-
-
-def test_all_groups_are_judged_in_one_round():
-    judge = Picky()
-    batch = rewards.make("judge", judge=judge).batch([[saying("a"), saying("ab")], [], [saying("abc")]])
-    assert judge.rounds == [3]
-    assert [[verdict.reward for verdict in group] for group in batch] == [[0.1, 0.2], [], [0.3]]
 
 
 def test_pairs_are_judged_in_both_orders_in_one_round():
@@ -93,11 +72,3 @@ def test_a_single_episode_neither_wins_nor_loses():
 def test_a_preference_is_a_win_a_loss_or_half():
     assert [preference(result) for result in ((0.2, 0.1), (0.1, 0.2), (0.3, 0.1 + 0.2))] == [1.0, 0.0, 0.5]
     assert mean_preference(3, [(0, 1)], [(1.0, 0.0)]) == [1.0, 0.0, None]
-
-
-@pytest.mark.parametrize("name", ["judge", "pairwise", "tournament"])
-def test_a_judged_reward_can_be_made_from_data_and_prints_its_judge(name: str):
-    judge = {"judge": "votes", "votes": 2}
-    reward = rewards.make(name, judge=judge, principle="short")
-    assert "votes(rules, 2)" in reward.tree()
-    assert reward.bounds == (0.0, 1.0)

@@ -1,7 +1,5 @@
-"""The sheet of every verifier: answers labelled right, wrong or malformed by hand, and attacks.
-
-Measured here: no false positive and no false negative over all rows.
-"""
+"""The verifiers "integer", "number", "text" and "countdown" on answers labelled by hand, and on
+attacks: no false positive and no false negative."""
 
 from __future__ import annotations
 
@@ -14,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import VERIFIERS, verify
-from palaestra.rewards.verifiers.countdown import ExpressionError, evaluate_expression
-from palaestra.rewards.verifiers.number import parse_number
 
 # A busy machine is no defect.
 untimed = settings(deadline=None)
+
 
 # kind, reference, right, wrong, malformed
 SHEET: list[tuple[str, Any, list[str], list[str], list[str]]] = [
@@ -102,6 +99,7 @@ SHEET: list[tuple[str, Any, list[str], list[str], list[str]]] = [
     ),
 ]
 
+
 # Each of these made some scorer in the field hang, run code or give points; see the sheet above for the plain cases.
 ATTACKS = [
     *("9" * 1_000_000, "(" * 1_000_000, "-" * 1_000_000, " " * 1_000_000, "1/" * 500_000, "1." + "0" * 999_999),
@@ -114,7 +112,7 @@ def rows(column: int) -> list[Any]:
     return [(kind, reference, answer) for kind, reference, *lists in SHEET for answer in lists[column]]
 
 
-def test_every_verifier_has_a_sheet():
+def test_the_rows_name_registered_verifiers_of_all_four_kinds():
     assert {row[0] for row in SHEET} >= {"integer", "number", "text", "countdown"}
     assert {row[0] for row in SHEET} <= set(VERIFIERS)
 
@@ -173,78 +171,6 @@ def test_a_reference_that_cannot_be_used_is_the_callers_error(kind: str, referen
 def test_unknown_verifier_names_the_nearest():
     with pytest.raises(InputError, match="'integer'"):
         verify("integr", "1", 1)
-
-
-def test_text_can_be_held_to_its_case():
-    assert verify("text", "ab", "AB").success
-    assert not verify("text", "ab", "AB", ignore_case=False).success
-
-
-@untimed
-@given(st.integers(-(10**30), 10**30), st.text(max_size=40))
-def test_integer_accepts_its_own_print_and_only_equal_values(reference: int, answer: str):
-    assert verify("integer", str(reference), reference).success
-    assert not verify("integer", str(reference + 1), reference).success
-    verdict = verify("integer", answer, reference)
-    assert not verdict.success or int(answer) == reference
-
-
-@untimed
-@given(st.fractions(), st.text(alphabet="0123456789./-+ ", max_size=12))
-def test_number_agrees_with_exact_fractions(reference: Fraction, answer: str):
-    assert verify("number", str(reference), reference).success
-    value = parse_number(answer)
-    if value is not None:
-        assert Fraction("".join(answer.split())) == value
-
-
-EXPRESSIONS = st.recursive(
-    st.integers(1, 99).map(str),
-    lambda inner: st.tuples(inner, st.sampled_from("+-*/"), inner).map(
-        lambda parts: f"({parts[0]}{parts[1]}{parts[2]})"
-    ),
-    max_leaves=8,
-)
-
-
-def numbers_in(expression: str) -> list[int]:
-    return [int(word) for word in "".join(c if c.isdigit() else " " for c in expression).split()]
-
-
-def by_python(expression: str) -> Fraction | None:
-    """The same by Python's own grammar; only ever given text that hypothesis built from the strategy above."""
-    source = "".join(f"Fraction({part})" if part.isdigit() else part for part in _split(expression))
-    try:
-        return eval(source, {"Fraction": Fraction})
-    except ZeroDivisionError:
-        return None
-
-
-def _split(expression: str) -> list[str]:
-    spaced = "".join(c if c.isdigit() else f" {c} " for c in expression)
-    return spaced.split()
-
-
-@untimed
-@given(EXPRESSIONS)
-def test_expressions_mean_what_they_mean_in_python(expression: str):
-    expected = by_python(expression)
-    for text in (expression, expression.replace("(", "").replace(")", "")):
-        expected = by_python(text)
-        if expected is None:
-            with pytest.raises(ExpressionError, match="zero"):
-                evaluate_expression(text, numbers_in(text))
-        else:
-            assert evaluate_expression(text, numbers_in(text)) == expected
-
-
-@untimed
-@given(EXPRESSIONS, st.data())
-def test_a_number_that_is_not_given_is_refused(expression: str, data: st.DataObject):
-    numbers = numbers_in(expression)
-    numbers.pop(data.draw(st.integers(0, len(numbers) - 1)))
-    with pytest.raises(ExpressionError):
-        evaluate_expression(expression, numbers)
 
 
 @untimed
