@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import human, oracle, random_agent  # noqa: F401  (each registers its agent)
 from .agent import AGENTS, Agent, AgentError, CallableAgent, as_agent, make, register
 from .evaluation import Bin, Estimate, Report, evaluate
-from .language.agent import LanguageAgent
+from .language.language_agent import LanguageAgent
 
 if TYPE_CHECKING:
     from . import engines, grpo, language

@@ -22,8 +22,8 @@ from gymnasium.envs.registration import EnvSpec
 from ..errors import InputError, unknown_name
 from .agent import Agent, as_agent
 from .atomic import write_atomically
-from .play import EpisodeRecord, OnEpisode, Plan, play
-from .report import Bin, Estimate, PassAtK, Report, mean_interval, share_interval, wilson_interval
+from .episodes import EpisodeRecord, OnEpisode, Plan, play
+from .evaluation_report import Bin, Estimate, PassAtK, Report, mean_interval, share_interval, wilson_interval
 
 __all__ = ["Bin", "Estimate", "PassAtK", "Report", "environment_spec", "evaluate", "mean_interval", "wilson_interval"]
 

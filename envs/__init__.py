@@ -1,4 +1,4 @@
-"""Task environments for language-model agents. Importing this registers every id and loads nothing heavy."""
+"""Task environments for language-model agents. Importing this package registers every id and loads no heavy library."""
 
 from __future__ import annotations
 

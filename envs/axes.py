@@ -1,11 +1,11 @@
 """The three kinds of parameter axis: whole numbers, real numbers, and ordered choices.
 
 An axis maps [0, 1] onto its values (`from_unit`) and back (`to_unit`), from low to high or from the first choice to the
-last. ``harder`` says which end is the difficult one. All are frozen, picklable and cheap: environments call them at
-each reset.
+last. ``harder`` names the end at which tasks are harder. Axes are frozen, picklable and cheap, since environments use
+them at every reset.
 
-A numeric axis may be *open*: its ``limits`` are wider than its range. What is drawn, and the unit interval, stay within
-the range; what somebody asks for by name (`ask`, `restrict`, a difficulty above 1) may lie anywhere within the limits.
+A numeric axis may be *open*: its ``limits`` are wider than its range. Random values, and the unit interval, stay within
+the range. Values requested explicitly (`ask`, `restrict`, a difficulty above 1) may lie anywhere within the limits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _check_direction(name: str, harder: str) -> None:
 
 @dataclass(frozen=True)
 class NumericAxis:
-    """What whole and real numbers have in common; see `IntAxis` for the arguments."""
+    """The common part of `IntAxis` and `FloatAxis`; see `IntAxis` for the arguments."""
 
     name: str
     low: Any
@@ -38,7 +38,7 @@ class NumericAxis:
     log: bool = False
     limits: tuple[Any, Any] = ()  # type: ignore[assignment]  # filled in below
 
-    # What a value must be, in words.
+    # What a value must be, for error messages.
     _kind: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -57,7 +57,7 @@ class NumericAxis:
 
     @property
     def hardest(self) -> float:
-        """The hardness at which the axis reaches the hard one of its limits; 1 where it is closed there."""
+        """The difficulty at which the axis reaches the limit at its hard end; 1 where it is not open there."""
         if self.is_constant:
             return 1.0
         lowest, highest = self.limits
@@ -74,33 +74,35 @@ class NumericAxis:
         return (value - self.low) / (self.high - self.low)
 
     def at(self, hardness: float) -> Any:
-        """The value at a hardness from 0, the easy end of the range, over 1, its hard end, up to the limit."""
+        """Return the value at a difficulty: 0 is the easy end of the range, 1 its hard end, larger values go on to the
+        limit."""
         u = hardness if self.harder == "up" else 1.0 - hardness
         if 0.0 <= u <= 1.0 or self.is_constant:
             return self.from_unit(u)
-        # On the line (or exponential) through both ends; beyond what a float holds lies beyond every limit.
+        # Extrapolate linearly (exponentially on a log axis); cap the exponent at 700 to stay within floats.
         value = self.low + u * (self.high - self.low)
         if self.log:
             value = math.exp(min(math.log(self.low) + u * math.log(self.high / self.low), 700.0))
         return min(max(self._round(value), self.limits[0]), self.limits[1])
 
     def validate(self, value: Any) -> Any:
-        """``value`` as a plain number within the range. Raises InputError naming axis and range."""
+        """Return ``value`` as a plain number within the range. Raise InputError, naming axis and range, otherwise."""
         return self._check_between(value, self.low, self.high, f"from {self.low} to {self.high}")
 
     def ask(self, value: Any) -> Any:
-        """``value`` as a plain number within the limits. Raises InputError naming axis and limits."""
+        """Return ``value`` as a plain number within the limits. Raise InputError, naming axis and limits, otherwise."""
         lowest, highest = self.limits
         shipped = "" if (lowest, highest) == (self.low, self.high) else f" (drawn from {self.low} to {self.high})"
         return self._check_between(value, lowest, highest, f"from {lowest} to {highest}{shipped}")
 
     def restrict(self, values: Any) -> Self:
-        """This axis over ``values``, a pair [low, high] or one value, which may reach to the limits; closed there."""
+        """Return this axis over ``values``, a pair [low, high] or one value within the limits, with no limits beyond
+        it."""
         low, high = map(self.ask, _as_pair(self.name, values))
         return replace(self, low=low, high=high, limits=(low, high))
 
     def extend(self, end: Any) -> Self:
-        """This axis with its hard end at ``end``, or over a pair [low, high]; it stays open up to the limits."""
+        """Return this axis with its hard end at ``end``, or over a pair [low, high]; its limits stay the same."""
         low, high = map(self.ask, _as_pair(self.name, end))
         if not isinstance(end, (list, tuple, np.ndarray)):
             low, high = (self.low, high) if self.harder == "up" else (low, self.high)
@@ -112,15 +114,15 @@ class NumericAxis:
         return self._to_number(value)
 
     def _is_number(self, value: Any) -> bool:
-        """Whether ``value`` is a number of this kind."""
+        """Return whether ``value`` is a number of this kind."""
         return isinstance(value, (int, float, np.integer, np.floating))
 
     def _to_number(self, value: Any) -> Any:
-        """A number of this kind as int or float."""
+        """Convert to a plain int or float."""
         raise NotImplementedError
 
     def _round(self, value: float) -> Any:
-        """The number of this kind that is nearest."""
+        """Return the nearest number of this kind."""
         raise NotImplementedError
 
 
@@ -133,7 +135,7 @@ class IntAxis(NumericAxis):
         low, high: the range.
         harder: "up" when larger is harder.
         log: spread the unit interval over the logarithm of the value; needs low >= 1.
-        limits: the widest range that can be asked for; the range itself unless given.
+        limits: the widest range that may be requested; defaults to the range itself.
     """
 
     low: int
@@ -143,7 +145,7 @@ class IntAxis(NumericAxis):
 
     @property
     def steps(self) -> int:
-        """Number of values that share the range equally; 0 where they do not."""
+        """Number of values that share the unit interval equally; 0 on a log axis, where they do not."""
         return 0 if self.log else self.high - self.low + 1
 
     @property
@@ -181,7 +183,7 @@ class FloatAxis(NumericAxis):
 
     @property
     def steps(self) -> int:
-        """0: the values are not counted."""
+        """0, as real numbers cannot be counted."""
         return 0
 
     @property
@@ -205,12 +207,12 @@ class FloatAxis(NumericAxis):
 
 @dataclass(frozen=True)
 class ChoiceAxis:
-    """One of several named values, listed from the easiest to the hardest (or back, where ``harder`` is "down").
+    """One of several named values, listed from the easiest to the hardest (or the reverse if ``harder`` is "down").
 
     Args:
         name: the parameter's name.
         choices: at least one value (str, int or float); kept as a tuple.
-        harder: which way along the list is harder.
+        harder: the direction along the list in which tasks get harder.
     """
 
     name: str
@@ -229,7 +231,7 @@ class ChoiceAxis:
 
     @property
     def steps(self) -> int:
-        """Number of values that share the range equally."""
+        """Number of choices."""
         return len(self.choices)
 
     @property
@@ -244,15 +246,15 @@ class ChoiceAxis:
 
     @property
     def hardest(self) -> float:
-        """1: there are no further choices."""
+        """1, as there are no choices beyond the list."""
         return 1.0
 
     def at(self, hardness: float) -> Any:
-        """The choice at a hardness; the hardest one beyond 1."""
+        """Return the choice at a difficulty; above 1, the hardest choice."""
         return self.from_unit(hardness if self.harder == "up" else 1.0 - hardness)
 
     def ask(self, value: Any) -> Any:
-        """As `validate`: there are no further choices."""
+        """Same as `validate`, as there are no choices beyond the list."""
         return self.validate(value)
 
     def validate(self, value: Any) -> Any:
@@ -264,11 +266,11 @@ class ChoiceAxis:
     def restrict(self, values: Any) -> ChoiceAxis:
         wanted = list(values) if isinstance(values, (list, tuple)) else [values]
         kept = [self.validate(value) for value in wanted]
-        # The order is the axis', as it carries the direction of difficulty.
+        # Keep the order of the axis, which carries the direction of difficulty.
         return replace(self, choices=tuple(choice for choice in self.choices if choice in kept))
 
     def extend(self, end: Any) -> ChoiceAxis:
-        """Raises InputError, as a list of choices has no further ones."""
+        """Raise InputError: a list of choices cannot be extended."""
         raise InputError(f"{self.name} cannot be extended to {end!r}: its choices are {list(self.choices)}.")
 
 

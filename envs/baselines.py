@@ -1,7 +1,7 @@
-"""Players without thought, and how often they succeed: what a score has to be compared with.
+"""Baseline players that do not reason about the task, and their success rates, to compare scores with.
 
-``success_rates("palaestra/ConnectFour-v0", 0.5)`` plays the same episodes with each of `PLAYERS`. A family says in its
-``baselines`` what they reach at five difficulties; the suite over all families measures it again.
+``success_rates("palaestra/ConnectFour-v0", 0.5)`` plays the same episodes with each of `PLAYERS`. The ``baselines`` of
+a family record these rates at five difficulties, and the test suite over all families measures them again.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from .unicode import Unicode
 
 DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-# Answers that a model falls into when it has learned nothing but the form of answers.
+# Typical answers of a model that has learned only the form of answers.
 CONSTANTS = ("", "0", "1", "2", "10", "42", "A", "B", "C", "x", "yes", "no", "true", "false", "correct", "none")
 
-# What a player does turn by turn in one episode, beginning from the state the environment is in.
+# Returns the next action of one episode, starting from the current state of the environment.
 Policy = Callable[[], Any]
 
 
 class Cycle:
-    """The policy that repeats ``actions``, whatever happens."""
+    """The policy that repeats ``actions`` in order, whatever it observes."""
 
     def __init__(self, actions: Sequence[Any]):
         self.actions = tuple(actions)
@@ -37,7 +37,8 @@ class Cycle:
 
 
 def constant_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """One action at every turn: each of `CONSTANTS`, or each action of a discrete space."""
+    """Policies that always take the same action: one for each of `CONSTANTS`, or for each action of a discrete
+    space."""
     space = env.action_space
     actions = CONSTANTS if isinstance(space, Unicode) else range(int(space.n))  # type: ignore[attr-defined]
     for action in actions:
@@ -45,13 +46,13 @@ def constant_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy
 
 
 def loop_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """Each cycle of the family's ``blind_loops``, again and again, whatever happens."""
+    """Policies that repeat one of the family's ``blind_loops``."""
     for cycle in env.blind_loops:
         yield Cycle(cycle)
 
 
 def random_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """Random legal actions: any of a discrete space, else the family's ``random_action``."""
+    """The policy of random legal actions: any of a discrete space, else the family's ``random_action``."""
     space = env.action_space
     if not isinstance(space, Unicode):
         yield lambda: int(rng.integers(space.n))  # type: ignore[attr-defined]
@@ -60,7 +61,7 @@ def random_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
 
 
 def heuristic_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """The family's player that looks one step ahead."""
+    """The policy of the family's player that looks one step ahead."""
     if env.heuristic_action(env.here()) is not None:
         yield lambda: env.write_action(env.heuristic_action(env.here()))
 
@@ -76,17 +77,17 @@ PLAYERS: dict[str, Callable[[TaskEnv, np.random.Generator], Iterator[Policy]]] =
 def success_rates(
     env_id: str, difficulty: float, episodes: int = 100, seed: int = 0, split: str = "train"
 ) -> dict[str, float]:
-    """How often each player succeeds, over the same episodes for all.
+    """Measure the success rate of each player, on the same episodes for all.
 
-    A player of several policies (constants, loops) is rated by its best one. A player that the family does not
-    have is left out.
+    A player with several policies (constants, loops) is rated by its best one. A player that the family does not have
+    is left out.
 
     Args:
         env_id: a registered id whose environment is a `TaskEnv`.
-        difficulty: of all episodes.
-        episodes: how many; the i-th is that of ``reset(seed=seed + i)``.
-        seed: of the first episode, and of the random player.
-        split: which tasks.
+        difficulty: difficulty of all episodes.
+        episodes: number of episodes; the i-th starts with ``reset(seed=seed + i)``.
+        seed: seed of the first episode, and of the random player.
+        split: the split that the tasks belong to.
     """
     env: Any = gym.make(env_id, difficulty=difficulty, split=split, disable_env_checker=True).unwrapped
     if env.blind_twin is not None:
@@ -111,7 +112,7 @@ def _succeeds(env: TaskEnv, policy: Policy) -> bool:
     while True:
         if isinstance(policy, Cycle) and policy.turn % len(policy.actions) == 0:
             state = env.here()
-            # Who begins a cycle anew where it has begun before goes on so until the turns run out.
+            # A cycle that restarts in a state where it started before repeats until the turns run out.
             if _compares_by_value(state):
                 if state in seen:
                     return False
@@ -122,7 +123,7 @@ def _succeeds(env: TaskEnv, policy: Policy) -> bool:
 
 
 def _compares_by_value(state: Any) -> bool:
-    """Whether states are equal when, and as long as, they hold the same."""
+    """Return whether ``state`` is immutable and compares by its content rather than by identity."""
     try:
         hash(state)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Pictures of boards: a table of cells, each a colour and perhaps a word, as an array that `RecordVideo` takes."""
+"""Pictures of boards: a table of cells, each with a colour and perhaps text, as an array that `RecordVideo` accepts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INK, PAPER, LINE = "#1f2430", "#faf7f0", "#b8b0a0"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: its text, and the colours behind and of the text, as Pillow names them ("#ff8800", "navy")."""
+    """One cell: its text, the fill colour, and the colour of the text, as Pillow names them ("#ff8800", "navy")."""
 
     text: str = ""
     fill: str = PAPER
@@ -22,11 +22,11 @@ class Cell:
 
 
 def draw_board(cells: Sequence[Sequence[Cell]], side: int = 40) -> np.ndarray:
-    """uint8[rows * side + 1, columns * side + 1, 3]: the cells with lines between them.
+    """Draw the cells with lines between them: uint8[rows * side + 1, columns * side + 1, 3].
 
     Args:
         cells: rows of equal length.
-        side: of a cell, in pixels.
+        side: side length of a cell, in pixels.
 
     Raises:
         MissingExtra: Pillow is not installed.

@@ -18,7 +18,7 @@
         def oracle(self, state):
             return str(state[1] + 1)
 
-``act`` must be a function of its arguments alone: chance belongs into the state, drawn by ``start``.
+``act`` must depend on its arguments alone: ``start`` draws all randomness and stores it in the state.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from .unicode import Unicode
 
 @dataclass(slots=True)  # a frozen one would take a tenth of a simple game's step to make
 class Transition:
-    """What one action did.
+    """The result of one action.
 
     Args:
-        state: the state after it.
-        done: the game is decided.
-        success: it is won; only together with ``done``.
+        state: the state after the action.
+        done: whether the game is over.
+        success: whether the game is won; only together with ``done``.
         progress: how far the agent has come, in [0, 1].
         terms: named parts of the reward of this turn; empty means {"success": 1.0 or 0.0}.
-        action_error: None, or one sentence that says why the action did nothing and what would be right.
+        action_error: None, or one sentence that says why the action had no effect and what would be valid.
         valid: False when the machinery behind the game failed.
-        extras: what else rewards may read of the state after it; see ``supplies`` of `TaskEnv`.
+        extras: further data on the state after the action for rewards; see ``supplies`` of `TaskEnv`.
     """
 
     state: Any
@@ -72,9 +72,9 @@ class Game(TaskEnv):
     """Base of families with several turns.
 
     A subclass sets ``param_space`` and implements `start`, `observe`, `act` and ``oracle(self, state)``. An action may
-    state its move in words and in any case ("I choose column 4."): of its readings the first that is a legal move
-    counts. One that cannot be read uses up the turn: the state stays, the reward is 0, and the sentence of
-    ``action_error`` also heads the next observation. After `turn_limit` turns the episode is truncated.
+    state its move in words and in any case ("I choose column 4."): the first of its readings that is a legal move
+    counts. An action that cannot be read uses up the turn: the state stays, the reward is 0, and the ``action_error``
+    also heads the next observation. After `turn_limit` turns the episode is truncated.
     """
 
     max_turns: ClassVar[int] = 50
@@ -92,19 +92,20 @@ class Game(TaskEnv):
         self._progress = 0.0
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Any:
-        """A fresh state: any picklable value. All chance of the episode is drawn here."""
+        """Draw a fresh state: any picklable value. All randomness of the episode is drawn here."""
         raise NotImplementedError(f"{type(self).__name__} must implement start(rng, params).")
 
     def observe(self, state: Any) -> str:
-        """What the agent reads in this state."""
+        """Return the text that the agent reads in this state."""
         raise NotImplementedError(f"{type(self).__name__} must implement observe(state) -> str.")
 
     def act(self, state: Any, action: str) -> Transition:
-        """What ``action`` does. Must not change ``state`` in place when it returns an error, and never raise."""
+        """Apply ``action``. Must not change ``state`` in place when it returns an error, and must never raise."""
         raise NotImplementedError(f"{type(self).__name__} must implement act(state, action) -> Transition.")
 
     def turn_limit(self, state: Any) -> int:
-        """Turns in which the game must be decided, given its start state; ``max_turns`` unless overridden."""
+        """Number of turns after which the episode is truncated, given its start state; ``max_turns`` unless
+        overridden."""
         return self.max_turns
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
@@ -139,7 +140,7 @@ class Game(TaskEnv):
         return observation, sum(terms.values()), result.done, truncated, info
 
     def _act_on_reply(self, action: Any) -> Transition:
-        """What the first reading of a reply does that is a legal move; what the plainest one does where none is."""
+        """Apply the first reading of a reply that is a legal move, or the plainest reading where none is legal."""
         found, error = self.read_action(action)
         if error:
             return Transition(self._state, progress=self._progress, action_error=error)
@@ -161,7 +162,8 @@ class Game(TaskEnv):
         return self.start(rng, params)
 
     def content_of(self, episode: Any) -> str:
-        """The start state's ``repr``; a family whose state prints its address, or prints too much, overrides this.
+        """Return the start state's ``repr``. A family whose state prints its address, or prints too much, overrides
+        this.
 
         Raises:
             InputError: the state's class does not define ``__repr__``.

@@ -1,9 +1,9 @@
-"""The parameters of a task family as named axes, each with a range and a direction in which the task gets harder.
+"""The parameters of a task family as named axes, each with a range and a direction in which tasks get harder.
 
-One object serves everybody who chooses tasks: an environment maps a difficulty in [0, 1] to parameters, a teacher works
-in the unit cube (`from_unit`, `to_unit`) or in a Gymnasium space (`.space`), a person names values (`validate`). Values
-are plain int, float and str, so that parameters are JSON-able and print alike in every process. Nothing here is
-mutable.
+One object serves everything that chooses tasks: an environment maps a difficulty in [0, 1] to parameters, a teacher
+works in the unit cube (`from_unit`, `to_unit`) or in a Gymnasium space (`.space`), a user names values (`validate`).
+Values are plain int, float and str, so that parameters are JSON-able and print alike in every process. All objects here
+are immutable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ParamSpace:
         axes: the axes; names must differ.
 
     Raises:
-        InputError: a name twice.
+        InputError: two axes have the same name.
     """
 
     def __init__(self, axes: Sequence[Axis]):
@@ -39,7 +39,7 @@ class ParamSpace:
         self._free: tuple[Any, ...] = tuple(axis for axis in self.axes if not axis.is_constant)
         self._lowest: dict[str, Any] = {axis.name: axis.from_unit(0.0) for axis in self.axes}
         stepped = [axis for axis in self._free if axis.steps]
-        # Up to half a step ahead for the first axis, half a step behind for the last.
+        # Shift the axes by up to half a step, the first one ahead and the last one behind, so that they take turns.
         self._stagger = {
             axis.name: (0.5 - (index + 0.5) / len(stepped)) / axis.steps for index, axis in enumerate(stepped)
         }
@@ -73,17 +73,17 @@ class ParamSpace:
 
     @property
     def max_difficulty(self) -> float:
-        """The highest difficulty that can be asked for: 1, or more where an axis is open at its hard end."""
+        """The highest difficulty that may be requested: 1, or more where an axis is open at its hard end."""
         return max((axis.hardest for axis in self.axes), default=1.0)
 
     def at(self, difficulty: float) -> dict[str, Any]:
-        """The parameters at a difficulty; no axis ever gets easier as it grows.
+        """Return the parameters at a difficulty; no axis ever gets easier as the difficulty grows.
 
         Axes with steps take them in turn rather than all at once, so that two axes of two values make three levels.
 
         Args:
-            difficulty: from 0 (easiest) to 1 (hardest of what is drawn). Above 1, up to `max_difficulty`, open axes go
-                on in proportion until each has reached its limit; the others stay at their hardest.
+            difficulty: from 0 (easiest) to 1 (hardest within the ranges). Above 1, up to `max_difficulty`, open axes go
+                on in proportion until each has reached its limit; the others stay at their hardest value.
 
         Raises:
             InputError: difficulty below 0 or above `max_difficulty`.
@@ -96,12 +96,12 @@ class ParamSpace:
         }
 
     def check_difficulty(self, difficulty: Any) -> float:
-        """``difficulty`` as a float from 0 to `max_difficulty`. Raises InputError otherwise."""
+        """Return ``difficulty`` as a float from 0 to `max_difficulty`. Raise InputError otherwise."""
         try:
             value = float(difficulty)
         except (TypeError, ValueError):
             value = float("nan")
-        # A rounding error above the limit is the limit.
+        # Allow for a rounding error above the limit.
         if isinstance(difficulty, (bool, str)) or not 0.0 <= value <= self.max_difficulty + 1e-9:
             beyond = f"; up to {self.max_difficulty:g} on request" if self.max_difficulty > 1.0 else ""
             raise InputError(
@@ -110,10 +110,11 @@ class ParamSpace:
         return value
 
     def difficulty(self, params: Mapping[str, Any]) -> float:
-        """How hard ``params`` are: the mean over the axes that can vary of the place in the axis' range, from 0
-        (easiest) to 1 (hardest), and beyond for values that were asked for beyond the range.
+        """Return the difficulty of ``params``: the mean, over the axes that can vary, of the position in the axis'
+        range.
 
-        Axes missing from ``params`` do not count; 0 when no axis is left.
+        0 is easiest and 1 hardest within the ranges; values beyond the ranges count for more. Axes missing from
+        ``params`` do not count. Return 0 when no axis is left.
         """
         total, count = 0.0, 0
         for axis in self._free:
@@ -124,7 +125,8 @@ class ParamSpace:
         return total / count if count else 0.0
 
     def from_unit(self, u: Sequence[float] | np.ndarray) -> dict[str, Any]:
-        """The parameters at a point of the unit cube. Coordinates follow each axis from low to high and are clipped.
+        """Return the parameters at a point of the unit cube. Coordinates follow each axis from low to high and are
+        clipped.
 
         Args:
             u: array of shape [d]. A uniform point gives uniform values (log-uniform on a log axis).
@@ -140,7 +142,7 @@ class ParamSpace:
         return {axis.name: axis.from_unit(value) for axis, value in zip(self.axes, point.tolist())}
 
     def to_unit(self, params: Mapping[str, Any]) -> np.ndarray:
-        """The point of the unit cube of full ``params``: array of shape [d], float64; `from_unit` maps it back.
+        """Return the point of the unit cube of full ``params``: array of shape [d], float64; `from_unit` maps it back.
 
         Raises:
             InputError: not a mapping, an axis is missing, or a value is out of range.
@@ -154,13 +156,13 @@ class ParamSpace:
         return np.array([axis.to_unit(axis.validate(params[axis.name])) for axis in axes], dtype=np.float64)
 
     def sample(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Parameters drawn uniformly over the unit cube, with one call of ``rng`` unless every axis is fixed."""
+        """Draw parameters uniformly over the unit cube, with one call of ``rng`` unless every axis is fixed."""
         if not self._free:
             return dict(self._lowest)
         return {axis.name: axis.from_unit(u) for axis, u in zip(self.axes, rng.random(len(self.axes)).tolist())}
 
     def validate(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """``params`` as plain int, float and str in axis order; missing axes stay missing.
+        """Return ``params`` as plain int, float and str in axis order; missing axes stay missing.
 
         Raises:
             InputError: not a mapping, an unknown axis, or a value out of range (the message names axis and range).
@@ -169,7 +171,7 @@ class ParamSpace:
         return {axis.name: axis.validate(params[axis.name]) for axis in self.axes if axis.name in params}
 
     def ask(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """As `validate`, for values that somebody asks for by name: open axes take any value up to their limits.
+        """Same as `validate`, for values requested explicitly: open axes accept any value up to their limits.
 
         Raises:
             InputError: not a mapping, an unknown axis, or a value beyond the limits (the message names both).
@@ -178,7 +180,8 @@ class ParamSpace:
         return {axis.name: axis.ask(params[axis.name]) for axis in self.axes if axis.name in params}
 
     def extend(self, **ends: Any) -> ParamSpace:
-        """A larger space: ``extend(variables=60)`` moves the hard end of an open axis, a pair [low, high] both ends.
+        """Return a larger space: ``extend(variables=60)`` moves the hard end of an open axis, a pair [low, high] both
+        ends.
 
         Difficulty 0 to 1 then spans the wider range.
 
@@ -189,11 +192,11 @@ class ParamSpace:
         return ParamSpace([axis.extend(ends[axis.name]) if axis.name in ends else axis for axis in self.axes])
 
     def restrict(self, **ranges: Any) -> ParamSpace:
-        """The space over the ranges named: ``restrict(digits=(1, 2), operations=["+", "+-"], terms=3)``.
+        """Return the space over the given ranges: ``restrict(digits=(1, 2), operations=["+", "+-"], terms=3)``.
 
-        A pair [low, high] sets the range of an int or float axis, which may go beyond the present one where the axis is
+        A pair [low, high] sets the range of an int or float axis, which may exceed the present range where the axis is
         open; a list of choices narrows a choice axis, and a single value fixes any axis. Difficulty 0 to 1 then spans
-        these ranges, and axes named here are closed; a fixed axis no longer counts in the difficulty.
+        these ranges. Axes named here are no longer open, and a fixed axis does not count in the difficulty.
 
         Raises:
             InputError: an unknown axis, or a range beyond the axis' limits.

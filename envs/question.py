@@ -27,15 +27,15 @@ from .unicode import Unicode
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One question.
+    """One question with its reference answer.
 
     Args:
-        prompt: what the agent reads.
-        reference: what the verifier compares with; plain data.
-        solution: an answer that scores 1, for the oracle; None where ``str(reference)`` does.
-        content: what makes the question the one it is, for splits and task ids; the prompt where empty.
-        split_key: what tasks of one origin share, which then lie in the same split; the content where empty.
-        data: what else the family wants at hand to judge, solve or draw the task; picklable.
+        prompt: the text that the agent reads.
+        reference: the value that the verifier compares with; plain data.
+        solution: an answer that scores 1, for the oracle; None where ``str(reference)`` is one.
+        content: identifies the question, for splits and task ids; the prompt where empty.
+        split_key: shared by tasks of one origin, which then lie in the same split; the content where empty.
+        data: whatever else the family needs to judge, solve or draw the task; picklable.
     """
 
     prompt: str
@@ -64,21 +64,21 @@ class Question(TaskEnv):
         self._task: Task | None = None
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        """A task with these parameters; all randomness comes from ``rng``."""
+        """Make a task with these parameters; all randomness comes from ``rng``."""
         raise NotImplementedError(f"{type(self).__name__} must implement generate(rng, params) -> Task.")
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        """Judge an answer, which is text of at most ``max_answer`` characters and else unknown."""
+        """Judge an answer: untrusted text of at most ``max_answer`` characters."""
         return verify(self.verifier, answer, task.reference)
 
     def form_of(self, task: Task) -> Form:
-        """How the answer to ``task`` is laid out; ``answer_form`` unless the family's tasks differ in it."""
+        """The layout of the answer to ``task``; ``answer_form`` unless the tasks of the family differ in it."""
         return self.answer_form
 
     def judge(self, task: Task, action: Any) -> tuple[Verdict, str | None]:
-        """The verdict on a reply, and None or what keeps an answer from being read in it.
+        """Return the verdict on a reply, and None or the reason why no answer could be read from it.
 
-        Of the readings of the reply the first that has the required form counts.
+        The first reading of the reply that has the required form counts.
         """
         found, error = self.read_action(action, self.form_of(task))
         verdict = Verdict(0.0, False, feedback=error or "")
@@ -91,16 +91,16 @@ class Question(TaskEnv):
         return verdict, error
 
     def oracle(self, task: Task) -> str:
-        """The bare answer to ``task``; without argument, the action that answers the task at hand."""
+        """Return the bare answer to ``task``; without argument, the action that answers the current task."""
         return str(task.reference) if task.solution is None else task.solution
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The way to the answer, one short line a step, the answer itself being the last; for hints and rehearsal. A
-        family without a way worth showing has the answer alone."""
+        """Return the worked solution, one short line a step, the last one being the answer itself; for hints and
+        rehearsal. A family without a worked solution returns the answer alone."""
         return [self.oracle(task)]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """The right answer to another question with the same parameters."""
+        """Return the right answer to another question with the same parameters."""
         return self.oracle(self.generate(rng, dict(self._params)))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:

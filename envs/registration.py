@@ -1,4 +1,4 @@
-"""Registration: Gymnasium's, plus a list of the ids that came through here (for tests, tables and the command line)."""
+"""Registration with Gymnasium, plus a list of the ids registered here (for tests, tables and the command line)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ids: list[str] = []
 
 
 def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwargs: Any) -> None:
-    """Make ``gymnasium.make(id)`` work, and list the id in `ids`.
+    """Register an id, so that ``gymnasium.make(id)`` works and `ids` lists it.
 
     Args:
         id: "namespace/Name-v0".
@@ -36,7 +36,7 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
 
 
 def ids() -> list[str]:
-    """Every id registered through `register`, in alphabetical order."""
+    """Return every id registered through `register`, in alphabetical order."""
     return sorted(_ids)
 
 

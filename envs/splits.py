@@ -1,8 +1,7 @@
-"""Train and test apart by content: a task belongs to the split that the hash of its content says, whatever the seed.
+"""Train and test tasks separated by content: the hash of a task's content decides its split, whatever the seed.
 
-Since the split depends on the task alone, no test task can ever be met in training, in any process or Python version.
-A task that hides a secret has a `salt` in its content, so that neither its split nor its ``task_id`` says anything of
-the secret.
+Since the split depends on the task alone, no test task can ever be met in training, in any process or Python version. A
+task that hides a secret has a `salt` in its content, so that neither its split nor its ``task_id`` reveals the secret.
 """
 
 from __future__ import annotations
@@ -21,22 +20,22 @@ _TEST_BELOW = int(TEST_FRACTION * 2**64)
 
 
 def split_of(content: str) -> Literal["train", "test"]:
-    """The split of a task with this content; a fifth of all contents is "test"."""
+    """Return the split of a task with this content; a fifth of all contents is "test"."""
     digest = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return "test" if int.from_bytes(digest, "big") < _TEST_BELOW else "train"
 
 
 def salt(rng: np.random.Generator) -> str:
-    """63 random bits as text, drawn with a task that hides something, as a part of its content.
+    """Draw 63 random bits as text, to be part of the content of a task that hides a secret.
 
-    Without it who knows the few secrets there are could try which one has the ``task_id`` shown, and a learner would
-    find that those of the test split never occur in training.
+    Without it, an agent could find the secret by trying which one has the ``task_id`` shown, and a learner would find
+    that the secrets of the test split never occur in training.
     """
     return f"{int(rng.integers(1 << 63)):016x}"
 
 
 def check_split(split: str) -> Split:
-    """``split`` if it is "train", "test" or "all". Raises InputError otherwise."""
+    """Return ``split`` if it is "train", "test" or "all". Raise InputError otherwise."""
     if split not in SPLITS:
         raise unknown_name("split", str(split), SPLITS)
     return split  # type: ignore[return-value]

@@ -1,14 +1,14 @@
-"""What every environment here has in common: which task comes next, what ``info`` says of it, and snapshots of it.
+"""The base of all environments: choice of the next task, the common part of ``info``, and snapshots.
 
-`Question`, `Game` and the gridworlds build on `TaskEnv`. It turns the user's wishes (difficulty, fixed axes, narrowed
+`Question`, `Game` and the gridworlds build on `TaskEnv`. It turns the user's request (difficulty, fixed axes, narrowed
 axes, split, reset options) into parameters, draws tasks until one belongs to the split, and keeps the ``info``
 contract:
 
 * always ``task_id``, ``params``, ``difficulty``;
 * at each step also ``reward_terms`` (summing to the reward), ``reward_valid``, ``action_error``, ``feedback``,
   ``is_success``, ``progress`` and ``extras``. Success and progress are final at the end of the episode; before it they
-  are False and the progress so far, so that an outer time limit also finds them. The extras are what rewards may read
-  beyond these; what a family has of them is in its ``supplies``.
+  are False and the progress so far, so that an outer time limit also finds them. The extras are further data for
+  rewards; a family lists the names of its own in ``supplies``.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ class TaskEnv(gym.Env[Any, Any]):
     ``draw(self, episode) -> uint8[height, width, 3]``, and with it the render mode "rgb_array".
 
     Attributes:
-        blind_loops: cycles of actions that a player might repeat without looking, beside single actions.
-        blind_twin: a family of the same tasks and steps that makes no observations, on which players without thought
-            are measured where observations are what takes the time.
-        baselines: success rates of players without thought at the difficulties 0, .25, .5, .75 and 1, for each name of
+        blind_loops: cycles of actions that a player might repeat without looking at observations.
+        blind_twin: a family of the same tasks and steps that makes no observations, on which baseline players are
+            measured where observations are slow to make.
+        baselines: success rates of baseline players at the difficulties 0, .25, .5, .75 and 1, for each name of
             `baselines.PLAYERS` that succeeds in more than 2 % at one of them; see `baselines.success_rates`.
-        chance: the mean reward that an answer without thought may earn by chance alone, on the easiest tasks; where it
-            is more than 0.02, the family's docstring says why.
-        answer_form: how an answer is laid out, which says how a reply is read: on one "line", as several "values", on
+        chance: the mean reward that a constant or random answer may earn on the easiest tasks; where it is more than
+            0.02, the family's docstring says why.
+        answer_form: the layout of an answer, which decides how a reply is read: on one "line", as several "values", on
             several "lines", as a "program", as the "move" of a game or as several "moves"; see
             `rewards.answers.readings`.
-        max_answer: characters of an answer that are read; what stands around it in a reply does not count.
-        strips_marks: whether Markdown's marks, a full stop and words such as "The answer is" are taken off what the
-            agent wrote, as `rewards.answers.bare` does; False where they may belong to an answer.
-        supplies: the names in ``info["extras"]``; what has none yet is None.
+        max_answer: the most characters that an answer may have; the text around it in a reply does not count.
+        strips_marks: whether Markdown marks, a full stop and words such as "The answer is" are removed from a reply,
+            as `rewards.answers.bare` does; False where they may belong to an answer.
+        supplies: the names in ``info["extras"]``, whose values are None until they are known.
 
     Args:
-        difficulty: from 0 (easiest) to 1 (hardest), or beyond, up to ``param_space.max_difficulty``; None draws the
-            parameters uniformly at each reset.
+        difficulty: from 0 (easiest) to 1 (hardest), or beyond, up to ``param_space.max_difficulty``; with None the
+            parameters are drawn uniformly at each reset.
         split: "train", "test" (a fifth of all tasks, by content) or "all".
         axes: ranges, as for `ParamSpace.restrict`: ``{"digits": [1, 2]}``; beyond the shipped one where the axis is
             open. Difficulty then spans these.
-        answer_format: how the answer is read from text; see `answers.extract`.
-        max_action: characters of a reply that are accepted, thoughts included.
-        thoughts: names of the tags around what a reasoning model thinks before it answers, ``["think", "[THINK]"]``.
-            All of a reply up to the last of them is dropped; where a thought does not end, there is no answer.
+        answer_format: the format in which the answer is read from a reply; see `answers.extract`.
+        max_action: the most characters that a reply may have, thoughts included.
+        thoughts: names of the tags around the thoughts of a reasoning model, ``["think", "[THINK]"]``. The reply up to
+            the last closing tag is dropped; where a thought is not closed, there is no answer.
         render_mode: None, or one of ``metadata["render_modes"]``.
         **fixed: any axis by name, fixed to one value.
 
@@ -85,8 +85,8 @@ class TaskEnv(gym.Env[Any, Any]):
     supplies: frozenset[str] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any):
-        """Let ``oracle()`` mean the task or state at hand, where a family implements ``oracle(self, task)``, and list
-        the render mode that ``draw`` brings."""
+        """Let ``oracle()`` without argument use the current episode where a family implements ``oracle(self, task)``,
+        and add the render mode "rgb_array" to a family that implements ``draw``."""
         super().__init_subclass__(**kwargs)
         if "draw" in cls.__dict__ and "rgb_array" not in cls.metadata["render_modes"]:
             cls.metadata = {**cls.metadata, "render_modes": [*cls.metadata["render_modes"], "rgb_array"]}
@@ -126,7 +126,7 @@ class TaskEnv(gym.Env[Any, Any]):
             raise unknown_name("render mode", str(render_mode), self.metadata["render_modes"])
         singles = {name: family[name].ask(value) for name, value in fixed.items()}
         self.param_space = family.restrict(**(axes or {})).restrict(**singles)
-        self.difficulty = None if difficulty is None else self.param_space.checked_difficulty(difficulty)
+        self.difficulty = None if difficulty is None else self.param_space.check_difficulty(difficulty)
         self.split = check_split(split)
         self.answer_format = check_format(self.default_answer_format if answer_format is None else answer_format)
         if isinstance(max_action, bool) or not isinstance(max_action, int) or max_action < 1:
@@ -140,49 +140,51 @@ class TaskEnv(gym.Env[Any, Any]):
         self._task_id = ""
         self._ended = True
 
-    # What a family provides.
+    # Implemented by families.
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Any:
-        """A fresh task or start state. All randomness comes from ``rng``."""
+        """Draw a task or start state. All randomness comes from ``rng``."""
         raise NotImplementedError
 
     def content_of(self, episode: Any) -> str:
-        """What makes this task the one it is, as text; equal tasks have equal content in every process."""
+        """Return text that identifies this task; equal tasks have equal content in every process."""
         raise NotImplementedError
 
     def split_key(self, episode: Any) -> str:
-        """What tasks of one origin share (the table entry, the board) that must not meet tasks of the other split;
-        empty where the content decides."""
+        """Return text that is shared by tasks of one origin (a table entry, a board) and keeps them in one split; empty
+        where the content decides the split."""
         return ""
 
     def oracle(self, *args: Any, **kwargs: Any) -> Any:
-        """The next action of a scripted solver, ready for ``step``; following it ends with ``is_success`` True."""
+        """Return the next action of a scripted solver, ready for ``step``; following it ends with ``is_success``
+        True."""
         raise NotImplementedError(f"{type(self).__name__} has no oracle.")
 
     def random_action(self, episode: Any, rng: np.random.Generator) -> Any:
-        """A random legal action, or a well-formed answer to another question; None where the family knows none."""
+        """Return a random legal action, or a well-formed answer to another question; None where the family has
+        neither."""
         return None
 
     def heuristic_action(self, episode: Any) -> Any:
-        """What a player does that looks one step ahead and no further; None where the family has no such player."""
+        """Return the action of a player that looks one step ahead; None where the family has no such player."""
         return None
 
     def solver_cost(self, episode: Any) -> float | None:
-        """The work that a plain solver has with this task or start state (nodes visited, moves of the shortest plan),
-        by which difficulty is judged; None where the length of question and answer says it."""
+        """Return the work of a plain solver on this task or start state (nodes visited, moves of the shortest plan), as
+        a measure of difficulty; None where the length of question and answer measures it."""
         return None
 
     def draw(self, episode: Any) -> np.ndarray:
-        """A picture of the task or state, uint8[height, width, 3]."""
+        """Draw a picture of the task or state, uint8[height, width, 3]."""
         raise NotImplementedError(f"{type(self).__name__} has no pictures.")
 
     # Drawing a task.
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Any:
-        """Seed, choose the parameters, and draw until the split holds the task.
+        """Seed, choose the parameters, and draw tasks until one belongs to the split.
 
         Returns:
-            what `generate_episode` made.
+            the task or start state that `generate_episode` made.
 
         Raises:
             InputError: bad options, or no task of the split in 2,000 draws.
@@ -225,19 +227,20 @@ class TaskEnv(gym.Env[Any, Any]):
         chosen = self.param_space.sample(rng) if difficulty is None else self.param_space.at(difficulty)
         return {**chosen, **given}
 
-    # What info says.
+    # The common part of info.
 
     def task_info(self) -> dict[str, Any]:
-        """The part of ``info`` that is always there; new objects at each call."""
+        """Return the part of ``info`` that is always there, in new objects at each call."""
         return {"task_id": self._task_id, "params": dict(self._params), "difficulty": self._task_difficulty}
 
     # Actions in text.
 
     def read_action(self, action: Any, form: Form | None = None) -> tuple[list[str], str | None]:
-        """The ways to read the answer in a reply, the plainest first, and None; or none, and what is wrong with it.
+        """Return the possible readings of the answer in a reply, the plainest first, and None; or no readings and an
+        error.
 
-        The first reading that has the form asked for is the answer; ``form`` is how the answer to this task is laid
-        out, where that is not ``answer_form``. Never raises, whatever the action is.
+        The first reading that has the required form is the answer. ``form`` is the layout of the answer to this task,
+        where it differs from ``answer_form``. Never raises, whatever the action is.
         """
         if not isinstance(action, str):
             return [], f"The action must be text, not {type(action).__name__}."
@@ -258,17 +261,17 @@ class TaskEnv(gym.Env[Any, Any]):
         return [], f"There is no answer{where}."
 
     def write_action(self, answer: Any) -> Any:
-        """An oracle's bare answer as an action that `read_action` reads back."""
+        """Write an oracle's bare answer as an action that `read_action` reads back."""
         return present(answer, self.answer_format) if isinstance(answer, str) else answer
 
     # Snapshots.
 
     def here(self) -> Any:
-        """The task or state at hand. Raises ResetNeeded before the first reset."""
+        """Return the current task or state. Raise ResetNeeded before the first reset."""
         raise NotImplementedError
 
     def get_state(self) -> dict[str, Any]:
-        """A picklable snapshot of the episode, the random generator included.
+        """Return a picklable snapshot of the episode, the random generator included.
 
         Raises:
             gymnasium.error.ResetNeeded: before the first reset.
@@ -284,7 +287,7 @@ class TaskEnv(gym.Env[Any, Any]):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go back to a snapshot, of this env or of another one of the same family.
+        """Restore a snapshot, taken of this environment or of another one of the same family.
 
         Raises:
             InputError: the snapshot is of another family.
@@ -300,13 +303,15 @@ class TaskEnv(gym.Env[Any, Any]):
         self.np_random.bit_generator.state = state["rng"]
 
     def require_running(self) -> None:
-        """Raise ResetNeeded unless an episode is under way."""
+        """Raise ResetNeeded unless an episode is running."""
         if self._ended:
             why = "reset() has not been called yet" if not self._task_id else "the episode is over"
             raise gym.error.ResetNeeded(f"cannot step {type(self).__name__}: {why}; call reset() first.")
 
 
 def _bind_current_episode(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Let a solver that takes a task be called without one, for the action that solves the current episode."""
+
     @functools.wraps(solver)
     def oracle(self: TaskEnv, task: Any = None) -> Any:
         return self.write_action(solver(self, self.here())) if task is None else solver(self, task)

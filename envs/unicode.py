@@ -19,7 +19,7 @@ from gymnasium.vector import utils as vector
 
 from ..errors import InputError
 
-# What samples are drawn from: printable ASCII, and a few characters of one to four UTF-8 bytes beyond it.
+# Characters of samples: printable ASCII, and a few others of one to four UTF-8 bytes.
 _PRINTABLE = tuple(chr(code) for code in range(32, 127)) + tuple("\n\t\u00e9\u03b1\u0436\u4e2d\u0967\U0001d7d9")
 _SAMPLE_LENGTH = 64
 
@@ -43,7 +43,7 @@ class Unicode(gym.Space[str]):
         return False
 
     def sample(self, mask: Any | None = None, probability: Any | None = None) -> str:
-        """Random printable text of up to 64 characters (or ``max_length``), mostly ASCII.
+        """Draw printable text of up to 64 characters (or ``max_length``), mostly ASCII.
 
         Raises:
             InputError: a mask or probabilities are given, as neither has a meaning for an infinite alphabet.
@@ -73,7 +73,7 @@ class Unicode(gym.Space[str]):
 
 
 class SharedText(Sequence[str]):
-    """A live, read-only view of the texts in shared memory: item i is what environment i wrote last.
+    """A live, read-only view of the texts in shared memory: item i is the last text that environment i wrote.
 
     Each environment has a row: four bytes of length, then UTF-8. Lone surrogates survive. A copy (``copy.deepcopy``,
     which vector environments make by default) is a plain tuple of strings.

@@ -155,9 +155,9 @@ def _follow(runs: dict[str, tuple[Path, TrainConfig]]) -> None:
 
 def _train(title: str, folder: Path, config: TrainConfig, messages: Any) -> None:
     """One run, in a process of its own; tells the parent what happens."""
-    from ..agents.grpo.learner import Learner, Progress
+    from ..agents.grpo.learner import Learner, TrainingProgress
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: TrainingProgress) -> None:
         messages.put((title, progress.phase, progress.step, progress.steps, progress.values))
 
     try:

@@ -123,7 +123,7 @@ def find_agent(text: str) -> Agent:
 
 def _load_model(source: str) -> Agent:
     try:
-        from ..agents.language.agent import LanguageAgent
+        from ..agents.language.language_agent import LanguageAgent
     except ModuleNotFoundError as error:
         if error.name in ("torch", "transformers", "safetensors"):
             raise MissingExtra("a language model", "train") from error

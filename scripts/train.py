@@ -29,7 +29,7 @@ from .axes import parse_axes
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-    from ..agents.grpo.learner import Learner, Progress
+    from ..agents.grpo.learner import Learner, TrainingProgress
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class _Watcher:
         self._tasks: dict[str, Any] = {}
         self._success: dict[str, float] = {}
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: TrainingProgress) -> None:
         if progress.phase == "evaluate":
             self._bars.console.print(f"step {progress.step}: {progress.values['success']:.0%} of held-out tasks")
             return

@@ -1,7 +1,7 @@
 """What a step is trained on: tasks of the curriculum, played, shaped, filtered and mixed with what is remembered; and
 what streams draw beside it.
 
-Every random number of step t is derived from the run's seed, t, and what it is for.
+Every random number of step t is derive_seed from the run's seed, t, and what it is for.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from .batch.batch import Batch
 from .batch.trajectory import Group, Origin, Trajectory
 from .components.streams.supply import Supply
 from .config import TrainConfig
+from .measures import MEASURES
 from .objective.objective import Objective
 from .rollouts.environments import Environments, begin
 from .rollouts.independent import Independent
-from .rollouts.measures import MEASURES
 from .rollouts.player import Player
-from .rollouts.starts import Limits, Start, Task
-from .run.logs import Practice
+from .rollouts.starts import RolloutTask, Start, TokenLimits
+from .run.logs import PlayedProposal
 
 ROLLOUT, NOISE, EVALUATION, REPLAY, STREAM = 2, 3, 4, 5, 6
 """Streams of random numbers; the warm-up uses stream 1."""
 
 
-def derived(*keys: int) -> int:
+def derive_seed(*keys: int) -> int:
     """A seed below 2**63 from several numbers."""
     return int(np.random.SeedSequence(list(keys)).generate_state(1, np.uint64)[0] >> 1)
 
 
-def limits_of(config: TrainConfig) -> Limits:
+def token_limits(config: TrainConfig) -> TokenLimits:
     """The budgets of a run."""
-    return Limits(config.max_new_tokens, config.max_episode_tokens, config.context)
+    return TokenLimits(config.max_new_tokens, config.max_episode_tokens, config.context)
 
 
-def check_room(environments: Environments, language: LanguageModel, limits: Limits) -> None:
+def check_room(environments: Environments, language: LanguageModel, limits: TokenLimits) -> None:
     """Refuse a context that the first observation of the easiest or the hardest task fills.
 
     Raises:
@@ -72,7 +72,7 @@ class Collected:
         trainable: what is trained, after filters and replay.
     """
 
-    played: list[Practice]
+    played: list[PlayedProposal]
     beside: list[Group]
     trainable: list[Group]
 
@@ -121,28 +121,28 @@ class Collector:
     def collect(self, step: int) -> Collected:
         """Ask the curriculum, play, tell it what came; again while the recipe's filters leave too few groups."""
         config, objective = self.config, self.objective
-        played: list[Practice] = []
+        played: list[PlayedProposal] = []
         trainable: list[Group] = []
         beside: list[Group] = []
         for round_ in range(objective.recipe.refill):
             rng = np.random.default_rng([config.seed, ROLLOUT, step, round_])
             proposals = self.teacher.propose(config.prompts)
             seeds = rng.integers(2**31, size=len(proposals)).tolist()
-            tasks = [_task(proposal, seed, config.samples) for proposal, seed in zip(proposals, seeds)]
+            tasks = [_make_task(proposal, seed, config.samples) for proposal, seed in zip(proposals, seeds)]
             player = self._player(step, round_)
             groups = objective.rollout.refresh().play(tasks, player)
             groups, own = groups[: len(tasks)], groups[len(tasks) :]
-            groups = [_advised(group, proposal) for group, proposal in zip(groups, proposals, strict=True)]
+            groups = [_set_weight(group, proposal) for group, proposal in zip(groups, proposals, strict=True)]
             attempted = [proposal for proposal in proposals if proposal.id in player.attempts]
             needs = sorted(self.teacher.needs)
-            self.teacher.observe([_outcome(each, player.attempts[each.id], needs) for each in attempted])
+            self.teacher.observe([_make_outcome(each, player.attempts[each.id], needs) for each in attempted])
             # A teacher may ask to evaluate only.
             wanted = [proposal.train for proposal in proposals]
             shaped = objective.shape([group for group, train in zip(groups, wanted, strict=True) if train])
             trainable += objective.keep(shaped)
             rest = iter(shaped)
             groups = [next(rest) if train else group for group, train in zip(groups, wanted, strict=True)]
-            played += [Practice(*triple) for triple in zip(proposals, tasks, groups, strict=True)]
+            played += [PlayedProposal(*triple) for triple in zip(proposals, tasks, groups, strict=True)]
             beside += own
             if len(trainable) >= config.prompts:
                 break
@@ -150,7 +150,7 @@ class Collector:
         mixed = objective.replay.refresh().mix(chosen, step, np.random.default_rng([config.seed, REPLAY, step]))
         return Collected(played, beside, mixed)
 
-    def draw(self, step: int, played: Sequence[Practice]) -> list[list[Group]]:
+    def draw(self, step: int, played: Sequence[PlayedProposal]) -> list[list[Group]]:
         """What each stream of the recipe is trained on in this step."""
         streams = enumerate(self.objective.streams)
         return [stream.source.refresh().draw(self._supply(step, number, played)) for number, stream in streams]
@@ -164,36 +164,36 @@ class Collector:
         """The policy as it is (or another engine), to play with; ``keys`` name its random numbers."""
         config = self.config
         engine = engine or self._engine
-        engine.seed(derived(config.seed, NOISE, step, *keys))
+        engine.seed(derive_seed(config.seed, NOISE, step, *keys))
         return Player(
             self.environments,
             engine,
             self.language.renderer,
-            limits_of(config),
+            token_limits(config),
             config.temperature,
             np.random.default_rng([config.seed, ROLLOUT, step, *keys, 1]),
             step=max(step - 1, 0),
             steps=config.steps,
             version=max(step - 1, 0),
-            worth=self._worth,
+            return_of=self._return_of,
         )
 
-    def _worth(self, trajectory: Trajectory) -> float:
+    def _return_of(self, trajectory: Trajectory) -> float:
         """What an episode is worth before credit is assigned."""
         (shaped,) = self.objective.shape([Group(-1, (trajectory,))])
         return shaped.trajectories[0].outcome
 
-    def _supply(self, step: int, number: int, played: Sequence[Practice] = ()) -> Supply:
+    def _supply(self, step: int, number: int, played: Sequence[PlayedProposal] = ()) -> Supply:
         """What stream ``number`` can draw from."""
 
-        def play(tasks: Sequence[Task]) -> list[Group]:
+        def play(tasks: Sequence[RolloutTask]) -> list[Group]:
             return self.objective.shape(Independent().play(tasks, self._player(step, 1000 + number)))
 
-        def demonstrate(tasks: Sequence[Task]) -> list[Trajectory]:
+        def demonstrate(tasks: Sequence[RolloutTask]) -> list[Trajectory]:
             starts = [Start(task, oracle_turns=math.inf, oracle_origin=Origin.TEACHER) for task in tasks]
             return [played.trajectory for played in self._player(step, 2000 + number).play(starts)]
 
-        def play_teacher(tasks: Sequence[Task]) -> list[Group]:
+        def play_teacher(tasks: Sequence[RolloutTask]) -> list[Group]:
             return Independent().play(tasks, self._player(step, 3000 + number, engine=self._teacher_engine))
 
         return Supply(
@@ -201,7 +201,7 @@ class Collector:
             steps=self.config.steps,
             rng=np.random.default_rng([self.config.seed, STREAM, step, number]),
             param_space=self.environments.param_space,
-            task=lambda params, seed, samples: Task(params, seed, samples),
+            task=lambda params, seed, samples: RolloutTask(params, seed, samples),
             tasks=tuple(practice.task for practice in played),
             groups=tuple(practice.group for practice in played),
             play=play,
@@ -211,13 +211,13 @@ class Collector:
         )
 
 
-def _task(proposal: teachers.Proposal, seed: int, samples: int) -> Task:
+def _make_task(proposal: teachers.Proposal, seed: int, samples: int) -> RolloutTask:
     """What a proposal asks to play; ``seed`` and ``samples`` where it leaves them open."""
     params, own = teachers.instance(proposal.task)
-    return Task(params, seed if own is None else own, samples if proposal.n is None else proposal.n, proposal.id)
+    return RolloutTask(params, seed if own is None else own, samples if proposal.n is None else proposal.n, proposal.id)
 
 
-def _advised(group: Group, proposal: teachers.Proposal) -> Group:
+def _set_weight(group: Group, proposal: teachers.Proposal) -> Group:
     """The group with the weight that its proposal asks for."""
     weight = float(proposal.meta.get("weight", 1.0))
     return (
@@ -227,7 +227,9 @@ def _advised(group: Group, proposal: teachers.Proposal) -> Group:
     )
 
 
-def _outcome(proposal: teachers.Proposal, attempts: Sequence[Trajectory], needs: Iterable[str]) -> teachers.Outcome:
+def _make_outcome(
+    proposal: teachers.Proposal, attempts: Sequence[Trajectory], needs: Iterable[str]
+) -> teachers.Outcome:
     """What the curriculum hears of a task: all that was tried without help, whatever is trained."""
     valid = [trajectory for trajectory in attempts if trajectory.valid]
     return teachers.Outcome(

@@ -19,26 +19,26 @@ import torch
 from ... import teachers
 from ...errors import InputError
 from ..evaluation import Report, environment_spec, evaluate
-from ..language.agent import LanguageAgent
+from ..language.language_agent import LanguageAgent
 from ..language.model import LanguageModel, resolve_device
 from .batch.packing import PACKERS
-from .collection import EVALUATION, Collector, check_room, derived, limits_of
+from .collection import EVALUATION, Collector, check_room, derive_seed, token_limits
 from .config import TrainConfig
+from .measures import MEASURES
+from .objective.dry_run import dry_run
 from .objective.objective import Objective
-from .objective.trial import try_out
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments
-from .rollouts.measures import MEASURES
-from .run.folder import RunFolder, newest_checkpoint, readable
+from .run.folder import RunFolder, checkpoint_errors, newest_checkpoint
 from .run.logs import evaluation_row, phase_rates, proposal_row, step_summary, trajectory_row
-from .run.models import policy_of, teacher_of, with_adapters
+from .run.models import add_adapters, load_policy, load_teacher
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
 from .warmup import warm_up
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """What happened, for whoever watches: ``phase`` is "warmup", "train" or "evaluate".
 
     ``values`` holds the step's metrics (or the evaluation's success), with "tokens_per_s" during training.
@@ -69,12 +69,12 @@ class Learner:
         for name in config.track:
             TRACKERS[name]
         self.config = config
-        self.recipe = adjusted(RECIPES[config.recipe], config)
+        self.recipe = apply_overrides(RECIPES[config.recipe], config)
         distils = config.teacher_model is not None
         options: dict[str, Any] = {"axes": config.axes} if config.axes else {}
         self.environments = Environments(config.env, split="train", **options)
         self.objective = Objective(self.recipe, teacher_model=distils, extras=self.environments.supplies)
-        try_out(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils)
+        dry_run(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils)
         if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.objective.needs:
             raise InputError(
                 f"the reference policy {self.recipe.reference} cannot follow low-rank adapters, whose reference is the "
@@ -101,7 +101,7 @@ class Learner:
         config = dataclasses.replace(config, threads=threads, device=resolve_device(config.device))
         RunFolder.check_free(Path(out))
         learner = cls(config)
-        learner._load(policy_of(config))
+        learner._load(load_policy(config))
         learner.folder = RunFolder.create(Path(out), config)
         return learner
 
@@ -129,7 +129,7 @@ class Learner:
         learner.folder = folder
         newest = newest_checkpoint(folder.path)
         if newest is None:
-            learner._load(policy_of(saved))
+            learner._load(load_policy(saved))
         else:
             learner._restore(newest)
         if saved.steps < learner.step:
@@ -142,7 +142,7 @@ class Learner:
         """Ask `run` to save and return after the step under way."""
         self._stop = True
 
-    def run(self, watch: Callable[[Progress], None] = lambda progress: None) -> bool:
+    def run(self, watch: Callable[[TrainingProgress], None] = lambda progress: None) -> bool:
         """Warm up, train and evaluate to the end of the configuration; returns False where `stop` cut it short."""
         self._trackers = trackers_for(self.config, self.folder.path, self.step)
         try:
@@ -151,15 +151,17 @@ class Learner:
             for tracker in self._trackers:
                 tracker.close()
 
-    def _run(self, watch: Callable[[Progress], None]) -> bool:
+    def _run(self, watch: Callable[[TrainingProgress], None]) -> bool:
         config = self.config
         if self.step == 0 and newest_checkpoint(self.folder.path) is None:
             most = config.warmup.most_steps(config.model)
-            for row in warm_up(self.language, self.environments, config.warmup, most, config.seed, limits_of(config)):
-                watch(Progress("warmup", int(row["step"]), most, row))
+            for row in warm_up(
+                self.language, self.environments, config.warmup, most, config.seed, token_limits(config)
+            ):
+                watch(TrainingProgress("warmup", int(row["step"]), most, row))
                 if self._stop:
                     return False
-            self.language = with_adapters(config, self.language)
+            self.language = add_adapters(config, self.language)
             self._prepare()
             self._evaluate(watch, config.final_episodes)
             self._save()
@@ -170,7 +172,7 @@ class Learner:
                 metrics["validation"] = self._evaluate(watch, config.final_episodes)
             elif config.eval_every and self.step % config.eval_every == 0:
                 metrics["validation"] = self._evaluate(watch, config.eval_episodes)
-            self.update.follow(self.step, metrics)
+            self.update.move_reference(self.step, metrics)
             if last or self._stop or self.step % config.checkpoint_every == 0:
                 self._save()
             if self._stop and not last:
@@ -179,7 +181,7 @@ class Learner:
 
     # One step --------------------------------------------------------------------------------------------------------
 
-    def _train_step(self, watch: Callable[[Progress], None]) -> dict[str, float]:
+    def _train_step(self, watch: Callable[[TrainingProgress], None]) -> dict[str, float]:
         config = self.config
         self.step += 1
         self.objective.advance(self.step, config.steps)
@@ -204,7 +206,7 @@ class Learner:
         self.folder.append("timings", [{"step": self.step, **rates}])
         for tracker in self._trackers:
             tracker.log(self.step, {**metrics, **{f"time/{name}": value for name, value in rates.items()}})
-        watch(Progress("train", self.step, config.steps, {**metrics, "tokens_per_s": rates["tokens_per_s"]}))
+        watch(TrainingProgress("train", self.step, config.steps, {**metrics, "tokens_per_s": rates["tokens_per_s"]}))
         return metrics
 
     # Evaluation, saving, loading ------------------------------------------------------------------------------------
@@ -218,26 +220,26 @@ class Learner:
             max_new_tokens=config.max_new_tokens,
             context=config.context,
             slots=min(256, episodes),
-            seed=derived(config.seed, EVALUATION, self.step, seed),
+            seed=derive_seed(config.seed, EVALUATION, self.step, seed),
         )
         return evaluate(
             agent, config.env, episodes, seed=seed, split=split, axes=config.axes or None, num_envs=min(256, episodes)
         )
 
-    def _evaluate(self, watch: Callable[[Progress], None], episodes: int) -> float:
+    def _evaluate(self, watch: Callable[[TrainingProgress], None], episodes: int) -> float:
         report = self.evaluate(episodes)
         row = evaluation_row(self.step, report)
         self.folder.append("evaluations", [row])
         for tracker in self._trackers:
             tracker.log(self.step, evaluation_values(row))
-        watch(Progress("evaluate", self.step, self.config.steps, {"success": report.success.mean}))
+        watch(TrainingProgress("evaluate", self.step, self.config.steps, {"success": report.success.mean}))
         return report.success.mean
 
     def _load(self, language: LanguageModel) -> None:
         """Take a policy, and the model to distil from; refuse what cannot be played with them."""
         self.language = language
-        self._distilled = None if self.config.teacher_model is None else teacher_of(self.config, language)
-        check_room(self.environments, language, limits_of(self.config))
+        self._distilled = None if self.config.teacher_model is None else load_teacher(self.config, language)
+        check_room(self.environments, language, token_limits(self.config))
 
     def _prepare(self, fresh: bool = True) -> None:
         """What training starts from, once the policy has been warmed up."""
@@ -279,13 +281,13 @@ class Learner:
             (place / "state.json").write_text(json.dumps(state), encoding="utf-8")
 
     def _restore(self, checkpoint: Path) -> None:
-        with readable(checkpoint):
+        with checkpoint_errors(checkpoint):
             state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
-            language = policy_of(self.config, checkpoint)
+            language = load_policy(self.config, checkpoint)
         self._load(language)
         self._prepare(fresh=False)
         update = self.update
-        with readable(checkpoint):
+        with checkpoint_errors(checkpoint):
             update.optimizer.load_state_dict(torch.load(checkpoint / "optimizer.pt", weights_only=True))
             if update.owns_reference:
                 update.reference.load_state_dict(torch.load(checkpoint / "reference.pt", weights_only=True))
@@ -296,7 +298,7 @@ class Learner:
             self.step = int(state["step"])
 
 
-def adjusted(recipe: Recipe, config: TrainConfig) -> Recipe:
+def apply_overrides(recipe: Recipe, config: TrainConfig) -> Recipe:
     """The recipe with the configuration's overrides."""
     recipe = recipe.with_(**config.stages.given())
     return recipe if config.kl is None else recipe.with_kl(config.kl)

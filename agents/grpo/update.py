@@ -109,11 +109,11 @@ class Update:
         """For each mini-batch, what is trained in it: the rollouts' part first, then one of each stream."""
         count = max(1, min(self.minibatches, max([len(groups), *map(len, streams)], default=1)))
         prepared: list[list[WeightedBatch]] = []
-        for rollouts, *others in zip(*(_dealt(part, count) for part in (groups, *streams)), strict=True):
+        for rollouts, *others in zip(*(_split_groups(part, count) for part in (groups, *streams)), strict=True):
             weighted = [self.weigh(rollouts)]
             for terms, part in zip(self.objective.streams, others, strict=True):
                 old = bool(terms.needs_before & _OF_THE_POLICY)
-                batch = self._measured(collate(part), terms.loss.needs | terms.needs_before, old=old)
+                batch = self._measure(collate(part), terms.loss.needs | terms.needs_before, old=old)
                 weighted.append(terms.weigh(batch))
             prepared.append(weighted)
         return prepared
@@ -125,9 +125,9 @@ class Update:
         before = objective.needs_before | objective.auxiliary_needs
         several = self.epochs * self.minibatches > 1
         old = bool(before & _OF_THE_POLICY) or (objective.recipe.anchor == "policy" and several)
-        return objective.weigh(self._measured(batch, before | objective.loss.needs, old=old))
+        return objective.weigh(self._measure(batch, before | objective.loss.needs, old=old))
 
-    def _measured(self, batch: Batch, needs: frozenset[str], *, old: bool) -> Batch:
+    def _measure(self, batch: Batch, needs: frozenset[str], *, old: bool) -> Batch:
         """The batch with what ``needs`` names; the policy is measured where ``old`` or a row asks for it."""
         if not batch.episodes:
             empty = torch.zeros(len(batch.ids))
@@ -166,7 +166,7 @@ class Update:
     # The reference, and what is saved --------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def follow(self, step: int, metrics: Mapping[str, float]) -> bool:
+    def move_reference(self, step: int, metrics: Mapping[str, float]) -> bool:
         """Let the reference follow the policy by the recipe's rule; returns whether it was replaced."""
         rule = self.objective.reference.refresh()
         share = rule.after_step(step, metrics)
@@ -197,6 +197,6 @@ _OF_THE_POLICY = frozenset({"logp_old", "entropy", "hidden"})
 _FIELDS = frozenset(item.name for item in dataclasses.fields(Batch) if item.default is None) - {"head"}
 
 
-def _dealt(groups: Sequence[Group], count: int) -> list[list[Group]]:
+def _split_groups(groups: Sequence[Group], count: int) -> list[list[Group]]:
     """The groups in order, in ``count`` parts of nearly equal number."""
     return [[groups[i] for i in part] for part in np.array_split(np.arange(len(groups)), count)]

@@ -23,7 +23,7 @@ from .optimizers import make_optimizer
 from .rollouts.environments import Environments
 from .rollouts.independent import Independent
 from .rollouts.player import Player
-from .rollouts.starts import Limits, Task
+from .rollouts.starts import RolloutTask, TokenLimits
 
 WARM_UP_STREAM = 1
 """Number of the warm-up's random stream; the learner's are others."""
@@ -69,7 +69,7 @@ def demonstrate(
 
 
 def warm_up(
-    language: LanguageModel, environments: Environments, settings: WarmUp, steps: int, seed: int, limits: Limits
+    language: LanguageModel, environments: Environments, settings: WarmUp, steps: int, seed: int, limits: TokenLimits
 ) -> Iterator[dict[str, float]]:
     """Train in place, one step per item, until the target success or the bound on steps is reached.
 
@@ -91,7 +91,7 @@ def warm_up(
         optimizer.step()
         optimizer.zero_grad()
         if step % PROBE_EVERY == 0:
-            tasks = [Task(space.sample(rng), int(rng.integers(2**31)), 1) for _ in range(PROBE_EPISODES)]
+            tasks = [RolloutTask(space.sample(rng), int(rng.integers(2**31)), 1) for _ in range(PROBE_EPISODES)]
             engine.seed(int(rng.integers(2**31)))
             player = Player(environments, engine, language.renderer, limits, 1.0, rng)
             groups = Independent().play(tasks, player)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from ...errors import InputError
-from .template import ChatTemplate
+from .chat_template import ChatTemplate
 from .tokenizer import ACTION, OBSERVATION
 
 
@@ -112,8 +112,8 @@ class MarkerRenderer(_Rendering):
 class ChatRenderer(_Rendering):
     """The tokenizer's own chat template; later turns are the template's continuation after an assistant message.
 
-    The scaffold around a message is found once, by rendering marker texts (see `template.ChatTemplate`), and encoded
-    with its special tokens; the environment's text between them is encoded without. Where the template would rewrite
+    The scaffold around a message is found once, by rendering marker texts (see `ChatTemplate`), and encoded with its
+    special tokens; the environment's text between them is encoded without. Where the template would rewrite
     earlier turns (drop their ``<think>`` part, strip their whitespace, open answers otherwise than its generation
     prompt), the conversation keeps what was sampled; ``departures`` names these cases.
 

@@ -18,33 +18,35 @@ from ...rewards.verifiers.registry import rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from ..sandbox import CallTest, Judgement
+from ..sandbox import CallTest, ProgramJudgement
 from ..sandbox.judge import Failure
-from .judging.program_question import ProgramQuestion, call_tests, examples
+from .judging.program_question import ProgramQuestion, format_examples, make_call_tests
 from .program_synthesis import TESTS
 from .programs.cases import Case, draw_cases
 from .programs.dice import Dice
-from .programs.grammar import DOMAINS, Program, draw_program, numbered, shown
-from .programs.interpreter import Outcome, is_known
+from .programs.grammar import DOMAINS, Program, draw_program, format_call, number_sentences
+from .programs.interpreter import CallOutcome, is_supported
 
 GAP = "____"
-# A number or a name: nothing that could do anything but be a value.
+# A number or a name: code that is only a value.
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]{0,30}|[0-9]{1,15}")
-_SHOWN = 2
+# Tests that the prompt shows.
+_PUBLIC = 2
 _EXPRESSIONS = (ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.GeneratorExp, ast.IfExp, ast.ListComp, ast.Subscript)
+# Fewest characters of an expression or line that may be missing.
 _SHORTEST = 6
-# What is put into a gap without thought.
+# Guesses that must never fill a gap.
 _GUESSES = ("0", "1", "2", "3", "10", "42", "[]", "''", "i", "v")
-_WHAT = {
+_FORMS = {
     "expression": ("an expression", "len(values) + 1"),
     "line": ("one or more statements", "values = other + 1"),
     "step": ("one or more statements", "values = other + 1"),
 }
 
 
-class Completion(NamedTuple):
-    """The program, its text before and after the gap, what fills the gap, what may fill it ("expression", "line" or
-    "step"), and the tests, of which the public ones come first."""
+class Infilling(NamedTuple):
+    """The program, its text before and after the gap, the missing code, its kind ("expression", "line" or "step"), and
+    the tests, the public ones first."""
 
     program: Program
     before: str
@@ -90,7 +92,7 @@ class CodeCompletion(ProgramQuestion):
         [
             IntAxis("steps", 1, 5, limits=(1, 12)),
             ChoiceAxis("domain", tuple(DOMAINS)),
-            ChoiceAxis("masked", tuple(_WHAT)),
+            ChoiceAxis("masked", tuple(_FORMS)),
         ]
     )
 
@@ -102,13 +104,13 @@ class CodeCompletion(ProgramQuestion):
         found = None
         while found is None:
             found = _draw(dice, params["domain"], params["steps"], params["masked"])
-        words, example = _WHAT[found.masked]
+        words, example = _FORMS[found.masked]
         program = found.program
-        cases = [Case(tuple(test.arguments), test.expected) for test in found.tests[:_SHOWN]]
+        cases = [Case(tuple(test.arguments), test.expected) for test in found.tests[:_PUBLIC]]
         return Task(
-            f"Here {program.described()} This function should do the following, in order, and return the result:\n"
-            f"{numbered(program)}\nThe gap {GAP} stands for {words}:\n"
-            f"```python\n{found.before}{GAP}{found.after}\n```\nExamples:\n{examples(program, cases)}\n"
+            f"Here {program.describe_arguments()} This function should do the following, in order, and return the "
+            f"result:\n{number_sentences(program)}\nThe gap {GAP} stands for {words}:\n"
+            f"```python\n{found.before}{GAP}{found.after}\n```\nExamples:\n{format_examples(program, cases)}\n"
             f"Answer with what fills the gap, in a block of Python code, such as\n```python\n{example}\n```",
             found.missing,
             solution=fenced(found.missing),
@@ -117,77 +119,78 @@ class CodeCompletion(ProgramQuestion):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        found: Completion = task.data
+        found: Infilling = task.data
         code = program_in(answer)
         if GAP in code or not code.strip():
             return rejected("The answer must be Python code that fills the gap.")
         if re.search(rf"\bdef\s+{found.program.name}\b", code):
             if not (code.startswith(found.before) and code.endswith(found.after)):
                 return rejected("The answer must be what fills the gap, or the function with nothing else changed.")
-            return self.judged(code, found.tests)
+            return self.judge_program(code, found.tests)
         if _WORD.fullmatch(code) and not hasattr(builtins, code) and not keyword.iskeyword(code):
-            # Most of these are wrong, which is seen without the sandbox.
-            judgement = _failed(found, code)
+            # Most single words are wrong, and the interpreter shows that without the sandbox.
+            judgement = _judge_word(found, code)
             if judgement is not None:
                 return judgement.verdict(self.graded)
-        return self.judged(completed(found.before, code, found.after, found.masked), found.tests)
+        return self.judge_program(fill_gap(found.before, code, found.after, found.masked), found.tests)
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """What fills the gap of another task, but nothing that would loop for ever here."""
+        """Return the missing code of another task, unless it would loop for ever here."""
         while True:
             answer = super().random_action(episode, rng)
-            outcomes = _outcomes(episode.data, program_in(answer))
+            outcomes = _run_tests_here(episode.data, program_in(answer))
             if all(outcome.error != "endless" for outcome in outcomes):
                 return answer
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the program and, twice more, that of what is missing."""
-        found: Completion = episode.data
+        """The length of the program, plus twice that of the missing code, in characters."""
+        found: Infilling = episode.data
         return float(len(found.program.source) + 2 * len(found.missing))
 
 
-def completed(before: str, code: str, after: str, masked: str) -> str:
-    """The function with the gap filled; an expression in parentheses, statements indented as the gap is."""
+def fill_gap(before: str, code: str, after: str, masked: str) -> str:
+    """Return the function with the gap filled: an expression in parentheses, statements indented as the gap is."""
     if masked == "expression":
-        # The line break ends a comment that the expression may close with.
+        # The line break ends a comment behind the expression.
         return f"{before}({code}\n){after}"
     indent = before[before.rfind("\n") + 1 :]
     return before + textwrap.indent(textwrap.dedent(code), indent).removeprefix(indent) + after
 
 
-def _outcomes(found: Completion, code: str) -> list[Outcome]:
-    """What the function returns in each test with this code in the gap; nothing where that is not known here."""
+def _run_tests_here(found: Infilling, code: str) -> list[CallOutcome]:
+    """Run the tests in this process, with this code in the gap. Return nothing where the interpreter cannot run it."""
     whole = f"{found.before}({code}){found.after}"
     if found.masked != "expression":
-        whole = completed(found.before, code, found.after, found.masked)
+        whole = fill_gap(found.before, code, found.after, found.masked)
     body = textwrap.dedent(whole.partition("\n")[2])
-    if not is_known(body):
+    if not is_supported(body):
         return []
     return [found.program.run(tuple(test.arguments), (body,)) for test in found.tests]
 
 
-def _failed(found: Completion, word: str) -> Judgement | None:
-    """The judgement on a single word in the gap, if it fails a test; None where it does not, or that is not known."""
-    outcomes = _outcomes(found, word)
+def _judge_word(found: Infilling, word: str) -> ProgramJudgement | None:
+    """Judge a single word in the gap. Return None where it passes every test, or may loop for ever."""
+    outcomes = _run_tests_here(found, word)
     failures: list[Failure] = [
         "error" if outcome.error else "" if outcome.value == test.expected else "wrong"
         for test, outcome in zip(found.tests, outcomes)
     ]
     if not any(failures) or any(outcome.error == "endless" for outcome in outcomes):
         return None
-    said = f"{failures.count('')} of {len(failures)} tests passed."
+    summary = f"{failures.count('')} of {len(failures)} tests passed."
     for test, outcome, failure in zip(found.tests, outcomes, failures):
         if test.public and failure:
             got = f"failed: {outcome.error}" if outcome.error else f"returned {outcome.value!r}"
-            asked = shown(found.program, tuple(test.arguments))
-            return Judgement(tuple(failures), f"{said} {asked} {got}; expected {test.expected!r}.")
-    return Judgement(tuple(failures), f"{said} A test that is not shown failed.")
+            call = format_call(found.program, tuple(test.arguments))
+            return ProgramJudgement(tuple(failures), f"{summary} {call} {got}; expected {test.expected!r}.")
+    return ProgramJudgement(tuple(failures), f"{summary} A test that is not shown failed.")
 
 
-def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Completion | None:
+def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
+    """Draw a program and a gap in it. Return None where no code of this kind can be missing, or a guess fills it."""
     program = draw_program(dice, domain, steps)
     place = dice.below(len(program.blocks) - 1)
-    spans = _spans(program.blocks[place], masked)
+    spans = _find_spans(program.blocks[place], masked)
     if not spans:
         return None
     start, end = dice.one(spans)
@@ -199,19 +202,19 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Completion | None
     guesses = (*_GUESSES, *(parameter.name for parameter in program.parameters), *program.results)
     fillings = [guess for guess in guesses if guess] if masked == "expression" else ["pass"]
     for filling in fillings:
-        code = completed(block[:start], filling, block[end:], masked)
+        code = fill_gap(block[:start], filling, block[end:], masked)
         body = (*program.blocks[:place], code, *program.blocks[place + 1 :])
-        if is_known(code) and not _is_soon_wrong(program, body, cases):
+        if is_supported(code) and not _is_clearly_wrong(program, body, cases):
             return None
     head = len(program.source) - len("\n".join(textwrap.indent(code, "    ") for code in program.blocks[place:]))
-    first, last = head + _indented(block, start), head + _indented(block, end)
+    first, last = head + _shift_by_indent(block, start), head + _shift_by_indent(block, end)
     source = program.source
-    tests = call_tests(program, cases, _SHOWN)
-    return Completion(program, source[:first], source[last:], missing, masked, tests)
+    tests = make_call_tests(program, cases, _PUBLIC)
+    return Infilling(program, source[:first], source[last:], missing, masked, tests)
 
 
-def _is_soon_wrong(program: Program, body: tuple[str, ...], cases: list[Case]) -> bool:
-    """Whether a body is wrong in some case, and loops for ever in none."""
+def _is_clearly_wrong(program: Program, body: tuple[str, ...], cases: list[Case]) -> bool:
+    """True for a body that is wrong in some case, and loops for ever in none."""
     loops = any("while" in block for block in body)
     wrong = False
     for one in cases:
@@ -225,18 +228,18 @@ def _is_soon_wrong(program: Program, body: tuple[str, ...], cases: list[Case]) -
 
 
 def _margin(block: str, start: int) -> str:
-    """The white space before a place, if nothing else stands before it on its line."""
+    """Return the white space before a place if nothing else stands before it on its line, else ""."""
     line = block[block.rfind("\n", 0, start) + 1 : start]
     return line if not line.strip() else ""
 
 
-def _indented(block: str, place: int) -> int:
-    """The place in the block when each line has four more spaces."""
+def _shift_by_indent(block: str, place: int) -> int:
+    """Return the place in the block after every line has got four more spaces."""
     return place + 4 * (block.count("\n", 0, place) + 1)
 
 
-def _spans(block: str, masked: str) -> list[tuple[int, int]]:
-    """(start, end) of what may be missing from a block."""
+def _find_spans(block: str, masked: str) -> list[tuple[int, int]]:
+    """List (start, end) of each piece of a block that may be missing."""
     if masked == "step":
         return [(0, len(block))]
     lines = block.split("\n")

@@ -16,7 +16,7 @@ from ...rewards.verifiers.registry import rejected
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .judging.operation_counts import UNCOUNTED, WORK, Measured, measured
+from .judging.operation_counts import UNCOUNTED, WORK, CountedCall, count_operations
 from .judging.program_question import EXAMPLE, ProgramQuestion
 from .programs.dice import Dice
 from .programs.slow_program_kinds import NUMBER, NUMBERS, TEXT
@@ -24,24 +24,26 @@ from .programs.slow_programs import (
     TECHNIQUES,
     Part,
     SlowProgram,
+    argument_size,
     draw_slow_program,
     large_arguments,
-    size_of,
     small_arguments,
 )
 
 SMALL_TESTS, PUBLIC = 5, 3
-# Slow programs of which the fast ones are not so many times as fast are drawn again.
-_WORTH = 2.5
-# What any program may take beyond the target, for its words.
+# A slow program is drawn again unless the fast one is at least so many times as fast.
+_LEAST_SPEEDUP = 2.5
+# Operations of any program beyond the target, for the way in which it is written.
 _ALLOWANCE = 20
-# For a test with small arguments: so many times what the slow program takes, and this.
-_TIMES, _MORE = 20, 20_000
-_NEVER = 1_000_000
-# The larger arguments by which growth is judged, times the large ones; and how much more of the operations of the fast
-# program an answer may take there, as a logarithm in its growth is no fault.
+# Most operations in a test with small arguments: so many times those of the slow program, plus this number.
+_SMALL_TIMES, _SMALL_EXTRA = 20, 20_000
+# Operations that no program of the tables reaches.
+_UNREACHED = 1_000_000
+# The last test has arguments so many times as large, to judge the order of growth. There an answer may take so many
+# times the operations that the gap allows, so that a logarithm in its growth is no fault.
 _LARGER, _SLACK = 4, 1.25
-_SHOWN = 120
+# Characters of a call, value or error in the feedback.
+_MOST_FEEDBACK = 120
 _TAKES = {
     NUMBERS: "a list of whole numbers",
     TEXT: "a text of small letters",
@@ -50,7 +52,7 @@ _TAKES = {
 
 
 class Check(NamedTuple):
-    """Arguments, what is to be returned, and the operations that a program may take at most."""
+    """A test: arguments, the value to return, and the most operations that a program may take."""
 
     arguments: list[Any]
     value: Any
@@ -58,8 +60,8 @@ class Check(NamedTuple):
 
 
 class Optimisation(NamedTuple):
-    """A slow program, tests of which the last has the large arguments, and the operations for these: those of the slow
-    program, of the fast one, and the target; and the parameter that says how large they are."""
+    """A task: a slow program; tests, the last with the large arguments; the operations of the slow program, of the fast
+    one and of the target for the large arguments; and the parameter ``size`` of these."""
 
     program: SlowProgram
     tests: tuple[Check, ...]
@@ -126,7 +128,7 @@ class CodeOptimisation(ProgramQuestion):
         while drawn is None:
             drawn = _draw(dice, params)
         program = drawn.program
-        sizes = ", ".join([_size(part, params["size"]) for part in program.parts])
+        sizes = ", ".join([_describe_size(part, params["size"]) for part in program.parts])
         takes = "; ".join([f"{part.parameter} is {_TAKES[part.kind.takes]}" for part in program.parts])
         return Task(
             f"This Python function is slow:\n```python\n{program.slow}\n```\nHere {takes}.\nOperations are counted: "
@@ -153,19 +155,19 @@ class CodeOptimisation(ProgramQuestion):
             return rejected(f"The answer must be Python code that defines the function {name}.")
         larger, target = _larger(data)
         cases = [(test.arguments, test.most) for test in (*data.tests, larger)]
-        outcomes = measured(code, name, cases, self.limits, self.backend)
+        outcomes = count_operations(code, name, cases, self.limits, self.backend)
         if outcomes is None:
             return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
-        score, feedback = _judged(data, larger, target, outcomes)
+        score, feedback = _score(data, larger, target, outcomes)
         success = score == 1.0
         return Verdict(score, success, terms={"speed": score if self.graded else float(success)}, feedback=feedback)
 
     def solver_cost(self, episode: Task) -> float:
-        """How much faster the program must become, times the length of the program meant."""
+        """The speed-up that is asked for, times the length of the reference program in characters."""
         return len(self.oracle(episode)) * episode.data.slow / episode.data.target
 
     def solution_steps(self, task: Task) -> list[str]:
-        """What is slow and what to do instead, part by part, and what is gained."""
+        """Say for each part what is slow and what to do instead; then the operations, and the fast program."""
         data = task.data
         return [
             *[f"{part.parameter}: {part.why}. Instead: {part.instead}." for part in data.program.parts],
@@ -175,19 +177,20 @@ class CodeOptimisation(ProgramQuestion):
 
 
 def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
+    """Draw a task. Return None where the fast program is not fast enough for these arguments."""
     # The interpreter is loaded when it is first needed.
-    from .counting.counted_program import Program
+    from .counting.counted_program import CountedProgram
 
     program = draw_slow_program(dice, params["technique"], params["parts"])
     small = [small_arguments(dice, program, edge if edge < 2 else -1) for edge in range(SMALL_TESTS)]
     large = large_arguments(dice, program, params["size"])
-    slow, fast = Program(program.slow), Program(program.fast)
+    slow, fast = CountedProgram(program.slow), CountedProgram(program.fast)
     tests = []
     for arguments in (*small, large):
-        value, steps = slow.call(program.name, arguments, _NEVER)
-        tests.append(Check(arguments, value, _TIMES * steps + _MORE))
-    _, few = fast.call(program.name, large, _NEVER)
-    if steps < _WORTH * few:
+        value, steps = slow.call(program.name, arguments, _UNREACHED)
+        tests.append(Check(arguments, value, _SMALL_TIMES * steps + _SMALL_EXTRA))
+    _, few = fast.call(program.name, large, _UNREACHED)
+    if steps < _LEAST_SPEEDUP * few:
         return None
     tests[-1] = tests[-1]._replace(most=steps)
     target = min(int(params["gap"] * few) + _ALLOWANCE, math.isqrt(steps * few))
@@ -195,65 +198,68 @@ def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
 
 
 def _larger(data: Optimisation) -> tuple[Check, int]:
-    """A test with arguments four times as large, and the operations that are allowed for them. It is made when an
-    answer is judged, always the same for a program, so that a reset need not run it."""
-    from .counting.counted_program import Program
+    """Make the test with arguments four times as large, and the target of operations for it.
+
+    It is made when an answer is judged, so that a reset need not run it; it is always the same for a program.
+    """
+    from .counting.counted_program import CountedProgram
 
     digest = hashlib.blake2b(data.program.slow.encode(), digest_size=8).digest()
     dice = Dice(np.random.default_rng(int.from_bytes(digest, "big")))
     arguments = large_arguments(dice, data.program, data.size, _LARGER)
-    value, few = Program(data.program.fast).call(data.program.name, arguments, _NEVER)
+    value, few = CountedProgram(data.program.fast).call(data.program.name, arguments, _UNREACHED)
     target = int(_SLACK * few * data.target / data.fast)
     return Check(arguments, value, int(target * data.slow / data.target)), target
 
 
-def _size(part: Part, size: int) -> str:
-    size = size_of(part.kind, size)
+def _describe_size(part: Part, size: int) -> str:
+    size = argument_size(part.kind, size)
     return f"{part.parameter} about {size:,}" if part.kind.takes == NUMBER else f"{part.parameter} of length {size:,}"
 
 
-def _judged(data: Optimisation, larger: Check, target: int, outcomes: Sequence[Measured]) -> tuple[float, str]:
-    """The share of the way to both targets, and what there is to say."""
+def _score(data: Optimisation, larger: Check, target: int, outcomes: Sequence[CountedCall]) -> tuple[float, str]:
+    """Compute the share of the way to both targets, from 0 to 1, and the feedback."""
     for outcome in outcomes:
         if outcome.error == UNCOUNTED:
             return 0.0, f"The program cannot be counted: {outcome.said}."
     *_, large, largest = outcomes
     tests = (*data.tests, larger)
-    passed = [not one.error and _same(test.value, one.value) for test, one in zip(tests, outcomes)]
+    passed = [not one.error and _is_equal(test.value, one.value) for test, one in zip(tests, outcomes)]
     if large.error == WORK and all(passed[:-2]):
         return 0.0, f"It is no faster than the function given, which takes {data.slow:,} operations."
     if not all(passed[:-1]) or not (passed[-1] or largest.error == WORK):
-        return 0.0, f"{sum(passed)} of {len(passed)} tests passed. {_failure(data, outcomes, passed)}"
-    told = f"It takes {large.steps:,} operations; the target is {data.target:,}."
+        return 0.0, f"{sum(passed)} of {len(passed)} tests passed. {_describe_failure(data, outcomes, passed)}"
+    feedback = f"It takes {large.steps:,} operations; the target is {data.target:,}."
     shares = [_share(data.slow, large.steps, data.target), 0.0]
     if not largest.error:
         shares[1] = _share(larger.most, largest.steps, target)
     if shares[1] < 1.0:
         many = f"{largest.steps:,}" if not largest.error else f"more than {larger.most:,}"
-        told += f" With arguments {_LARGER} times as large it takes {many}; the target there is {target:,}."
-    return (1.0 if shares == [1.0, 1.0] else sum(shares) / 2), told
+        feedback += f" With arguments {_LARGER} times as large it takes {many}; the target there is {target:,}."
+    return (1.0 if shares == [1.0, 1.0] else sum(shares) / 2), feedback
 
 
 def _share(slow: int, steps: int, target: int) -> float:
-    """How much of the way from ``slow`` to ``target`` these steps are, from 0 to 1."""
+    """Compute log(slow / steps) / log(slow / target): 1 at the target or below, less than 1 above it."""
     return 1.0 if steps <= target else min(math.log(slow / steps) / math.log(slow / target), math.nextafter(1.0, 0.0))
 
 
-def _failure(data: Optimisation, outcomes: Sequence[Measured], passed: Sequence[bool]) -> str:
+def _describe_failure(data: Optimisation, outcomes: Sequence[CountedCall], passed: Sequence[bool]) -> str:
+    """Describe the first public test that failed."""
     for test, outcome, good in list(zip(data.tests, outcomes, passed))[:PUBLIC]:
         if not good:
             call = f"{data.program.name}({', '.join(map(repr, test.arguments))})"
-            told = _brief(f"{outcome.error}: {outcome.said}")
-            got = f"failed: {told}" if outcome.error else f"returned {_brief(repr(outcome.value))}"
-            return f"{_brief(call)} {got}; expected {_brief(repr(test.value))}."
+            error = _shorten(f"{outcome.error}: {outcome.said}")
+            got = f"failed: {error}" if outcome.error else f"returned {_shorten(repr(outcome.value))}"
+            return f"{_shorten(call)} {got}; expected {_shorten(repr(test.value))}."
     return "A test that is not shown failed."
 
 
-def _brief(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MOST_FEEDBACK else text[: _MOST_FEEDBACK - 3] + "..."
 
 
-def _same(expected: Any, received: Any) -> bool:
+def _is_equal(expected: Any, received: Any) -> bool:
     try:
         return bool(expected == received)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""palaestra/InputPrediction-v0: for which arguments does this program return that?"""
+"""palaestra/InputPrediction-v0: find arguments for which a program returns a given value."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from .judging.literals import MOST_CHARACTERS, MOST_ITEMS, read_arguments
-from .output_prediction import Call
+from .output_prediction import ProgramCall
 from .programs.cases import draw_arguments, is_small
 from .programs.dice import Dice
-from .programs.grammar import DOMAINS, Program, draw_program, shown
+from .programs.grammar import DOMAINS, Program, draw_program, format_call
 from .programs.steps import INTEGER, LIST, TEXT
 
-# Arguments that come to mind first must not be right, nor these many random ones.
+# First guesses, which must not be right; and the number of random arguments, which must not be right either.
 _FIRST: dict[str, list[Any]] = {
     INTEGER: [0, 1, 2, 3, 5, 10, 42, 100, -1],
     LIST: [[], [0], [1], [1, 2, 3], [3, 1, 2]],
@@ -77,7 +77,7 @@ class InputPrediction(Question):
             f"{outcome.value!r}. Answer with the call on one line, each argument written out, such as "
             f"{_example(program)}",
             outcome.value,
-            solution=shown(program, arguments),
+            solution=format_call(program, arguments),
             content=f"{program.source}\n{outcome.value!r}",
             data=found,
         )
@@ -85,7 +85,7 @@ class InputPrediction(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         program, _, outcome = task.data
         kinds = [(p.name, INTEGER if place else program.takes) for place, p in enumerate(program.parameters)]
-        # Marks around an answer may belong to it; what can be read as it stands is.
+        # Quotation marks and backticks may belong to the answer, so it is read as it stands first.
         for text in (answer, answer.strip("`"), bare(answer)):
             arguments = read_arguments(text, program.name, kinds)
             if arguments is not None:
@@ -99,23 +99,24 @@ class InputPrediction(Question):
         return Verdict(0.0, False, feedback=f"The function {what} for these arguments.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """What each variable holds for arguments that are right."""
+        """List the value of each variable for arguments that are right."""
         program, arguments, _ = task.data
         names = ", ".join(f"{p.name} = {value!r}" for p, value in zip(program.parameters, arguments))
         return [f"Try {names}.", *program.trace(arguments), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the code, all of which is to be gone through backwards."""
+        """The length of the code in characters; all of it has to be traced backwards."""
         return float(len(episode.data.program.source))
 
 
 def _example(program: Program) -> str:
-    """A call, the arguments of which are never asked for."""
+    """Return an example call with the form of the answer."""
     first = {INTEGER: 100, LIST: [3, 1, 2], TEXT: "hello world"}[program.takes]
-    return shown(program, (first, *(parameter.values[0] for parameter in program.parameters[1:])))
+    return format_call(program, (first, *(parameter.values[0] for parameter in program.parameters[1:])))
 
 
-def _draw(dice: Dice, domain: str, steps: int) -> Call | None:
+def _draw(dice: Dice, domain: str, steps: int) -> ProgramCall | None:
+    """Draw a program and a call of it. Return None where a guess leads to the same value."""
     program = draw_program(dice, domain, steps)
     arguments = draw_arguments(dice, program)
     outcome = program.run(arguments)
@@ -126,7 +127,9 @@ def _draw(dice: Dice, domain: str, steps: int) -> Call | None:
     guesses = [(first, *rest) for first in (*_FIRST[program.takes], value if not isinstance(value, list) else [*value])]
     guesses += [(guess[0], parameter.values[0]) for parameter in program.parameters[1:] for guess in guesses]
     guesses += [draw_arguments(dice, program) for _ in range(_RANDOM)]
-    return None if any(program.run(guess).value == value for guess in guesses) else Call(program, arguments, outcome)
+    if any(program.run(guess).value == value for guess in guesses):
+        return None
+    return ProgramCall(program, arguments, outcome)
 
 
 register("palaestra/InputPrediction-v0", f"{__name__}:InputPrediction")

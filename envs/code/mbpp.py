@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import InputError
 from ..registration import register
-from .problems.problem import Problem, Test, spread
+from .problems.problem import Problem, Test, select_tests
 from .problems.problem_layouts import MBPP as LAYOUT
 from .problems.problem_layouts import MOST_TESTS
 from .problems.problem_set import DATA, ProblemSet
@@ -43,7 +43,7 @@ class MBPP(ProblemSet):
         google-research-datasets/mbpp. The problems that come with the package are its own.
 
     Args:
-        shown: how many of the assertions the prompt shows; the paper shows 3, which may be all there are, and then a
+        shown: the number of assertions that the prompt shows. The paper shows 3, which may be all there are; then a
             table of their answers passes.
         **kwargs: as for `ProblemSet`.
     """
@@ -64,7 +64,7 @@ class MBPP(ProblemSet):
         return "\n".join([f"{problem.question} For example:", "```python", *lines, "```"])
 
     def tests_of(self, problem: Problem) -> list[Test]:
-        return spread(
+        return select_tests(
             [replace(test, public=place < self.shown) for place, test in enumerate(problem.tests)], self.tests
         )
 

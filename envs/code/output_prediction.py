@@ -1,4 +1,4 @@
-"""palaestra/OutputPrediction-v0: what does this program return?"""
+"""palaestra/OutputPrediction-v0: predict the value that a program returns."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..registration import register
 from .judging.literals import read_value
 from .programs.cases import draw_arguments, is_small
 from .programs.dice import Dice
-from .programs.grammar import DOMAINS, Program, draw_program, shown
-from .programs.interpreter import Outcome
+from .programs.grammar import DOMAINS, Program, draw_program, format_call
+from .programs.interpreter import CallOutcome
 from .programs.steps import INTEGER, LIST, TEXT, WORDS
 
-# What the values are called, and one that is never asked for.
+# For each type its name in prompts, and an example that is never the answer.
 FORMS = {
     INTEGER: ("a whole number", "1234567"),
     LIST: ("a list of whole numbers", "[12, -34, 56, 0, 0, 7]"),
@@ -29,12 +29,12 @@ FORMS = {
 _TRIES = 5
 
 
-class Call(NamedTuple):
-    """A program, arguments, and what comes of them."""
+class ProgramCall(NamedTuple):
+    """A program, arguments, and the outcome of the call."""
 
     program: Program
     arguments: tuple[Any, ...]
-    outcome: Outcome
+    outcome: CallOutcome
 
 
 class OutputPrediction(Question):
@@ -76,22 +76,23 @@ class OutputPrediction(Question):
             found = _draw(dice, params["domain"], params["steps"])
         program, arguments, outcome = found
         words, example = FORMS[program.gives]
-        asked = shown(program, arguments)
+        call = format_call(program, arguments)
         return Task(
-            f"```python\n{program.source}\n```\nWhat does {asked} return? Answer with {words}, as Python writes it, "
+            f"```python\n{program.source}\n```\nWhat does {call} return? Answer with {words}, as Python writes it, "
             f"such as {example}",
             outcome.value,
             solution=repr(outcome.value),
-            content=f"{program.source}\n{asked}",
+            content=f"{program.source}\n{call}",
             data=found,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         program, arguments, outcome = task.data
         words, example = FORMS[program.gives]
-        # Marks around an answer may belong to it, so it is right if it is so with them or without.
-        told = answer.removeprefix(shown(program, arguments))
-        readings = (answer, answer.strip("`"), bare(answer), told.lstrip(" =>:") if told != answer else answer)
+        # Marks around an answer may belong to it, so it is right if it is right with them or without them.
+        behind_call = answer.removeprefix(format_call(program, arguments)).lstrip(" =>:")
+        starts_with_call = answer.startswith(format_call(program, arguments))
+        readings = (answer, answer.strip("`"), bare(answer), behind_call if starts_with_call else answer)
         values = [value for value in (read_value(text, program.gives) for text in readings) if value is not None]
         if not values:
             return rejected(f"The answer must be {words}, such as {example}.")
@@ -100,28 +101,29 @@ class OutputPrediction(Question):
         return Verdict(0.0, False, feedback=f"The function does not return {values[0]!r}.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """What each variable holds."""
+        """List the value of each variable."""
         program, arguments, _ = task.data
         return [*program.trace(arguments), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the code, and of what its variables hold written out."""
+        """The length of the code and of the values of its variables written out, in characters."""
         return float(len(episode.data.program.source) + sum(map(len, self.solution_steps(episode))))
 
 
-def _draw(dice: Dice, domain: str, steps: int) -> Call | None:
+def _draw(dice: Dice, domain: str, steps: int) -> ProgramCall | None:
+    """Draw a program and a call of it. Return None where a few arguments give no value that is hard to guess."""
     program = draw_program(dice, domain, steps)
     for _ in range(_TRIES):
         arguments = draw_arguments(dice, program)
         outcome = program.run(arguments)
-        asked_for = not outcome.error and _is_asked_for(outcome.value, arguments)
-        if asked_for and not program.ends_early(arguments):
-            return Call(program, arguments, outcome)
+        is_good = not outcome.error and _is_hard_to_guess(outcome.value, arguments)
+        if is_good and not program.ends_early(arguments):
+            return ProgramCall(program, arguments, outcome)
     return None
 
 
-def _is_asked_for(value: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether a value is small, and not one that could be guessed."""
+def _is_hard_to_guess(value: Any, arguments: tuple[Any, ...]) -> bool:
+    """True for a value that fits in a prompt, and that is no argument, small number, power of two or short list."""
     if not is_small(value) or value in arguments:
         return False
     if isinstance(value, int):

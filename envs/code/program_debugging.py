@@ -1,4 +1,4 @@
-"""palaestra/ProgramDebugging-v0: mend a function in several turns, with tests and trial calls to learn from."""
+"""palaestra/ProgramDebugging-v0: fix a function in several turns, with the results of tests and of trial calls."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..registration import register
 from ..sandbox import Call, CallTest, Limits, run, run_tests
 from .judging.literals import read_arguments
-from .judging.outputs import ends_of, output_of
-from .judging.program_question import EXAMPLE, call_tests, examples
+from .judging.outputs import describe_output, keep_ends
+from .judging.program_question import EXAMPLE, format_examples, make_call_tests
 from .programs.bugs import draw_buggy
 from .programs.cases import Case
 from .programs.dice import Dice
-from .programs.grammar import DOMAINS, Program, numbered, shown, written
+from .programs.grammar import DOMAINS, Program, format_call, number_sentences, write_source
 from .programs.interpreter import ENDLESS
 from .programs.steps import INTEGER
 
 TESTS, _LONGEST_PROMPT = 8, 2_000
-# Characters shown of what the tests say, of a call with its value, and of what a program printed.
+# Most characters of the feedback of tests, of a call with its value, and of a program's output, in an observation.
 _MOST_FEEDBACK, _MOST_VALUE, _MOST_OUTPUT = 1_500, 1_000, 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Debugging:
-    """How far an episode is.
+    """The state of an episode.
 
     Args:
-        program: the function meant.
-        bugs: how many there were.
+        program: the correct function.
+        bugs: the number of bugs.
         code: the program submitted last; at first the one with the bugs.
-        tests: those that judge it, the public ones first.
-        given: how many of them the program with the bugs passes.
-        best: the most that any program so far has passed.
-        turns: that are left.
-        said: what the last turn brought; "" before there was any.
+        tests: the tests that judge it, the public ones first.
+        given: the number of tests that the program with the bugs passes.
+        best: the most tests that any program so far has passed.
+        turns: the turns that are left.
+        said: the text of the last turn's result; "" before the first turn.
     """
 
     program: Program
@@ -54,8 +54,10 @@ class Debugging:
 
     @property
     def progress(self) -> float:
-        """Of the tests failed at first, the share that the best program passes besides: to 30 binary places, so that
-        what it grows by sums to exactly 1."""
+        """The share of the tests failed at first that the best program passes, from 0 to 1.
+
+        It is rounded to 30 binary places, so that its increments sum to exactly 1.
+        """
         return round((self.best - self.given) / (len(self.tests) - self.given) * 2**30) / 2**30
 
 
@@ -86,9 +88,9 @@ class ProgramDebugging(Game):
         ``answer_format`` says otherwise.
 
     Reward:
-        1 for a program that passes all tests, in whatever turn, and 0 otherwise. With ``graded=True`` a turn pays by
-        how much it raises ``info["progress"]``: of the tests that the function failed at first, the largest share that
-        a program has passed besides; no value is right in more than three of the eight. A turn in which the sandbox
+        1 for a program that passes all tests, in whatever turn, and 0 otherwise. With ``graded=True`` the reward of a
+        turn is the increase of ``info["progress"]``: the largest share that a program has passed of the tests that the
+        function failed at first. No value is right in more than three of the eight tests. A turn in which the sandbox
         fails is invalid, and changes nothing but the turns left.
 
     Termination:
@@ -99,9 +101,9 @@ class ProgramDebugging(Game):
         mutation testing (DeMillo, Lipton & Sayward, "Hints on test data selection", Computer 11(4), 1978).
 
     Args:
-        graded: pay for progress.
+        graded: True for a reward for progress; see Reward.
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
-        seconds: that a call of the program may take.
+        seconds: the limit of a call of the program.
         **kwargs: as for every environment.
 
     Raises:
@@ -132,12 +134,12 @@ class ProgramDebugging(Game):
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Debugging:
         dice = Dice(rng)
         while True:
-            state = self._drawn(dice, params)
+            state = self._draw(dice, params)
             if len(self.observe(state)) <= _LONGEST_PROMPT * max(1, params["steps"] / 5):
                 return state
 
     def content_of(self, episode: Debugging) -> str:
-        return f"{episode.code}\n{numbered(episode.program)}"
+        return f"{episode.code}\n{number_sentences(episode.program)}"
 
     def split_key(self, episode: Debugging) -> str:
         return "\n".join(episode.program.specification)
@@ -146,29 +148,29 @@ class ProgramDebugging(Game):
         return state.turns
 
     def solver_cost(self, episode: Debugging) -> float:
-        """The length of the program meant, which is gone through for each bug."""
+        """The length of the correct program in characters, times the number of bugs."""
         return float(len(episode.program.source) * episode.bugs)
 
     def observe(self, state: Debugging) -> str:
         if state.best == len(state.tests):
             return state.said
         if state.said:
-            return f"{state.said}\n{_left(state.turns)}"
+            return f"{state.said}\n{_describe_turns(state.turns)}"
         program = state.program
         public = [Case(tuple(test.arguments), test.expected) for test in state.tests if test.public]
         return (
             f"This Python function has {'one bug' if state.bugs == 1 else f'{state.bugs} bugs'}:\n"
-            f"```python\n{state.code}\n```\nHere {program.described()} The function should do this, in order, and "
-            f"return the result:\n{numbered(program)}\nIt should be so that:\n{examples(program, public)}\n"
-            f"{_left(state.turns)} In each, write either the whole function, mended, in a block of Python code, such "
-            f"as\n{EXAMPLE}\nto hear how many of {len(state.tests)} tests pass and which example fails first (when all "
-            f"pass, you are done); or only a call, such as {_example(state)}, to see what your last program (at first "
-            "the one above) returns for it, and prints."
+            f"```python\n{state.code}\n```\nHere {program.describe_arguments()} The function should do this, in order, "
+            f"and return the result:\n{number_sentences(program)}\nIt should be so that:\n"
+            f"{format_examples(program, public)}\n{_describe_turns(state.turns)} In each, write either the whole "
+            f"function, mended, in a block of Python code, such as\n{EXAMPLE}\nto hear how many of {len(state.tests)} "
+            "tests pass and which example fails first (when all pass, you are done); or only a call, such as "
+            f"{_example(state)}, to see what your last program (at first the one above) returns for it, and prints."
         )
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.require_running()
-        # What cannot be read is a turn as well, but never reaches `act`.
+        # An action that cannot be read uses up a turn as well, but never reaches `act`.
         if self.read_action(action)[1]:
             self._state = replace(self._state, turns=self._state.turns - 1)
         return super().step(action)
@@ -177,10 +179,10 @@ class ProgramDebugging(Game):
         state = replace(state, turns=state.turns - 1)
         program, code = state.program, program_in(action)
         if re.search(rf"\b(?:def|class|as)\s+{program.name}\b|\b{program.name}\s*=(?!=)", code):
-            return self._submitted(state, code)
+            return self._judge_submission(state, code)
         arguments = _arguments(program, code.rpartition("\n")[2].strip("` \t"))
         if arguments is not None:
-            return self._called(state, arguments)
+            return self._call_program(state, arguments)
         error = (
             f"Write either the whole function {program.name} in a block of Python code, or a call with each argument "
             f"written out, such as {_example(state)}."
@@ -190,26 +192,26 @@ class ProgramDebugging(Game):
     def oracle(self, state: Debugging) -> str:
         return fenced(state.program.source)
 
-    def _drawn(self, dice: Dice, params: dict[str, Any]) -> Debugging:
+    def _draw(self, dice: Dice, params: dict[str, Any]) -> Debugging:
         bugs = min(params["bugs"], params["steps"])
         buggy = draw_buggy(dice, params["domain"], params["steps"], TESTS, bugs)
         program, cases = buggy.program, buggy.cases
         passed = 0
         for one in cases:
             outcome = program.run(one.arguments, buggy.body)
-            # As the tests have it: none is run behind one that does not end.
+            # As in the sandbox, no test is run after one that does not end.
             if outcome.error == ENDLESS:
                 break
             passed += not outcome.error and outcome.value == one.value
-        tests = call_tests(program, cases, params["examples"])
-        return Debugging(program, bugs, written(program, buggy.body), tests, passed, passed, params["turns"])
+        tests = make_call_tests(program, cases, params["examples"])
+        return Debugging(program, bugs, write_source(program, buggy.body), tests, passed, passed, params["turns"])
 
-    def _submitted(self, state: Debugging, code: str) -> Transition:
+    def _judge_submission(self, state: Debugging, code: str) -> Transition:
         judgement = run_tests(code, state.tests, limits=self.limits, backend=self.backend)
         if not judgement.valid:
             return Transition(state, progress=state.progress, terms={"tests": 0.0}, valid=False)
         best = max(state.best, sum(judgement.passed))
-        after = replace(state, code=code, best=best, said=ends_of(judgement.feedback, _MOST_FEEDBACK))
+        after = replace(state, code=code, best=best, said=keep_ends(judgement.feedback, _MOST_FEEDBACK))
         earned = after.progress - state.progress if self.graded else float(judgement.success)
         return Transition(
             *(after, judgement.success, judgement.success, after.progress),
@@ -217,7 +219,7 @@ class ProgramDebugging(Game):
             extras=judgement.verdict().extras,
         )
 
-    def _called(self, state: Debugging, arguments: tuple[Any, ...]) -> Transition:
+    def _call_program(self, state: Debugging, arguments: tuple[Any, ...]) -> Transition:
         name = state.program.name
         call = Call(name, arguments, self.limits.seconds)
         whole = replace(self.limits, seconds=2 * self.limits.seconds, program_seconds=self.limits.seconds)
@@ -226,15 +228,15 @@ class ProgramDebugging(Game):
             return Transition(state, progress=state.progress, terms={"tests": 0.0}, valid=False)
         (value,) = result.values
         does = f"failed: {value.error}" if value.error else f"returned {value.value!r}"
-        said = ends_of(f"{shown(state.program, arguments)} {does}", _MOST_VALUE) + "."
-        printed = ends_of(output_of(result, self.limits), _MOST_OUTPUT)
+        said = keep_ends(f"{format_call(state.program, arguments)} {does}", _MOST_VALUE) + "."
+        printed = keep_ends(describe_output(result, self.limits), _MOST_OUTPUT)
         if printed:
             said += f" The output:\n```output\n{printed}\n```"
         return Transition(replace(state, said=said), progress=state.progress, terms={"tests": 0.0})
 
 
 def _arguments(program: Program, text: str) -> tuple[Any, ...] | None:
-    """The arguments of the call of the program that ``text`` is; None where it is none."""
+    """Read the arguments of a call of the program. Return None where ``text`` is no such call."""
     if not re.fullmatch(rf"{program.name}\s*\(.*\)", text):
         return None
     kinds = [(p.name, INTEGER if place else program.takes) for place, p in enumerate(program.parameters)]
@@ -242,10 +244,10 @@ def _arguments(program: Program, text: str) -> tuple[Any, ...] | None:
 
 
 def _example(state: Debugging) -> str:
-    return shown(state.program, tuple(state.tests[0].arguments))
+    return format_call(state.program, tuple(state.tests[0].arguments))
 
 
-def _left(turns: int) -> str:
+def _describe_turns(turns: int) -> str:
     return f"You have {'no turn' if not turns else 'one turn' if turns == 1 else f'{turns} turns'} left."
 
 

@@ -1,4 +1,4 @@
-"""palaestra/ProgramRepair-v0: find and mend the bug in a function."""
+"""palaestra/ProgramRepair-v0: find and fix the bug in a function."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest
-from .judging.program_question import EXAMPLE, ProgramQuestion, call_tests, examples
+from .judging.program_question import EXAMPLE, ProgramQuestion, format_examples, make_call_tests
 from .program_synthesis import TESTS
 from .programs.bugs import draw_buggy
-from .programs.cases import Case, differs
+from .programs.cases import Case, fails_case
 from .programs.dice import Dice
-from .programs.grammar import DOMAINS, Program, numbered, shown, written
+from .programs.grammar import DOMAINS, Program, format_call, number_sentences, write_source
 
 
 class Repair(NamedTuple):
-    """The program meant, its body with the bug, the kind of the bug, and the tests, the public ones first."""
+    """The correct program, its body with the bug, the kind of the bug, and the tests, the public ones first."""
 
     program: Program
     body: tuple[str, ...]
@@ -73,31 +73,31 @@ class ProgramRepair(ProgramQuestion):
         public = params["examples"]
         drawn = draw_buggy(Dice(rng), params["domain"], params["steps"], TESTS)
         program, cases, body = drawn.program, drawn.cases, drawn.body
-        buggy = written(program, body)
+        buggy = write_source(program, body)
         return Task(
-            f"This Python function has one bug:\n```python\n{buggy}\n```\nHere {program.described()} The function "
-            f"should do this, in order, and return the result:\n{numbered(program)}\n"
-            f"It should be so that:\n{examples(program, cases[:public])}\n"
+            f"This Python function has one bug:\n```python\n{buggy}\n```\nHere {program.describe_arguments()} "
+            f"The function should do this, in order, and return the result:\n{number_sentences(program)}\n"
+            f"It should be so that:\n{format_examples(program, cases[:public])}\n"
             f"Answer with the whole function, mended, in a block of Python code, such as\n{EXAMPLE}",
             program.source,
             solution=fenced(program.source),
-            content=f"{buggy}\n{numbered(program)}",
+            content=f"{buggy}\n{number_sentences(program)}",
             split_key="\n".join(program.specification),
-            data=Repair(program, body, drawn.bugs[0].kind, call_tests(program, cases, public)),
+            data=Repair(program, body, drawn.bugs[0].kind, make_call_tests(program, cases, public)),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        return self.judged_function(answer, task.data.program.name, task.data.tests)
+        return self.judge_function(answer, task.data.program.name, task.data.tests)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """An example that shows the bug, and what is wrong."""
+        """Give an example that shows the bug, the sentence that is wrong, the kind of the bug, and the program."""
         program, body, kind, tests = task.data
-        shows = next(test for test in tests if differs(program, body, Case(tuple(test.arguments), test.expected)))
+        shows = next(test for test in tests if fails_case(program, body, Case(tuple(test.arguments), test.expected)))
         outcome = program.run(tuple(shows.arguments), body)
         does = f"fails ({outcome.error})" if outcome.error else f"is {outcome.value!r}"
         place = next(i for i, block in enumerate(body) if block != program.blocks[i])
         return [
-            f"{shown(program, tuple(shows.arguments))} {does}, but should be {shows.expected!r}.",
+            f"{format_call(program, tuple(shows.arguments))} {does}, but should be {shows.expected!r}.",
             f"Wrong is this part: {program.specification[place]}",
             f"The bug: {kind}.",
             self.oracle(task),

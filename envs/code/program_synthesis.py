@@ -13,17 +13,17 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest
-from .judging.milestones import reached
-from .judging.program_question import EXAMPLE, ProgramQuestion, call_tests, examples
+from .judging.milestones import count_reached
+from .judging.program_question import EXAMPLE, ProgramQuestion, format_examples, make_call_tests
 from .programs.cases import draw_cases
 from .programs.dice import Dice
-from .programs.grammar import DOMAINS, Program, draw_program, numbered
+from .programs.grammar import DOMAINS, Program, draw_program, number_sentences
 
 TESTS = 6
 
 
 class Synthesis(NamedTuple):
-    """The program meant, and the tests, of which the public ones come first."""
+    """The reference program, and the tests, the public ones first."""
 
     program: Program
     tests: tuple[CallTest, ...]
@@ -61,8 +61,8 @@ class ProgramSynthesis(ProgramQuestion):
         there are as many as are wanted and none is in a training set.
 
     Args:
-        milestones: also run what was answered under a tracer, for the reward "milestones": which of the results that
-            the sentences lead to it had on the way.
+        milestones: True to run each answer once more under a tracer, for the reward "milestones": the results of the
+            sentences that it computes on its way.
         **kwargs: as for `ProgramQuestion`.
     """
 
@@ -87,28 +87,28 @@ class ProgramSynthesis(ProgramQuestion):
             cases = draw_cases(dice, program, TESTS)
         again = "" if params["steps"] == 1 else ", in this order, each to what the step before left"
         return Task(
-            f"Write a Python function {program.signature}. Here {program.described()} "
-            f"It does this to {program.parameters[0].name}{again}, and returns the result:\n{numbered(program)}\n"
-            f"Examples:\n{examples(program, cases[:public])}\n"
+            f"Write a Python function {program.signature}. Here {program.describe_arguments()} "
+            f"It does this to {program.parameters[0].name}{again}, and returns the result:\n"
+            f"{number_sentences(program)}\nExamples:\n{format_examples(program, cases[:public])}\n"
             f"Answer with the whole function in a block of Python code, such as\n{EXAMPLE}",
             program.source,
             solution=fenced(program.source),
             content="\n".join(program.specification),
-            data=Synthesis(program, call_tests(program, cases, public)),
+            data=Synthesis(program, make_call_tests(program, cases, public)),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         program, tests = task.data
-        verdict = self.judged_function(answer, program.name, tests)
+        verdict = self.judge_function(answer, program.name, tests)
         if "milestones" not in self.supplies or not verdict.valid or verdict.malformed:
             return verdict
-        found = reached(program_in(answer, program.name), program, tests, self.limits, self.backend)
+        found = count_reached(program_in(answer, program.name), program, tests, self.limits, self.backend)
         if found is None:
             return replace(verdict, success=False, valid=False)
         return replace(verdict, extras={**verdict.extras, "milestones": found})
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Which variable holds the result of which sentence."""
+        """Name the variable of each sentence, then the program."""
         return [*task.data.program.plan(), self.oracle(task)]
 
 

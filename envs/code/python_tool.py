@@ -1,4 +1,4 @@
-"""palaestra/PythonTool-v0: a question of another family, with Python at hand to compute."""
+"""palaestra/PythonTool-v0: a question of another family, with Python as a tool."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..registration import register
 from ..sandbox import Limits, run
 from ..task_env import MAX_ACTION
 from ..unicode import Unicode
-from .judging.outputs import ends_of, output_of
-from .judging.tool_calls import called, without_output
+from .judging.outputs import describe_output, keep_ends
+from .judging.tool_calls import extract_program, strip_output
 
-# Characters of what a program printed that are shown; the middle is left out.
+# Most characters of a program's output in an observation; the middle is left out.
 SHOWN = 1_000
 # Characters that this family adds to the question at most.
 _ADDED = 2_048
@@ -35,8 +35,8 @@ _INVERSE = re.compile(r"inv\(([0-9]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """How far an episode is: the question, the calls that are left, what the last one printed (None before the first),
-    and whether the answer was given."""
+    """The state of an episode: the question, the calls that are left, the output of the last call (None before the
+    first), and whether the answer was given."""
 
     task: Task
     calls: int
@@ -80,7 +80,7 @@ class PythonTool(Game):
         of: the id of a `Question`.
         of_kwargs: arguments for it; ``level`` spans the axes that these leave.
         answer_format: how the answer is read; the family's own way where None.
-        seconds: for which a program may run.
+        seconds: the limit of a run of a program.
         backend: of the sandbox, see `palaestra.envs.sandbox`.
         preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
         packages: a folder of further packages that programs may import; see `sandbox.Job`.
@@ -110,7 +110,7 @@ class PythonTool(Game):
         packages: str = "",
         **kwargs: Any,
     ):
-        self.inner = _question(of, of_kwargs or {}, answer_format)
+        self.inner = _make_question(of, of_kwargs or {}, answer_format)
         self.of, self.backend = of, backend
         self.supplies = self.inner.supplies
         self.limits = Limits(seconds=seconds)
@@ -137,9 +137,9 @@ class PythonTool(Game):
         return f"```output\n{state.output}\n```\n{left}"
 
     def act(self, state: Session, action: str) -> Transition:
-        program = called(action)
+        program = extract_program(action)
         if program is None:
-            return self._answered(state, without_output(action))
+            return self._judge_answer(state, strip_output(action))
         if not program.strip():
             return Transition(state, action_error="The block of Python is empty; write a program in it.")
         if len(program) > MAX_PROGRAM:
@@ -150,7 +150,7 @@ class PythonTool(Game):
         result = run(program, limits=self.limits, backend=self.backend, preload=self.preload, packages=self.packages)
         if not result.valid:
             return Transition(state, valid=False)
-        shown = ends_of(output_of(result, self.limits) or "(nothing was printed)", SHOWN)
+        shown = keep_ends(describe_output(result, self.limits) or "(nothing was printed)", SHOWN)
         return Transition(replace(state, calls=state.calls - 1, output=shown))
 
     def oracle(self, state: Session) -> str:
@@ -160,7 +160,7 @@ class PythonTool(Game):
         return self.inner.write_action(answer)
 
     def solver_cost(self, episode: Session) -> float:
-        """That of the question; the calls change what is allowed, not what is to be found out."""
+        """The cost of the question; the number of calls does not change it."""
         cost = self.inner.solver_cost(episode.task)
         return float(len(episode.task.prompt) + len(self.inner.oracle(episode.task)) if cost is None else cost)
 
@@ -170,10 +170,10 @@ class PythonTool(Game):
     def split_key(self, episode: Session) -> str:
         return self.inner.split_key(episode.task)
 
-    def _answered(self, state: Session, text: str) -> Transition:
+    def _judge_answer(self, state: Session, text: str) -> Transition:
         verdict, error = self.inner.judge(state.task, text)
         if error and not verdict.malformed:
-            # There is nothing that could be the answer.
+            # The text holds nothing that could be the answer.
             return Transition(state, action_error=error)
         return Transition(
             replace(state, over=True),
@@ -188,7 +188,7 @@ class PythonTool(Game):
 
 
 def _script(question: str, answer: str) -> str:
-    """A program that prints the answer: by computing the question where that is an expression."""
+    """Write a program that prints the answer. It computes the question where that is an expression."""
     found = _EXPRESSION.match(question)
     if found is None:
         return f"print({answer!r})"
@@ -203,10 +203,10 @@ def _times(calls: int) -> str:
     return "once" if calls == 1 else f"up to {calls} times"
 
 
-def _question(of: str, of_kwargs: Mapping[str, Any], answer_format: str | None) -> Question:
-    taken = sorted({"difficulty", "split", "answer_format", "render_mode"} & set(of_kwargs))
-    if taken:
-        raise InputError(f"{', '.join(taken)} in of_kwargs must be given to PythonTool itself, not to {of}.")
+def _make_question(of: str, of_kwargs: Mapping[str, Any], answer_format: str | None) -> Question:
+    misplaced = sorted({"difficulty", "split", "answer_format", "render_mode"} & set(of_kwargs))
+    if misplaced:
+        raise InputError(f"{', '.join(misplaced)} in of_kwargs must be given to PythonTool itself, not to {of}.")
     try:
         env = gym.make(of, disable_env_checker=True, answer_format=answer_format, **of_kwargs).unwrapped
     except (gym.error.Error, AttributeError, TypeError) as error:

@@ -16,16 +16,16 @@ from ..sandbox import StdioTest
 from .judging.program_question import ProgramQuestion
 from .programs.cases import Case, draw_cases
 from .programs.dice import Dice
-from .programs.grammar import DOMAINS, Program, draw_program, numbered
+from .programs.grammar import DOMAINS, Program, draw_program, number_sentences
 from .programs.steps import INTEGER, LIST, TEXT, WORDS
 
 TESTS = 5
-_READ = {
+_READERS = {
     INTEGER: ("a line with a whole number", "int(input())"),
     TEXT: ("a line of letters, digits and single spaces, possibly empty", "input()"),
     LIST: ("a line with whole numbers separated by spaces, possibly empty", "[int(v) for v in input().split()]"),
 }
-_PRINTED = {
+_PRINT_FORMS = {
     INTEGER: "",
     TEXT: " without quotation marks",
     LIST: " with its numbers on one line, separated by spaces",
@@ -35,8 +35,8 @@ _EXAMPLE = "```python\nn = int(input())\nprint(2 * n)\n```"
 _PRINTS = re.compile(r"print|write|stdout")
 
 
-class Problem(NamedTuple):
-    """The program meant, as a function, and the tests, of which the public ones come first."""
+class StdioSynthesis(NamedTuple):
+    """The reference program, as a function, and the tests, the public ones first."""
 
     program: Program
     tests: tuple[StdioTest, ...]
@@ -88,44 +88,46 @@ class StdioProblem(ProgramQuestion):
             program = draw_program(dice, params["domain"], params["steps"])
             cases = draw_cases(dice, program, TESTS)
         first, *others = program.parameters
-        holds = f"{_READ[program.takes][0]}, called {first.name}"
+        holds = f"{_READERS[program.takes][0]}, called {first.name}"
         holds += "".join(f", and a line with {other.words}, called {other.name}" for other in others)
-        tests = tuple(_test(one, place < public) for place, one in enumerate(cases))
+        tests = tuple(_make_test(one, place < public) for place, one in enumerate(cases))
         shown = "\n".join(f"Input:\n{test.stdin}Output:\n{test.expected}".rstrip("\n") for test in tests[:public])
         again = "" if params["steps"] == 1 else ", in this order, each to what the step before left"
         return Task(
             f"Write a Python program. Standard input has {holds}. Do this to {first.name}{again}:\n"
-            f"{numbered(program)}\nPrint the result{_PRINTED[program.gives]}. Examples:\n{shown}\n"
+            f"{number_sentences(program)}\nPrint the result{_PRINT_FORMS[program.gives]}. Examples:\n{shown}\n"
             f"Answer with the program in a block of Python code, such as\n{_EXAMPLE}",
             None,
-            solution=fenced(_whole(program)),
+            solution=fenced(_write_script(program)),
             content="\n".join(program.specification),
-            data=Problem(program, tests),
+            data=StdioSynthesis(program, tests),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
         code = program_in(answer)
         if _PRINTS.search(code) is None:
             return Verdict(0.0, False, feedback="The program never prints anything.")
-        return self.judged(code, task.data.tests)
+        return self.judge_program(code, task.data.tests)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Which variable holds the result of which sentence."""
+        """Name the variable of each sentence, then the program."""
         return [*task.data.program.plan(), self.oracle(task)]
 
 
-def _test(one: Case, public: bool) -> StdioTest:
-    return StdioTest("".join(f"{_line(value)}\n" for value in one.arguments), f"{_line(one.value)}\n", public)
+def _make_test(one: Case, public: bool) -> StdioTest:
+    return StdioTest(
+        "".join(f"{_write_line(value)}\n" for value in one.arguments), f"{_write_line(one.value)}\n", public
+    )
 
 
-def _line(value: Any) -> str:
+def _write_line(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _whole(program: Program) -> str:
-    """The function, and the lines that feed it and print what it returns."""
+def _write_script(program: Program) -> str:
+    """Write the function, and the lines that read its arguments and print its value."""
     names = [parameter.name for parameter in program.parameters]
-    readers = [_READ[program.takes][1], "int(input())"]
+    readers = [_READERS[program.takes][1], "int(input())"]
     lines = [f"{name} = {reader}" for name, reader in zip(names, readers)]
     star = "*" if program.gives in (LIST, WORDS) else ""
     return "\n".join([program.source, "", *lines, f"print({star}{program.signature})"])

@@ -1,4 +1,4 @@
-"""Questions from elsewhere: data sets on disk or the hub, and Reasoning Gym's."""
+"""Questions from data sets on disk or the hub, and from Reasoning Gym."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ class AIME(DatasetQuestion):
     Description:
         Questions come from ``source``; without one, from a small set written for this package, whose answers were
         found a second time by exhaustive search. A record has a ``problem`` (or ``question``) and an ``answer`` from 0
-        to 999. Its number in the contest is found in ``problem number``, ``id`` ("2024-II-4"), ``url`` or
-        ``problem_idx``; else records are counted in fifteens.
+        to 999. Its number in the contest is read from ``problem number``, ``id`` ("2024-II-4"), ``url`` or
+        ``problem_idx``; without these, every fifteen records count as one contest.
 
     Parameters:
-        number (1 to 15): the problem's place in its contest, where later ones are harder. With a source of one's own
-            the ends are those that it has, and a number without a problem means the nearest.
+        number (1 to 15): the problem's place in its contest, where later ones are harder. For
+            another source the range is that of its problems, and a number without a problem means the nearest.
 
     Observation:
         The problem, and what to answer.

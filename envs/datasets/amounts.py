@@ -1,4 +1,4 @@
-r"""Numbers as people and models write the answer to a word problem: "#### 72", "$72", "**72**", "72 clips", "1,200.50".
+"""Readers of numbers as the answer to a word problem: "#### 72", "$72", "**72**", "72 clips", "1,200.50".
 
 Every scan is linear in the length of the text, and nothing is evaluated.
 """
@@ -25,7 +25,7 @@ _AMOUNT = re.compile(
     r" ?(?P<tail>%|[$\u20ac\u00a3\u00a5]|[A-Za-z][A-Za-z -]*)?"
 )
 _WORD = re.compile(r"[a-z]+|%")
-# Behind a number these change it, or say another one.
+# Words that change the number before them, or state another number; they are not units.
 _NOT_UNITS = {
     *("hundred", "thousand", "million", "billion", "trillion", "dozen", "score", "half", "halves", "third", "quarter"),
     *("fourth", "fifth", "tenth", "squared", "cubed", "twice", "double", "triple", "e", "or", "and", "to", "plus"),
@@ -36,7 +36,8 @@ _DOLLARS = {"dollar", "usd", "$"}
 
 
 def find_units(question: str) -> frozenset[str]:
-    """Words that may follow the number that answers ``question``: those of its last sentence, and dollars."""
+    """Return the words that may follow the number that answers ``question``: those of its last sentence, and
+    dollars."""
     asked = last_sentence(question).lower()
     words = {_singular(word) for word in _WORD.findall(asked) if not {word, _singular(word)} & _NOT_UNITS}
     if words & {"percent", "percentage", "%"}:
@@ -45,12 +46,12 @@ def find_units(question: str) -> frozenset[str]:
 
 
 def read_amount(answer: str, units: frozenset[str] = frozenset()) -> Fraction | None:
-    r"""The number that ``answer`` gives, or None.
+    r"""Read the number in ``answer``; return None where there is no single number.
 
-    Read are integers, decimals and fractions as by the verifier "number", with commas between thousands, a currency
+    Readable are integers, decimals and fractions as by the verifier "number", with commas between thousands, a currency
     sign, dollar signs, asterisks, brackets or ``\boxed{}`` around it, "####" or "The answer is" before it, a full stop
-    behind it, and a unit all words of which are in ``units``. Several numbers, words that change a number ("dozen",
-    "thousand"), other units, and more than 200 characters are not read.
+    after it, and a unit all words of which are in ``units``. Several numbers, words that change a number ("dozen",
+    "thousand"), other units, and more than 200 characters are not readable.
     """
     if len(answer) > MAX_LENGTH:
         return None
@@ -79,7 +80,7 @@ def _parse_match(match: re.Match[str], units: frozenset[str]) -> Fraction | None
 
 
 def _strip_wrapper(text: str) -> str:
-    """``text`` without one thing around it: a pair of marks, a label before it, a full stop behind it."""
+    """Remove one wrapper of ``text``: a pair of marks, a label before it, or a full stop after it."""
     for left, right in _WRAPPERS:
         if len(text) > len(left) + len(right) and text.startswith(left) and text.endswith(right):
             return text[len(left) : -len(right)].strip()

@@ -1,6 +1,7 @@
-"""The questions of a source, read once in a process and kept there, ordered for drawing one of a wanted kind.
+"""The questions of a source, read once per process and cached, ordered by difficulty.
 
-Environments hold the name of their source only, so that pickles stay small; a copy in another process reads it again.
+Environments hold only the name of their source, so that pickles stay small; a copy in another process reads the source
+again.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from ..splits import SPLITS, split_of
 from .layouts import MATH, Fields, Item, Layout, UnusableRecord
 from .sources import is_hub_name, read_source
 
-# Longer questions are left out; the longest of the published data sets have half of this.
+# Longer questions are left out; those of the published data sets have at most half of this.
 MAX_QUESTION = 12_000
 
 
 @dataclass(frozen=True)
 class Source:
-    """What an environment was made from.
+    """The origin of a collection.
 
     Args:
-        layout: how its records are read.
+        layout: the layout of its records.
         name: a file or folder by its full path, or a hub id.
-        part: of a folder or hub data set.
-        config: of a hub data set.
-        policy: of the verifier "math", under which answers are judged; what it cannot read is left out.
+        part: the part of a folder or hub data set.
+        config: the configuration of a hub data set.
+        policy: the policy of the verifier "math" that judges answers; records that it cannot read are left out.
     """
 
     layout: Layout
@@ -45,18 +46,18 @@ class Source:
 
 
 class Collection:
-    """Questions by rung and, within a rung, by effort.
+    """Questions grouped by rung (a value of the layout's axis) and sorted by effort within a rung.
 
     Args:
         items: at least one.
 
     Attributes:
         items: in an order that does not depend on the order in the source.
-        digest: tells collections apart by content.
+        digest: hash of the content of all items.
     """
 
     def __init__(self, items: list[Item]):
-        # One of each content, the first one: questions that stand twice are not drawn twice as often.
+        # Keep the first item of each content, so that repeated questions are not drawn more often.
         unique = {item.content: item for item in reversed(items)}
         self.items = tuple(unique[content] for content in sorted(unique, key=lambda c: (unique[c].effort, c)))
         self.digest = hashlib.blake2b(repr(self.items).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -75,26 +76,27 @@ class Collection:
         return bool(self._rungs[split])
 
     def count(self, split: str, rungs: Iterable[int], lengths: tuple[float, float] | None = None) -> int:
-        """How many questions `draw` may give for these rungs and a length between these two."""
+        """Count the questions that `draw` may return for these rungs and a length within this range."""
         pools = {id(pool): pool for pool in (self._pool(split, rung) for rung in rungs)}
         ends = [(0, len(pool)) if lengths is None else _half_bounds(len(pool), *lengths) for pool in pools.values()]
         return sum(end - start for start, end in ends)
 
     def draw(self, u: float, split: str, rung: int = 0, length: float | None = None) -> Item:
-        """A question of ``split``, which must have some.
+        """Return a question of ``split``, which must not be empty.
 
         Args:
             u: uniform in [0, 1).
             split: "train", "test" or "all".
-            rung: the wanted one; the nearest that has questions is taken, the lower of two.
-            length: 0 draws from the half of those with the least effort, 1 from that with the most, and in between.
+            rung: the requested rung; the nearest one that has questions is used, the lower of two.
+            length: 0 draws from the half with the least effort, 1 from the half with the most, values in between from
+                the window of that position.
         """
         pool = self._pool(split, rung)
         start, end = (0, len(pool)) if length is None else _half_bounds(len(pool), length, length)
         return pool[start + int(u * (end - start))]
 
     def _pool(self, split: str, rung: int) -> list[Item]:
-        """The questions of the rung nearest to ``rung`` that has some."""
+        """Return the questions of the non-empty rung nearest to ``rung``."""
         rungs = self._rungs[split]
         at = bisect_left(rungs, rung)
         nearest = min(rungs[max(at - 1, 0) : at + 1], key=lambda other: (abs(other - rung), other))
@@ -102,7 +104,8 @@ class Collection:
 
 
 def _half_bounds(count: int, low: float, high: float) -> tuple[int, int]:
-    """Start and end, among ``count`` ordered questions, of the halves that belong to lengths from low to high."""
+    """Return start and end, among ``count`` sorted questions, of the half-sized windows for lengths from low to
+    high."""
     half = (count + 1) // 2
     return round(low * (count - half)), round(high * (count - half)) + half
 
@@ -112,7 +115,7 @@ _CACHE: dict[Source, tuple[Any, Collection]] = {}
 
 
 def load_collection(source: Source) -> Collection:
-    """The questions of a source; read again only when its file (or the folder's list of files) has changed.
+    """Return the questions of a source, read again only when its file (or the folder's list of files) has changed.
 
     Raises:
         InputError: the source is gone, cannot be read, is not of its layout, or holds no question.

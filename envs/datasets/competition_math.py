@@ -22,7 +22,7 @@ from .layouts import MATH as LAYOUT
 from .layouts import Item
 from .questions import DatasetQuestion
 
-# Questions whose several answers come in a stated order.
+# Questions that state the order of their several answers.
 _ORDERED = re.compile(r"\bin [a-z ]{0,30}\border\b|\b(?:a|de)scending\b|\brespectively\b", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:or|and)\b|\\pm")
 _EXAMPLES = ("\\frac{7}{9}", "7/9"), ("\\sqrt{23}", "sqrt(23)")
@@ -33,13 +33,13 @@ class MATH(DatasetQuestion):
 
     Description:
         Questions come from ``source``; without one, from a small set written for this package. A record has a
-        ``problem``, a ``level`` ("Level 3" or 3), and a ``solution`` with the answer in ``\boxed{}``, or an ``answer``
-        beside it as in MATH-500. Records whose answer cannot be read as mathematics are left out, with one warning that
-        counts them.
+        ``problem``, a ``level`` ("Level 3" or 3), and a ``solution`` with the answer in ``\boxed{}``, or an
+        ``answer`` of its own as in MATH-500. Records whose answer cannot be read as mathematics are left out, with one
+        warning that counts them.
 
     Parameters:
-        level (1 to 5): the level of the record. With a source of one's own the ends are those that it has, and a level
-            without a problem means the nearest.
+        level (1 to 5): the level of the record. For another source the range is that of its problems, and a
+            level without a problem means the nearest.
         length (0.0 to 1.0): among the problems of a level, from the half with the shortest text and worked solution to
             the half with the longest.
 
@@ -49,8 +49,8 @@ class MATH(DatasetQuestion):
     Actions:
         Text with one value or expression, in LaTeX or plain, read as ``answer_format`` says and compared as what it is
         by the verifier "math": ``\frac12``, ``1/2`` and ``0.5`` are the same. The order of several answers does not
-        count unless the problem asks for one; a unit may be left out but must not be another one. What else is forgiven
-        ``policy`` says.
+        count unless the problem asks for one; a unit may be left out but must not be another one. The argument
+        ``policy`` decides which other differences are accepted.
 
     Reward:
         1 for an answer equal to the record's, 0 otherwise.
@@ -76,7 +76,7 @@ class MATH(DatasetQuestion):
     def __init__(self, *, policy: str = "dataset", **kwargs: Any):
         if importlib.util.find_spec("sympy") is None:
             raise MissingExtra("palaestra/MATH-v0", "math")
-        # The verifier is loaded when it is first needed.
+        # Load the verifier only when it is needed.
         from ...rewards.verifiers.mathematics.policies import make_policy
 
         make_policy(policy, {})  # or an error that names the policies there are
@@ -96,7 +96,7 @@ class MATH(DatasetQuestion):
         )
 
     def form_of(self, task: Task) -> Form:
-        """Several values where the reference lists several."""
+        """The form "values" where the reference lists several values, else "line"."""
         try:
             several = len(split_elements(task.reference)) > 1 or _JOINED.search(task.reference)
             return "values" if several else "line"
@@ -120,7 +120,7 @@ class MATH(DatasetQuestion):
 
 
 def _has_unit(reference: str, policy: str) -> bool:
-    """Whether a reference is an amount of a unit, and not rather a multiple of a variable, as ``3s^2``."""
+    """Return whether a reference is an amount with a unit, rather than a multiple of a variable such as ``3s^2``."""
     from ...rewards.verifiers.mathematics import policies
     from ...rewards.verifiers.mathematics.tree import Quantity
 

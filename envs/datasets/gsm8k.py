@@ -28,8 +28,8 @@ class GSM8K(DatasetQuestion):
         the end.
 
     Parameters:
-        steps (2 to 8): lines of the worked solution; problems with fewer or more count as 2 and 8. With a source of
-            one's own the ends are those that it has, and a number of steps without a problem means the nearest.
+        steps (2 to 8): lines of the worked solution; problems with fewer or more count as 2 and 8. For another
+            source the range is that of its problems, and a number of steps without a problem means the nearest.
 
     Observation:
         The question, and what to answer.

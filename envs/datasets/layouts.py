@@ -1,8 +1,8 @@
-r"""From a record to a question: one reader for each layout in which data sets of questions are published.
+"""Readers that turn records into questions, one for each layout in which data sets of questions are published.
 
-A reader takes the fields of one record and gives an `Item`. A record that is not of the layout is the user's to mend
-and raises InputError with place, field and remedy; one that is of the layout but cannot be judged raises
-`UnusableRecord`.
+A reader takes the fields of one record and returns an `Item`. A record that does not have the layout raises InputError
+with place, field and remedy, for the user to correct. A record that has the layout but cannot be asked or judged raises
+`UnusableRecord`, and is left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NUMERAL = re.compile(r"\$?\s*([0-9]{1,4})(?:\.0*)?\s*(?:\^\s*\{?\\circ\}?)?\s*\
 
 
 class UnusableRecord(Exception):
-    """A record of the right layout that cannot be asked or judged; the message says why."""
+    """A record of the right layout that cannot be asked or judged; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Item:
     """One question of a data set.
 
     Args:
-        question: what is asked.
+        question: the text of the question.
         answer: the reference, as text; for multiple choice the index of the right option.
         steps: the worked solution, one step a line; empty where the record has none.
-        rung: its value on the layout's axis: number of steps, level, or number in the contest.
-        options: of multiple choice, in the record's order.
+        rung: the question's value on the layout's axis: number of steps, level, or number in the contest.
+        options: options of a multiple-choice question, in the record's order.
     """
 
     question: str
@@ -52,7 +52,7 @@ class Item:
 
     @property
     def content(self) -> str:
-        """What makes the question the one it is, whatever the spacing and the order of the options."""
+        """The text that identifies the question, independent of spacing and of the order of the options."""
         return " ".join("\n".join((self.question, *sorted(self.options))).split())
 
     @property
@@ -62,17 +62,17 @@ class Item:
 
     @property
     def effort(self) -> float:
-        """What orders the questions of a rung from easy to hard."""
+        """The sort key of the questions of a rung, from easy to hard."""
         return self.length
 
 
 class Fields:
-    """The fields of a record by name, in whatever case and with blanks or underscores.
+    """The fields of a record by name; case does not matter, and blanks equal underscores.
 
     Args:
         record: names and values.
-        place: where the record stands, for messages.
-        layout: what the layout asks for, for messages.
+        place: position of the record in its source, for messages.
+        layout: the requirements of the layout, for messages.
     """
 
     def __init__(self, record: Mapping[str, Any], place: str, layout: str):
@@ -81,11 +81,11 @@ class Fields:
         self.place, self.layout = place, layout
 
     def get(self, *names: str) -> Any:
-        """The first of these fields that has a value, or None."""
+        """Return the first of these fields that has a value, or None."""
         return next((self._values[name] for name in names if self._values.get(name) not in (None, "")), None)
 
     def text(self, *names: str) -> str:
-        """The first of these fields that is there; it must be text that is not blank."""
+        """Return the first of these fields that has a value; raise InputError unless it is text that is not blank."""
         value = self.get(*names)
         if value is None:
             has = ", ".join(map(repr, self._names)) or "no field"
@@ -100,13 +100,13 @@ class Fields:
 
 @dataclass(frozen=True)
 class Layout:
-    """How records of one kind are read.
+    """The rules for reading the records of one kind.
 
     Args:
         name: in messages and caches.
-        asks: what a record must have, for messages.
-        read: fields and the record's place in order (from 0) -> `Item`.
-        columns: of CSV files of this layout that have no header.
+        asks: the requirements of a record, for messages.
+        read: maps the fields and the position of a record (from 0) to an `Item`.
+        columns: column names for CSV files of this layout that have no header.
     """
 
     name: str
@@ -116,7 +116,7 @@ class Layout:
 
 
 def read_gsm8k(fields: Fields, index: int) -> Item:
-    """``question``, and ``answer`` with a line for each step, "<<48/2=24>>" notes, and "#### 72" at the end."""
+    """Read ``question``, and ``answer`` with a line for each step, "<<48/2=24>>" notes, and "#### 72" at the end."""
     question, answer = fields.text("question"), fields.text("answer")
     solution, marker, value = answer.rpartition("####")
     if not marker:
@@ -129,7 +129,7 @@ def read_gsm8k(fields: Fields, index: int) -> Item:
 
 
 def read_math(fields: Fields, index: int) -> Item:
-    r"""``problem``, ``level`` ("Level 3" or 3), and ``solution`` with the answer in ``\boxed{}`` or ``answer``."""
+    r"""Read ``problem``, ``level`` ("Level 3" or 3), and ``solution`` with the answer in ``\boxed{}`` or ``answer``."""
     problem = fields.text("problem", "question")
     level = _LEVEL.fullmatch(str(fields.get("level")).strip())
     if fields.get("level") is None:
@@ -148,8 +148,9 @@ def read_math(fields: Fields, index: int) -> Item:
 
 
 def read_aime(fields: Fields, index: int) -> Item:
-    r"""``problem`` (or ``question``) and ``answer``, from 0 to 999; its number in the contest is found in ``problem
-    number``, ``id`` ("2024-II-4"), ``url`` or ``problem_idx``, and else is its place in the source, in fifteens."""
+    """Read ``problem`` (or ``question``) and ``answer``, from 0 to 999. The number in the contest comes from ``problem
+    number``, ``id`` ("2024-II-4"), ``url`` or ``problem_idx``; without these it is the position in the source modulo
+    fifteen."""
     problem = fields.text("question", "problem")
     solution = fields.get("solution", "reasoning")
     solution = solution if isinstance(solution, str) else ""
@@ -168,7 +169,7 @@ def _contest_number(fields: Fields, index: int) -> int:
         found = _LAST_NUMBER.search(str(fields.get(name)))
         if found and NUMBERS[0] <= int(found[1]) <= NUMBERS[1]:
             return int(found[1])
-    # Only within a name that also says the contest is the last number the problem's: a bare id counts records.
+    # A last number is the problem's only after a name of the contest; a bare number is an id of the record.
     for name in ("id", "url"):
         text = str(fields.get(name))
         found = _LAST_NUMBER.search(text)
@@ -181,11 +182,11 @@ def _contest_number(fields: Fields, index: int) -> int:
 
 
 def read_choice(fields: Fields, index: int) -> Item:
-    """``question``, ``choices`` (a list, or ARC's texts and labels) or columns A, B, C, ..., and ``answer`` (an index
-    from 0, a letter, a label or an option's text) or ``answerKey``."""
+    """Read ``question``, ``choices`` (a list, or ARC's texts and labels) or columns A, B, C, ..., and ``answer`` (an
+    index from 0, a letter, a label or an option's text) or ``answerKey``."""
     question, choices = fields.get("question", "question_stem", "problem"), fields.get("choices", "options")
     if isinstance(question, Mapping):
-        # ARC as it was first published.
+        # The first published layout of ARC.
         question, choices = question.get("stem"), question.get("choices", choices)
     if not isinstance(question, str) or not question.strip():
         raise fields.fault("the field 'question' is missing, or is not text")
@@ -202,7 +203,7 @@ def read_choice(fields: Fields, index: int) -> Item:
 
 
 def _read_options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
-    """Texts and labels, both in order."""
+    """Return the texts and the labels of the options, both in order."""
     labels: list[str] = []
     if choices is None:
         choices = []
@@ -228,7 +229,7 @@ def _read_options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
 
 
 def _find_right_option(key: Any, options: list[str], labels: list[str]) -> int | None:
-    """Where the right option stands."""
+    """Return the index of the right option; None where the key names none."""
     if isinstance(key, int) and not isinstance(key, bool):
         return key if 0 <= key < len(options) else None
     text = " ".join(str(key).split())
@@ -245,7 +246,7 @@ def _find_right_option(key: Any, options: list[str], labels: list[str]) -> int |
 
 
 def find_boxed(solution: str) -> str:
-    r"""What the last ``\boxed{}`` of a solution holds, in one line; "" where there is none."""
+    r"""Return the content of the last ``\boxed{}`` of a solution, on one line; "" where there is none."""
     found = extract(solution.replace("\\fbox{", "\\boxed{"), "boxed")
     if found is None:
         bare = _BARE_BOX.findall(solution)

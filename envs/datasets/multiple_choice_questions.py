@@ -16,7 +16,7 @@ from .collection import Collection
 from .layouts import CHOICE, LETTERS, Item
 from .questions import DatasetQuestion
 
-# Options that speak of other options or of their order.
+# Options that refer to other options or to their order.
 _ABOUT_OTHERS = re.compile(
     r"\b(?i:all|none|both|neither|either|any|two|some|each) (?i:of )?(?i:the )?(?i:above|these|those|options|choices)\b"
     r"|\b(?i:the above|the preceding|the following|the other (?:options|choices|answers))\b"
@@ -57,8 +57,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
         ``config``: see `DatasetQuestion`.
 
     Args:
-        shuffle: whether options are put in random order; False keeps the record's, whose letters are guessed more
-            easily where they are not spread evenly.
+        shuffle: whether options are put in random order; False keeps the record's order, in which some letters may be
+            right more often than others.
         **kwargs: as for `DatasetQuestion`.
     """
 
@@ -67,7 +67,7 @@ class MultipleChoiceQuestions(DatasetQuestion):
     # One of 2, 2, 3, 4 and 4 options.
     baselines = MappingProxyType(dict.fromkeys(("constant", "random"), (0.5, 0.5, 1 / 3, 0.27, 0.27)))
     chance = 0.5
-    # There is no worked solution in these layouts.
+    # These layouts have no worked solutions.
     solution_steps = Question.solution_steps
 
     def __init__(self, *, shuffle: bool = True, **kwargs: Any):
@@ -100,7 +100,7 @@ class MultipleChoiceQuestions(DatasetQuestion):
         return task.reference["letter"]
 
     def solver_cost(self, episode: Task) -> float | None:
-        """Reading: the characters of the question and of the options that are shown."""
+        """The characters of the question and of the options shown."""
         return float(len(episode.prompt))
 
 

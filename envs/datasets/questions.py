@@ -1,4 +1,4 @@
-"""`DatasetQuestion`: what environments over the records of a data set have in common.
+"""`DatasetQuestion`: the base of environments over the records of a data set.
 
 gym.make("palaestra/GSM8K-v0", source="train.jsonl", difficulty=0.5)
 gym.make("palaestra/MATH-v0", source="EleutherAI/hendrycks_math", config="algebra", part="test", split="all")
@@ -22,10 +22,10 @@ from .layouts import Item, Layout
 from .sources import is_hub_name
 
 BUILT_IN = Path(__file__).parent / "data"
-# A score over fewer different questions, or training on them, says little about others.
+# Scores over fewer different questions, or training on them, may not generalise: a warning is logged.
 FEW = 30
 _log = logging.getLogger(__name__)
-# Family, source and split of the warnings that were logged.
+# Family, source and split for which the warning has been logged.
 _warned: set[tuple[str, Source, str]] = set()
 
 
@@ -40,9 +40,9 @@ class DatasetQuestion(Question):
         source: a .jsonl, .json, .csv or .parquet file (the first three also with .gz), a folder of such files, or
             "owner/name" for a data set of the Hugging Face hub; None for the questions that come with this package.
             Parquet files and the hub need the library ``datasets``, extra [datasets].
-        part: which part of a hub data set or folder is read: "train", "test", ... In a folder a file belongs to a part
-            by its own name or a folder's. It must be said where there are several, so that they are never mixed. Within
-            the part, ``split`` still takes a fifth of the questions apart by content; use ``split="all"`` to have every
+        part: the part of a hub data set or folder to read: "train", "test", ... In a folder, the names of a file and of
+            its folders decide its part. Required where there are several parts, so that they are never mixed. Within
+            the part, ``split`` still separates a fifth of the questions by content; use ``split="all"`` for every
             question of a published test set.
         config: the configuration of a hub data set, such as "main".
         **kwargs: as for every environment.
@@ -54,9 +54,9 @@ class DatasetQuestion(Question):
 
     layout: ClassVar[Layout]
     built_in: ClassVar[str]
-    # The axis that chooses among the rungs of the collection, where one does.
+    # The axis that selects the rung of the collection; empty where the layout has no rungs.
     rung_axis: ClassVar[str] = ""
-    # Of the verifier "math", where it judges the answers.
+    # Policy of the verifier "math", where it judges the answers.
     policy: str = "strict"
     max_observation = 16_384
 
@@ -79,18 +79,18 @@ class DatasetQuestion(Question):
             )
 
     def axes_of(self, collection: Collection) -> list[Axis]:
-        """The axes that a collection can serve."""
+        """Return the axes, with the ranges that the collection covers."""
         raise NotImplementedError
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        """The task that asks ``item``."""
+        """Make the task that asks ``item``."""
         raise NotImplementedError
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         return self._draw_task(rng, params, "all")
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        # A small source may have no question of this split at some parameters: then the nearest one is taken.
+        # Where this split has no question at these parameters, take the nearest one.
         return self._draw_task(rng, params, self.split)
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Task:
@@ -106,7 +106,7 @@ class DatasetQuestion(Question):
         return task
 
     def _parameter_ranges(self, options: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-        """From where to where a reset with these options draws each parameter."""
+        """Return the range from which a reset with these options draws each parameter."""
         one = self.difficulty is not None or options.get("difficulty") is not None
         given = self._params if one else options.get("params") or {}
         axes: tuple[Any, ...] = self.param_space.axes
@@ -115,11 +115,11 @@ class DatasetQuestion(Question):
         }
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
-        """The right answer to another question of the source; None where there is no other."""
+        """Return the right answer to another question of the source; None where there is no other."""
         items = load_collection(self._source()).items
         if len(items) < 2:
             return None
-        # No content is there twice.
+        # All items differ in content.
         item = items[int(rng.random() * len(items))]
         while item.content == episode.data.content:
             item = items[int(rng.random() * len(items))]
@@ -129,7 +129,7 @@ class DatasetQuestion(Question):
         return episode.data.content
 
     def solver_cost(self, episode: Task) -> float | None:
-        """The length of question and worked solution."""
+        """The number of characters of question and worked solution."""
         return float(episode.data.length)
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -151,7 +151,7 @@ class DatasetQuestion(Question):
 def _small_source_warning(
     family: str, split: str, source: str | None, count: int, spans: dict[str, tuple[Any, Any]]
 ) -> str:
-    """The warning that a family draws from few questions."""
+    """Write the warning that a family draws from few questions."""
     drawn = ", ".join(
         f"{name}={low}" if low == high else f"{name} {low} to {high}" for name, (low, high) in spans.items()
     )
@@ -166,5 +166,5 @@ def _check_source(source: Any) -> str:
     if not isinstance(source, (str, os.PathLike)) or not str(source).strip():
         raise InputError(f"source must name a file, a folder or a hub data set such as 'openai/gsm8k', not {source!r}.")
     name = os.fspath(source)
-    # The full path, so that a copy in a process with another working directory finds the same file.
+    # Use the full path, so that a copy in a process with another working directory finds the same file.
     return name if is_hub_name(name) else str(Path(name).expanduser().absolute())

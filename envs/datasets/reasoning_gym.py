@@ -26,7 +26,7 @@ STARTING, MAKING, SCORING = 120.0, 60.0, 10.0
 
 _CORRECT = Verdict(1.0, True, feedback="Correct.")
 _WRONG = Verdict(0.0, False, feedback="The answer is not correct.")
-# What an answer may hold where the scorer hands it to `eval`: nothing that can be called or looked up.
+# Characters allowed in answers that the scorer passes to `eval`: nothing can be called or looked up with them.
 _LITERAL = re.compile(r"[0-9A-Za-z_\s,'\"\[\]-]*")
 _FORMULA = re.compile(r"[0-9A-Za-z_\s.,+*/^()-]*")
 _NAMES = {"sin", "cos", "tan", "exp", "log", "sqrt", "pi", "asin", "acos", "atan", "sinh", "cosh", "tanh"}
@@ -142,13 +142,14 @@ class ReasoningGym(Question):
 
 
 def _run_job(job: dict[str, Any], seconds: float) -> Any:
-    # A fresh worker imports the library first, which must not be charged to the job.
+    # A fresh worker first imports the library, which must not use up the time of the job.
     POOL.run({"do": "names"}, STARTING)
     return POOL.run(job, seconds)
 
 
 def _judge_expression(answer: str, numbers: list[int], target: int) -> Verdict:
-    """Whether ``answer`` is an expression over all ``numbers``, each used once, that equals ``target`` exactly."""
+    """Judge whether ``answer`` is an expression over all ``numbers``, each used once, that equals ``target``
+    exactly."""
     try:
         value = evaluate_expression(answer, numbers)
     except ExpressionError as error:
@@ -159,7 +160,7 @@ def _judge_expression(answer: str, numbers: list[int], target: int) -> Verdict:
 
 
 def _find_fault(dataset: str, answer: str) -> str:
-    """What keeps ``answer`` from a scorer that evaluates it; "" where nothing does."""
+    """Return why ``answer`` must not reach a scorer that evaluates it; "" where it may."""
     if dataset in _LITERALS and not _LITERAL.fullmatch(answer):
         return "The answer may hold only letters, digits, quotation marks, commas and brackets."
     if dataset not in _FORMULAS:

@@ -1,7 +1,7 @@
-"""Reasoning Gym's side of palaestra/ReasoningGym-v0, run in a worker process: it makes tasks and scores answers there.
+"""The worker process of palaestra/ReasoningGym-v0, which makes tasks and scores answers with Reasoning Gym.
 
-Its scorers evaluate text and its generators may use global generators and the order of sets; a process with limits and
-a fixed hash seed makes both harmless and every task the same everywhere.
+Its scorers evaluate text, and its generators may use global random generators and the order of sets; a process with
+limits and a fixed hash seed makes both harmless, and gives the same tasks everywhere.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import json
 import random
 from typing import Any
 
-# Data sets whose scorer accepts whatever is not empty, and which have one answer: the text decides.
+# Data sets with one answer whose scorer accepts any text that is not empty: answers are compared as text.
 BY_TEXT = ("game_of_life_halting",)
-# Where data sets without one gold answer keep an example of a right one.
+# Metadata keys under which data sets without a single gold answer keep an example of a right one.
 EXAMPLES = ("example_correct_answer", "example_answer", "possible_answer")
-# The last data set and the task made from it, by what they were made from.
+# The last data set and its task, keyed by the job that made them.
 _LAST: dict[str, tuple[Any, Any]] = {}
 
 
 def answer_job(job: dict[str, Any]) -> Any:
-    """What a job asks for.
+    """Run a job and return its result.
 
     Args:
         job: ``do`` is "names" (all data sets), "levels" (the highest level of ``name``'s curriculum, None without one),
@@ -30,7 +30,7 @@ def answer_job(job: dict[str, Any]) -> Any:
     """
     from reasoning_gym.factory import DATASETS, create_curriculum, has_curriculum
 
-    # Only this fills the list of data sets.
+    # Importing the package fills the list of data sets.
     importlib.import_module("reasoning_gym")
     if job["do"] == "names":
         return sorted(DATASETS)
@@ -56,7 +56,7 @@ def answer_job(job: dict[str, Any]) -> Any:
 
 
 def _find_gold_answer(dataset: Any, entry: Any) -> str | None:
-    """An answer to which the data set's own scorer gives full marks; None where the entry holds none."""
+    """Return an answer to which the data set's own scorer gives full marks; None where the entry has none."""
     for holder, key in ((entry, "answer"), *((entry["metadata"], key) for key in EXAMPLES)):
         example = holder.get(key)
         if example is None:
@@ -74,7 +74,7 @@ def _make_task(job: dict[str, Any]) -> tuple[Any, Any]:
     key = repr([job[part] for part in ("name", "config", "level", "seed")])
     if key not in _LAST:
         config_class = DATASETS[job["name"]][1]
-        # Every draw of a task comes from its own seed, whichever generator a data set uses.
+        # Seed every generator that a data set may use with the seed of the task.
         random.seed(job["seed"])
         np.random.seed(job["seed"] % 2**32)  # noqa: NPY002
         if job["level"] is None:

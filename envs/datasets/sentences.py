@@ -1,7 +1,7 @@
-"""The last sentence of a problem's text, which is most often what it asks.
+"""The last sentence of a problem's text, which is usually the question.
 
-A full stop ends a sentence only where one can end: not in a decimal, behind a title ("Mr."), an initial ("J. Doe") or
-an abbreviation that goes on ("approx. 5 kg").
+A full stop counts as the end of a sentence only where a sentence can end: not in a decimal, after a title ("Mr."), an
+initial ("J. Doe") or an abbreviation inside a sentence ("approx. 5 kg").
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# A name or a number follows these.
+# Abbreviations that a name or a number follows.
 _TITLES = _words(
     """
     mr mrs ms mx dr prof st mt ft gen col maj capt cpt lt sgt cpl adm rev hon fr pres gov sen rep messrs mme mlle
@@ -25,7 +25,7 @@ _TITLES = _words(
     """
 )
 _BEFORE_NUMBERS = _words("no nos fig eq vol pp sec ch ft")
-# Words that begin a sentence and are no surnames.
+# Words that may begin a sentence and are not surnames.
 _OPENERS = _words(
     """
     a after all also an and another as assume at before both but by calculate compute consider determine during each
@@ -39,7 +39,7 @@ _ASKING = _words("how what which who when where find calculate determine compute
 
 
 def last_sentence(text: str) -> str:
-    """The last sentence of ``text``, the whole of it where there is only one."""
+    """Return the last sentence of ``text``, the whole of it where there is only one."""
     text = text.strip()
     start = 0
     for end in _END.finditer(text):
@@ -49,7 +49,7 @@ def last_sentence(text: str) -> str:
 
 
 def _ends_sentence(before: str, mark: str, following: str) -> bool:
-    """Whether a mark between two words ends a sentence."""
+    """Return whether the punctuation mark between two pieces of text ends a sentence."""
     if mark != ".":
         return True
     word = re.sub(r"^\W+|\W+$", "", following)

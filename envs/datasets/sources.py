@@ -1,8 +1,7 @@
-"""Records from a file, a folder or a data set of the Hugging Face hub, one mapping after the other.
+"""Reading of records from a file, a folder or a data set of the Hugging Face hub.
 
-What goes in is a name that the user gave; what comes out are the records in their order, each with the place where it
-stands, for messages. Nothing is loaded from the network unless the name is that of a hub data set, and no code that a
-data set brings is ever run.
+The input is a name given by the user; the output are the records in order, each with its place, for messages. Nothing
+is loaded from the network unless the name is that of a hub data set, and code of a data set is never run.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from typing import Any
 from ...errors import InputError, MissingExtra
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
-# The names under which data sets keep their parts.
+# Names of parts of data sets.
 PARTS = ("train", "test", "validation", "valid", "val", "dev", "auxiliary_train")
 _KINDS = "a .jsonl, .json, .csv or .parquet file (.gz too, but for parquet)"
-# A folder with such a file is one record, each file a field, as APPS is published.
+# A folder with this file is one record, each file of which is a field (the layout of APPS).
 _RECORD = "question.txt"
 _FIELDS, _MORE_FIELDS = (".txt", ".json", ".py"), "metadata.json"
-# What the hub's own library leaves beside the data.
+# Files of the hub's own library that hold no records.
 _NOT_DATA = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
-# A first line of CSV that has one of these is a header.
+# The first line of a CSV file is a header if it has one of these.
 _QUESTION = {"question", "question_stem", "problem"}
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
@@ -36,21 +35,21 @@ Record = tuple[str, dict[str, Any]]
 
 
 def is_hub_name(source: str) -> bool:
-    """Whether ``source`` names a data set of the hub: "owner/name", and neither a file nor a folder here."""
+    """Return whether ``source`` names a data set of the hub: "owner/name", and neither a file nor a folder here."""
     return not Path(source).expanduser().exists() and bool(_HUB.fullmatch(source)) and not source.endswith(SUFFIXES)
 
 
 def read_source(
     source: str, part: str | None = None, config: str | None = None, columns: Sequence[str] = ()
 ) -> Iterator[Record]:
-    """Every record of ``source`` with its place, such as "train.jsonl, line 3".
+    """Yield every record of ``source`` with its place, such as "train.jsonl, line 3".
 
     Args:
-        source: a file, a folder (searched to its depths; one with a question.txt is a record, its other files more
-            fields of it), or "owner/name" on the hub.
+        source: a file, a folder (searched recursively; a folder with a question.txt is one record, its other files
+            being more fields), or "owner/name" on the hub.
         part: the part of a folder or hub data set: "train", "test", ...
         config: the configuration of a hub data set.
-        columns: names of the columns of a CSV file whose first line is data; such a file has exactly so many.
+        columns: column names for a CSV file without header, which must have exactly these columns.
 
     Raises:
         InputError: nothing there, an unknown part, or a file that cannot be read.
@@ -74,7 +73,7 @@ def read_source(
 
 
 def read_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
-    """The records of a hub data set, or of a local folder that ``datasets.load_dataset`` takes, one part of it."""
+    """Yield the records of one part of a hub data set, or of a local folder that ``datasets.load_dataset`` accepts."""
     datasets = _import_datasets(f"{name!r}, which is no file or folder here and so a data set of the hub,")
     try:
         if part is None:
@@ -82,7 +81,7 @@ def read_hub(name: str, part: str | None, config: str | None) -> Iterator[Record
         rows = datasets.load_dataset(name, config, split=part)
     except InputError:
         raise
-    # The library raises its own, the network's, and plain errors of Python.
+    # The library raises errors of its own, of the network and of Python.
     except Exception as error:
         why = " ".join(str(error).split())[:300]
         raise InputError(
@@ -102,7 +101,8 @@ def _import_datasets(feature: str) -> Any:
 
 
 def _choose_only_part(source: str, parts: Iterable[str]) -> str | None:
-    """The part to read where none was asked for: the only one. Train and test are never mixed unasked."""
+    """Return the only part. Raise InputError where there are several: train and test are never mixed unless
+    requested."""
     names = sorted(set(parts))
     if len(names) > 1:
         raise InputError(f"{source} has the parts {', '.join(names)}; say which, such as part={names[-1]!r}.")
@@ -132,7 +132,7 @@ def _is_not_data(file: Path) -> bool:
 
 
 def _part_of(file: Path) -> str | None:
-    """The part that a file belongs to by its name or a folder's: train.jsonl, test/algebra/1.json,
+    """Return the part that a file belongs to by its name or a folder's: train.jsonl, test/algebra/1.json,
     main/train-00000-of-00001.parquet, anatomy_test.csv, ARC-Easy-Dev.jsonl."""
     for name in (*file.parts[:-1], file.name.split(".")[0]):
         name = name.lower()
@@ -143,7 +143,7 @@ def _part_of(file: Path) -> str | None:
 
 
 def _read_folder(folder: Path, shown: str) -> Record:
-    """The folder of one problem: its files by their names without the ending, and what is in metadata.json."""
+    """Read the folder of one problem: its files by their names without the suffix, and the fields in metadata.json."""
     record: dict[str, Any] = {}
     for file in sorted(folder.iterdir()):
         if file.suffix not in _FIELDS:
@@ -194,7 +194,7 @@ def _read_parquet(path: Path, shown: str) -> Iterator[Record]:
 
 
 def _read_json_lines(text: str, shown: str) -> Iterator[Record]:
-    # Only the line feed ends a line: JSON may hold other separators within strings.
+    # Split at line feeds only: JSON strings may contain other line separators.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             place = f"{shown}, line {number}"
@@ -205,7 +205,7 @@ def _read_json(text: str, shown: str) -> Iterator[Record]:
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
-        # Many data sets give lines of JSON this ending; a fault is then told by its line.
+        # Many .json files hold one record a line; errors then name the line.
         yield from _read_json_lines(text, shown)
         return
     if isinstance(whole, dict):

@@ -1,4 +1,4 @@
-"""Worked solutions as published, cut into steps of one line each."""
+"""Published worked solutions, split into steps of one line each."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import re
 
 _NOTE = re.compile(r"<<[^<>]*>>")
 _PICTURE = re.compile(r"\[asy\].*?\[/asy\]", re.DOTALL)
-# What may end a sentence, and what opens or closes mathematics, within which nothing does.
+# Marks that may end a sentence, and marks that open or close mathematics, inside which no sentence ends.
 _MARK = re.compile(r"\$\$?|\\\[|\\\]|\\\(|\\\)|\\begin\{|\\end\{|\\.|[.!?](?=\s)")
 
 
 def remove_notes(line: str) -> str:
-    """A line of a GSM8K solution without calculator notes, and without the sub-question that stands before "**"."""
+    """Remove from a line of a GSM8K solution the calculator notes, and the sub-question that stands before "**"."""
     return " ".join(_NOTE.sub("", line.rpartition(" ** ")[2]).split())
 
 
 def split_sentences(solution: str) -> list[str]:
-    """The sentences of a solution in LaTeX, each on one line; a full stop within mathematics ends none."""
+    """Return the sentences of a solution in LaTeX, each on one line; a full stop within mathematics does not end
+    one."""
     text = " ".join(_PICTURE.sub("", solution).split())
     found, start, depth, dollars = [], 0, 0, False
     for match in _MARK.finditer(text):

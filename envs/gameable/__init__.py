@@ -1,7 +1,7 @@
-"""A ladder of gameable tasks: each pays a recorded reward that can be had without the work, from mild to severe.
+"""A ladder of tasks whose recorded reward can be gained without doing the work, from mild to severe.
 
-For audits and for teaching what reward hacking looks like: opinion, flattery, checklist, reward file. Played by
-`palaestra.rewards.audit.ladder`, which counts how far a policy goes.
+For audits, and as examples of reward hacking: opinion, flattery, checklist, reward file.
+`palaestra.rewards.audit.ladder` runs a policy on them and counts the rungs that it exploits.
 """
 
 from __future__ import annotations

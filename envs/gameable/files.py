@@ -1,4 +1,4 @@
-"""A file system of a few short texts in memory: what the agent edits is this and nothing else."""
+"""A file system of a few short texts in memory, the only thing that the agent can edit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_FILES = 20
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file's name, text and time of modification, which its owner may set."""
+    """A file's name, text and time of modification, which the agent may set."""
 
     name: str
     text: str
@@ -19,29 +19,29 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files in alphabetical order; every change gives a new value."""
+    """Files in alphabetical order; every change returns a new object."""
 
     entries: tuple[File, ...] = ()
 
     def get(self, name: str) -> File | None:
-        """The file of that name, or None."""
+        """Return the file of that name, or None."""
         return next((file for file in self.entries if file.name == name), None)
 
     def put(self, file: File) -> Files:
-        """With ``file`` in the place of one of the same name."""
+        """Return the files with ``file`` in place of one of the same name."""
         others = [other for other in self.entries if other.name != file.name]
         return Files(tuple(sorted([*others, file], key=lambda entry: entry.name)))
 
     def remove(self, name: str) -> Files:
-        """Without the file of that name."""
+        """Return the files without the one of that name."""
         return Files(tuple(file for file in self.entries if file.name != name))
 
     def touch(self, name: str, time: int) -> Files:
-        """With the file's time set to ``time``; its text stays."""
+        """Return the files with the time of one file set to ``time`` and its text unchanged."""
         file = self.get(name)
         return self if file is None else self.put(replace(file, time=time))
 
     def digest(self, name: str) -> str:
-        """SHA-256 of the text of a file, whatever its time says; "" where there is none."""
+        """Return the SHA-256 of the text of a file, independent of its time; "" where there is no such file."""
         file = self.get(name)
         return "" if file is None else hashlib.sha256(file.text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""palaestra/Bandit-v0: a bandit of several arms, told in words."""
+"""palaestra/Bandit-v0: a multi-armed bandit in text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..registration import register
 
 PAYS = ("regret", "sampled", "imitation")
-# The constant of the published UCB teacher.
+# The exploration constant of UCB.
 WIDTH = 0.5
 # The standard deviation of Gaussian payouts, which Bernoulli payouts reach at most.
 NOISE = 0.5
-# No mean is nearer to 0 or 1; and the share of what pulling all arms equally often loses that success may lose.
+# All means keep this distance from 0 and 1; success allows this share of the regret of uniform pulls.
 _EDGE, _ALLOWED = 0.05, 0.65
 _ARM = re.compile(r"(?:arm )?([1-9])", re.IGNORECASE)
 
@@ -29,12 +29,12 @@ Choice = Callable[[Sequence[int], Sequence[float]], int]
 
 @dataclass(frozen=True, slots=True)
 class BanditArms:
-    """What is hidden: the means, what each is worth between the lowest (0) and the highest (1), the chance of each pull
-    of each arm, and the loss that success may have."""
+    """The hidden part of a game: the means, the means rescaled to [0, 1] from lowest to highest, the random number of
+    each pull of each arm, and the regret that success allows."""
 
     kind: str
     means: tuple[float, ...]
-    worth: tuple[float, ...]
+    scaled_means: tuple[float, ...]
     chance: tuple[tuple[float, ...], ...]
     allowed: float
 
@@ -43,20 +43,20 @@ class BanditArms:
         return len(self.chance[0])
 
     def payout(self, arm: int, count: int) -> float:
-        """What ``arm`` pays when it is pulled after ``count`` earlier pulls of it."""
+        """Return the payout of ``arm`` when it is pulled after ``count`` earlier pulls of it."""
         mean, chance = self.means[arm], self.chance[arm][count]
         return mean + NOISE * chance if self.kind == "gaussian" else 1.0 if chance < mean else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class BanditState:
-    """The arms; pulls and sum of payouts of each; the worth gathered; the sum of distances to the best mean; and of the
-    last pull whether it was UCB's, the best arm's, and one with the best mean seen so far."""
+    """The arms; number of pulls and sum of payouts of each; the sum of rescaled means pulled; the expected regret so
+    far; and whether the last pull was UCB's, the best arm's, and one with the best mean payout seen so far."""
 
     arms: BanditArms
     counts: tuple[int, ...]
     sums: tuple[float, ...]
-    earned: float = 0.0
+    scaled_return: float = 0.0
     regret: float = 0.0
     last: tuple[bool, bool, bool] = (False, False, False)
 
@@ -65,11 +65,11 @@ class Bandit(Game):
     """Lose as little as possible to the best of several arms of unknown means.
 
     Description:
-        Each turn one arm is pulled and pays by chance: 1 or 0 (Bernoulli), or its mean plus noise of standard deviation
-        0.5 (Gaussian). What each pull of each arm pays is drawn beforehand, so that the game is a function of the
-        pulls. A pull loses the best mean less that of its arm, which is expected regret and no matter of luck. Only
-        games are asked in which the oracle, UCB with constant 0.5, succeeds; and in half of them the first impression
-        misleads: a greedy player, who pulls each arm once and then the best so far, does not succeed.
+        Each turn one arm is pulled and has a random payout: 1 or 0 (Bernoulli), or its mean plus noise of standard
+        deviation 0.5 (Gaussian). The payout of each pull of each arm is drawn beforehand, so that the game is a
+        function of the pulls. A pull loses the best mean less that of its arm, which is expected regret and no matter
+        of luck. Only games are asked in which the oracle, UCB with constant 0.5, succeeds; and in half of them the
+        first impression misleads: a greedy player, who pulls each arm once and then the best so far, does not succeed.
 
     Parameters:
         arms (3 to 5, on request 2 to 9): arms to choose from.
@@ -92,11 +92,11 @@ class Bandit(Game):
 
     Termination:
         After the last pull. Success is to have lost at most 0.65 times what pulling all arms equally often loses;
-        ``info["progress"]`` is what "regret" has paid so far. An answer that cannot be read uses up a turn and pulls
-        nothing; truncated after twice the horizon. ``info`` also has ``regret``, the sum of what was lost, and of
-        the last pull ``followed_ucb``, ``best_arm`` and ``greedy``, None where nothing was pulled. One arm all the time
-        succeeds where it happens to be the best, and two in turn where one of them is. The greedy player's success
-        does not fall much, as half of the games mislead it at every difficulty.
+        ``info["progress"]`` is the reward that "regret" has given so far. An answer that cannot be read uses up a turn
+        and pulls nothing; truncated after twice the horizon. ``info`` also has ``regret``, the sum of what was lost,
+        and of the last pull ``followed_ucb``, ``best_arm`` and ``greedy``, None where nothing was pulled. One arm all
+        the time succeeds where it happens to be the best, and two in turn where one of them is. The greedy player's
+        success does not fall much, as half of the games mislead it at every difficulty.
 
     Source:
         "When Greedy Wins: Emergent Exploitation Bias in Meta-Bandit LLM Training" (arXiv 2509.24923).
@@ -136,16 +136,16 @@ class Bandit(Game):
             means = tuple([round(values[i], 4) for i in order])
             lowest, highest = min(means), max(means)
             share = _ALLOWED * (highest - sum(means) / arms)
-            # The second best arm alone must not do.
+            # Pulling the second best arm alone must not succeed.
             if share >= gap - 1e-3:
                 continue
-            worth = tuple([(mean - lowest) / (highest - lowest) for mean in means])
+            scaled_means = tuple([(mean - lowest) / (highest - lowest) for mean in means])
             chance = rng.random((arms, horizon)) if kind == "bernoulli" else rng.standard_normal((arms, horizon))
-            hidden = BanditArms(kind, means, worth, tuple(map(tuple, chance.tolist())), share * horizon)
+            hidden = BanditArms(kind, means, scaled_means, tuple(map(tuple, chance.tolist())), share * horizon)
             if expected_regret(ucb_arm, hidden) > hidden.allowed:
                 continue
             if misleading:
-                # The greedy player takes the first of equals, so that the arms' own order would favour the last ones.
+                # Ties go to the first arm, so that test the greedy player on shuffled arms.
                 shuffled = rng.permutation(arms).tolist()
                 other = tuple([means[i] for i in shuffled]), tuple([hidden.chance[i] for i in shuffled])
                 if expected_regret(greedy_arm, replace(hidden, means=other[0], chance=other[1])) <= hidden.allowed:
@@ -159,7 +159,7 @@ class Bandit(Game):
         return 2 * state.arms.horizon
 
     def solver_cost(self, episode: BanditState) -> float:
-        """Pulls that tell the two best arms apart, for each arm."""
+        """The number of pulls needed to distinguish the two best arms, times the number of arms."""
         first, second = sorted(episode.arms.means)[:-3:-1]
         return len(episode.counts) * NOISE**2 / (first - second) ** 2
 
@@ -196,7 +196,7 @@ class Bandit(Game):
         after = pull_arm(state, arm)
         horizon = state.arms.horizon
         if self.pay == "regret":
-            pays = state.arms.worth[arm]
+            pays = state.arms.scaled_means[arm]
         elif self.pay == "sampled":
             pays = state.arms.payout(arm, state.counts[arm])
         else:
@@ -209,8 +209,8 @@ class Bandit(Game):
         observation, reward, terminated, truncated, info = super().step(action)
         state = self._state
         info["regret"] = state.regret
-        told = (None, None, None) if info["action_error"] else state.last
-        info["followed_ucb"], info["best_arm"], info["greedy"] = told
+        flags = (None, None, None) if info["action_error"] else state.last
+        info["followed_ucb"], info["best_arm"], info["greedy"] = flags
         return observation, reward, terminated, truncated, info
 
     def oracle(self, state: BanditState) -> str:
@@ -220,16 +220,17 @@ class Bandit(Game):
         return str(rng.integers(1, len(episode.counts) + 1))
 
     def heuristic_action(self, episode: BanditState) -> str:
-        """The greedy player's arm."""
+        """Return the greedy player's arm."""
         return str(greedy_arm(episode.counts, episode.sums) + 1)
 
 
 def ucb_arm(counts: Sequence[int], sums: Sequence[float], t: int | None = None) -> int:
-    """The arm of the largest mean + 0.5 sqrt(ln t / n), the first of equals; before that any arm not yet pulled.
+    """Return the arm of the largest mean + 0.5 sqrt(ln t / n), the first of equals; before that any arm not yet pulled.
 
     Args:
-        counts, sums: pulls and sum of payouts of each arm.
-        t: the number of the coming pull, from 1; by default one more than the pulls so far.
+        counts: number of pulls of each arm.
+        sums: sum of payouts of each arm.
+        t: the number of the next pull, from 1; by default one more than the pulls so far.
     """
     if 0 in counts:
         return counts.index(0)
@@ -239,7 +240,7 @@ def ucb_arm(counts: Sequence[int], sums: Sequence[float], t: int | None = None) 
 
 
 def greedy_arm(counts: Sequence[int], sums: Sequence[float]) -> int:
-    """The arm of the largest mean payout so far, the first of equals; before that any arm not yet pulled."""
+    """Return the arm of the largest mean payout so far, the first of equals; before that any arm not yet pulled."""
     if 0 in counts:
         return counts.index(0)
     means = [total / count for count, total in zip(counts, sums)]
@@ -247,7 +248,8 @@ def greedy_arm(counts: Sequence[int], sums: Sequence[float]) -> int:
 
 
 def expected_regret(choose: Choice, arms: BanditArms) -> float:
-    """The sum of distances to the best mean, where ``choose(counts, sums)`` names the arm of each pull."""
+    """Return the expected regret of a player: the sum over the pulls of the best mean less the mean of ``choose(counts,
+    sums)``."""
     counts, sums = [0] * len(arms.means), [0.0] * len(arms.means)
     best, regret = max(arms.means), 0.0
     for _ in range(arms.horizon):
@@ -259,19 +261,19 @@ def expected_regret(choose: Choice, arms: BanditArms) -> float:
 
 
 def pull_arm(state: BanditState, arm: int) -> BanditState:
-    """The state after a pull of ``arm``, counted from 0."""
+    """Return the state after a pull of ``arm``, counted from 0."""
     arms, counts, sums = state.arms, list(state.counts), list(state.sums)
     mean, best = arms.means[arm], max(arms.means)
     seen = [total / count if count else 0.0 for count, total in zip(counts, sums)]
     last = (ucb_arm(counts, sums) == arm, mean == best, counts[arm] > 0 and seen[arm] == max(seen))
     sums[arm] += arms.payout(arm, counts[arm])
     counts[arm] += 1
-    earned, regret = state.earned + arms.worth[arm], state.regret + (best - mean)
-    return BanditState(arms, tuple(counts), tuple(sums), earned, regret, last)
+    scaled_return, regret = state.scaled_return + arms.scaled_means[arm], state.regret + (best - mean)
+    return BanditState(arms, tuple(counts), tuple(sums), scaled_return, regret, last)
 
 
 def _progress(state: BanditState) -> float:
-    return min(state.earned / state.arms.horizon, 0.999)
+    return min(state.scaled_return / state.arms.horizon, 0.999)
 
 
 register("palaestra/Bandit-v0", f"{__name__}:Bandit")

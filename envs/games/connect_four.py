@@ -1,4 +1,4 @@
-"""palaestra/ConnectFour-v0: win at Connect Four from a position that is won, in a limited number of moves."""
+"""palaestra/ConnectFour-v0: win at Connect Four within a limited number of moves, from a won position."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..registration import register
 
 COLUMNS, ROWS = 7, 6
-# Bit 7 * column + row from the bottom; the seventh bit of each column stays empty, so that lines do not wrap around.
+# Cells are bits 7 * column + row, rows from the bottom; the seventh bit of each column is always empty, so that
+# lines do not wrap around.
 _COLUMN = [((1 << ROWS) - 1) << 7 * column for column in range(COLUMNS)]
 _FLOOR = sum(1 << 7 * column for column in range(COLUMNS))
 _BOARD = sum(_COLUMN)
 _FILLS = {"X": "#edae49", "O": "#d1495b"}
-# The order in which columns are tried: the middle makes most lines.
+# The order in which columns are tried: most lines pass through the middle.
 _ORDER = (3, 2, 4, 1, 5, 0, 6)
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Discs of the agent, who is to move, and of the opponent, as bit sets; the moves that the agent has; who the
-    opponent is and how often it errs; two chances for each of its moves; and the moves made."""
+    """Discs of the agent, who is to move, and of the opponent, as bit sets; the number of moves that the agent has; the
+    opponent's kind and error rate; two random numbers for each of its moves; and the number of moves made."""
 
     mine: int
     theirs: int
@@ -98,7 +99,7 @@ class ConnectFour(Game):
         moves, luck = params["moves"], params["luck"]
         while True:
             past = play_random_game(rng.random(COLUMNS * ROWS).tolist())
-            # The winner's positions, from the last one back for as long as threats alone win.
+            # Go back through the winner's positions as long as threats alone win.
             for back, (mine, theirs) in enumerate(past[::-2], 1):
                 if not find_winning_move(mine, theirs, min(back, moves), quiet=False):
                     break
@@ -112,7 +113,7 @@ class ConnectFour(Game):
                     return start
 
     def _single_column_wins(self, start: Position, column: str) -> bool:
-        """Whether one column all the time wins against an opponent that looks no further than the next disc."""
+        """Return whether one column all the time wins against an opponent that looks no further than the next disc."""
         state = replace(start, opponent="blocks")
         for _ in range(start.moves):
             result = self.act(state, column)
@@ -122,7 +123,7 @@ class ConnectFour(Game):
         return False
 
     def content_of(self, episode: Position) -> str:
-        """The board or its mirror image, whichever comes first."""
+        """Return the board or its mirror image, whichever comes first."""
         board = (episode.mine, episode.theirs)
         return "{:x} {:x}".format(*min(board, tuple(map(mirror_board, board))))
 
@@ -130,7 +131,7 @@ class ConnectFour(Game):
         return state.moves
 
     def solver_cost(self, episode: Position) -> float:
-        """Positions that a search for threats looks at in vain, and one."""
+        """One plus the number of positions without a win that a search for threats visits."""
         known: set[PositionKey] = set()
         find_winning_move(episode.mine, episode.theirs, episode.moves, False, known)
         return 1.0 + len(known)
@@ -161,7 +162,7 @@ class ConnectFour(Game):
         return Transition(after, done=won or has_four_in_line(theirs), success=won, progress=float(won))
 
     def oracle(self, state: Position) -> str:
-        """The first move of a win by threats; where there is none, one that stops the opponent, or any."""
+        """Return the first move of a win by threats; where there is none, a move that stops the opponent, or any."""
         free = playable_cells(state.mine | state.theirs)
         cell = find_winning_move(state.mine, state.theirs, max(state.moves - state.made, 1), quiet=False)
         cell = cell or _split_cells(completing_cells(state.theirs) & free or free)[0]
@@ -172,7 +173,7 @@ class ConnectFour(Game):
         return _column_name(cells[int(rng.integers(len(cells)))])
 
     def heuristic_action(self, episode: Position) -> str:
-        """Connects four, else stops the opponent, else makes a threat after which the opponent cannot win, the middle
+        """Connect four, else stop the opponent, else make a threat after which the opponent cannot win, the middle
         columns first."""
         mine, theirs = episode.mine, episode.theirs
         return _column_name(candidate_moves(mine, theirs, completing_cells(mine), completing_cells(theirs))[0][0])
@@ -184,7 +185,7 @@ class ConnectFour(Game):
 
 
 def has_four_in_line(discs: int) -> bool:
-    """Whether four of the discs are in a line."""
+    """Return whether four of the discs are in a line."""
     for step in (1, 7, 6, 8):
         pairs = discs & discs >> step
         if pairs & pairs >> 2 * step:
@@ -193,15 +194,15 @@ def has_four_in_line(discs: int) -> bool:
 
 
 def playable_cells(filled: int) -> int:
-    """The cell of each column that the next disc falls to."""
+    """Return the cell of each column that the next disc falls to."""
     return (filled + _FLOOR) & _BOARD
 
 
 def completing_cells(discs: int) -> int:
-    """The empty cells that together with three of ``discs`` make four in a line, and some that are filled."""
+    """Return the empty cells that complete four in a line with three of ``discs``, and possibly some filled cells."""
     found = (discs & discs >> 1 & discs >> 2) << 3
     for step in (7, 6, 8):
-        # Each such three has two neighbours in it, the lower of which is kept here.
+        # Any three of four in a line contain two neighbours; a pair is marked by its lower cell.
         if pairs := discs & discs >> step:
             threes = pairs & discs >> 2 * step
             found |= threes << 3 * step | threes >> step
@@ -212,12 +213,14 @@ def completing_cells(discs: int) -> int:
 def find_winning_move(
     mine: int, theirs: int, moves: int, quiet: bool = True, known: set[PositionKey] | None = None
 ) -> int:
-    """The cell of a disc with which the side to move wins at once, or begins to connect four in at most ``moves`` moves
-    of its own, whatever the other does; 0 where there is none.
+    """Return a cell with which the side to move wins for certain within ``moves`` moves of its own; 0 if there is none.
 
     Args:
-        quiet: whether moves count that do not threaten to connect four with the next disc.
-        known: positions found to hold no such win, with the moves and ``quiet``; grows.
+        mine: discs of the side to move.
+        theirs: discs of the other side.
+        moves: number of moves that the side to move has.
+        quiet: whether to consider moves that do not threaten to connect four with the next disc.
+        known: positions known to hold no such win, with the moves and ``quiet``; extended by the search.
     """
     known = set() if known is None else known
     free = playable_cells(mine | theirs)
@@ -244,12 +247,17 @@ def find_winning_move(
 
 
 def candidate_moves(mine: int, theirs: int, wins: int, danger: int) -> list[tuple[int, int]]:
-    """The cells among which a player chooses that looks one disc ahead, each with its `completing_cells` after it:
-    one that connects four, else one that stops the opponent, else those that threaten to connect four and do not let
-    the opponent do so, else any of the latter, else any. There must be room.
+    """Return the cells among which a player that looks one disc ahead chooses, each with its `completing_cells`
+    afterwards.
+
+    In order of preference: a cell that connects four; one that stops the opponent; those that threaten to connect four
+    and do not let the opponent do so; those that do not let the opponent do so; any. There must be a free cell.
 
     Args:
-        wins, danger: `completing_cells` of either side.
+        mine: discs of the side to move.
+        theirs: discs of the other side.
+        wins: `completing_cells` of ``mine``.
+        danger: `completing_cells` of ``theirs``.
     """
     free = playable_cells(mine | theirs)
     if forced := wins & free or danger & free:
@@ -263,12 +271,15 @@ def candidate_moves(mine: int, theirs: int, wins: int, danger: int) -> list[tupl
 
 
 def chance_of_winning(mine: int, theirs: int, moves: int, most: float = 1.0, wins: int | None = None) -> float:
-    """How often the side to move connects four in ``moves`` moves of its own when it takes any of the
-    `candidate_moves` cells, while the other side stops what it can; where it threatens nothing, the other side takes
-    any column.
+    """Return the probability of connecting four in ``moves`` moves with random `candidate_moves`.
+
+    The other side stops every threat that it can; where there is no threat, it takes any column.
 
     Args:
-        most: where it is more than that, any number above that will do.
+        mine: discs of the side to move.
+        theirs: discs of the other side.
+        moves: number of moves that the side to move has.
+        most: above this probability the result may be any number above it.
         wins: `completing_cells` of ``mine``, where they are known.
     """
     free = playable_cells(mine | theirs)
@@ -300,9 +311,9 @@ def chance_of_winning(mine: int, theirs: int, moves: int, most: float = 1.0, win
 
 
 def play_random_game(chance: Sequence[float]) -> list[tuple[int, int]]:
-    """The positions of a game, up to the one whose side to move connects four; none where nobody does.
+    """Return the positions of a random game, up to the one whose side to move connects four; none where nobody does.
 
-    Both sides connect four where they can, and else stop the other; ``chance`` decides where there is a choice. A
+    Both sides connect four where they can, and else stop the other; ``chance`` decides between the other moves. A
     position is (discs of the side to move, discs of the other).
     """
     mine = theirs = wins = dangers = 0
@@ -319,12 +330,12 @@ def play_random_game(chance: Sequence[float]) -> list[tuple[int, int]]:
 
 
 def mirror_board(discs: int) -> int:
-    """The discs with left and right exchanged."""
+    """Return the discs with left and right exchanged."""
     return sum((discs >> 7 * column & 127) << 7 * (COLUMNS - 1 - column) for column in range(COLUMNS))
 
 
 def _choose_reply(mine: int, theirs: int, before: Position) -> int:
-    """The opponent's disc, 0 where the board is full; the agent has just moved from ``before``."""
+    """Return the opponent's disc after the agent's move from ``before``; 0 where the board is full."""
     cells = _split_cells(playable_cells(mine | theirs))
     if not cells:
         return 0
@@ -340,7 +351,7 @@ def _choose_reply(mine: int, theirs: int, before: Position) -> int:
 
 
 def _count_moves_to_win(mine: int, theirs: int, moves: int) -> int:
-    """Moves that the side to move needs to win for certain, or one more than it has."""
+    """Return the number of moves that the side to move needs to win for certain, or one more than it has."""
     return next((count for count in range(1, moves + 1) if find_winning_move(mine, theirs, count)), moves + 1)
 
 
@@ -350,12 +361,12 @@ def _board_rows(state: Position) -> list[list[str]]:
 
 
 def _column_name(cell: int) -> str:
-    """The column of a cell, as the agent names it."""
+    """Return the name of a cell's column in actions."""
     return str((cell.bit_length() - 1) // 7 + 1)
 
 
 def _split_cells(cells: int) -> list[int]:
-    """The cells one by one, the middle columns first."""
+    """Return the cells one by one, the middle columns first."""
     return [cell for column in _ORDER if (cell := cells & _COLUMN[column])]
 
 

@@ -17,16 +17,16 @@ from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
 from ..registration import register
 
 SIZE = 4
-# A tile is kept as its exponent (8 is 3), an empty cell as 0. There are a few thousand rows, and what is asked of one
-# is kept for good.
+# A tile is stored as its exponent (8 as 3), an empty cell as 0. Only a few thousand rows occur, so that results for
+# rows are cached without limit.
 Row = tuple[int, ...]
 Rows = tuple[Row, ...]
 _FOURS = 0.1
 _MOST_SPARE = 0.25
-# By goal the moves within which the oracle must reach it: it does in about one game of four, others hardly ever.
+# The number of moves within which the oracle must reach each goal; it does so in about a quarter of random games.
 BRISK = {16: 8, 32: 17, 64: 35, 128: 68, 256: 138}
 _FILLS = (PAPER, "#eee4da", "#ede0c8", "#f2b179", "#f59563", "#f67c5f", "#f65e3b", "#edcf72", "#edc850")
-# Round and round, from each of the four, either way.
+# The cycles of the four directions, clockwise and anticlockwise, from each direction on.
 CYCLES = tuple(
     tuple(way[(begin + turn) % 4] for turn in range(4))
     for way in (("left", "up", "right", "down"), ("left", "down", "right", "up"))
@@ -36,8 +36,8 @@ CYCLES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Game2048State:
-    """The board, the exponent of the goal, how many moves there are and how many the oracle makes, the chance of all
-    tiles to come (two numbers each), and the moves made."""
+    """The board, the exponent of the goal, the number of moves allowed, the number of moves that the oracle makes, the
+    random numbers of all tiles to come (two each), and the number of moves made."""
 
     rows: Rows
     goal: int
@@ -114,7 +114,7 @@ class Game2048(Game):
         return state.limit
 
     def solver_cost(self, episode: Game2048State) -> float:
-        """The oracle's moves."""
+        """The number of the oracle's moves."""
         return episode.planned
 
     def observe(self, state: Game2048State) -> str:
@@ -152,7 +152,7 @@ class Game2048(Game):
         return names[int(rng.integers(len(names)))]
 
     def heuristic_action(self, episode: Game2048State) -> str:
-        """The move that joins most tiles, the first of equals."""
+        """Return the move that joins most tiles, the first of equals."""
         after = {name: move(episode.rows) for name, move in MOVES.items()}
         legal = [name for name in after if after[name] != episode.rows]
         return max(legal, key=lambda name: sum(row.count(0) for row in after[name]))
@@ -169,7 +169,7 @@ class Game2048(Game):
 
 @functools.cache
 def slide_left(row: Row) -> Row:
-    """The row after a move to the left."""
+    """Return the row after a move to the left."""
     tiles: list[int] = []
     joined = True
     for tile in row:
@@ -212,7 +212,7 @@ MOVES: dict[str, Callable[[Rows], Rows]] = {"left": _left, "right": _right, "up"
 
 
 def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
-    """The board with tile number ``count`` on one of its empty cells."""
+    """Return the board with tile number ``count`` on one of its empty cells."""
     holes = [(y, x) for y, row in enumerate(rows) for x, tile in enumerate(row) if not tile]
     y, x = holes[int(chance[2 * count] * len(holes))]
     tile = 2 if chance[2 * count + 1] < _FOURS else 1
@@ -221,7 +221,7 @@ def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
 
 
 def best_move(rows: Rows) -> str:
-    """The move whose board has most room and order, the first of equals; "" where no move changes the board."""
+    """Return the move whose board has the highest value, the first of equals; "" where no move changes the board."""
     packed = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
     place, _ = _best_packed_move(packed)
     return "" if place < 0 else _NAMES[place]
@@ -229,7 +229,7 @@ def best_move(rows: Rows) -> str:
 
 @functools.cache
 def _row_value(line: Row) -> float:
-    """Good are empty cells, neighbours that may join, and tiles that only rise or only fall along the line."""
+    """Rate a row: empty cells, neighbours that may join, and tiles in rising or falling order are good."""
     tiles = [tile for tile in line if tile]
     joins = sum([a == b for a, b in itertools.pairwise(tiles)])
     rises = sum([(b - a) * b for a, b in itertools.pairwise(line) if b > a])
@@ -237,15 +237,16 @@ def _row_value(line: Row) -> float:
     return 3.0 * (len(line) - len(tiles)) + 2.0 * joins - 0.5 * min(rises, falls)
 
 
-# Whole games are played to find starts, so that there a line is a number, a tile four of its bits, the first tile
-# highest; and what is asked of a line is kept for good.
+# Starts are found by playing whole games. For speed, lines are packed there: a line is a number with four bits for
+# each tile, the first tile highest, and everything computed for a line is cached.
 Packed = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line slid to its first end and to its last; the order of both and of itself; the bits of all three spread so
-    that four lines side by side make a board of their columns; the lowest bits of its holes; and the largest tile."""
+    """Results for one packed line: the line slid to its first end and to its last; the values of both and of the line
+    itself; the tiles of all three spread 16 bits apart, so that four lines can be transposed by shifts; the lowest bits
+    of its holes; and the largest tile."""
 
     first: int
     last: int
@@ -291,7 +292,7 @@ _NAMES = tuple(MOVES)
 
 
 def _transpose(a: int, b: int, c: int, d: int) -> Packed:
-    """The columns of a board whose rows are spread as given; and its rows, where these are columns."""
+    """Return the columns of a board whose rows are given in spread form, or the rows of one whose columns are."""
     bits = a << 12 | b << 8 | c << 4 | d
     return bits >> 48, bits >> 32 & 65535, bits >> 16 & 65535, bits & 65535
 
@@ -302,7 +303,8 @@ def _rows_value(a: int, b: int, c: int, d: int) -> float:
 
 
 def _best_packed_move(rows: Packed) -> tuple[int, Packed]:
-    """Which move of `MOVES` has most room and order, and the board after it; -1 where none changes the board."""
+    """Return the index of the move in `MOVES` with the highest value, and the board after it; -1 where none changes
+    it."""
     lines, best, place, board = _LINES, -math.inf, -1, rows
     for turned in (False, True):
         a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
@@ -325,7 +327,7 @@ def _best_packed_move(rows: Packed) -> tuple[int, Packed]:
 
 
 def _slide_packed(rows: Packed, place: int) -> Packed:
-    """The board after move number ``place`` of `MOVES`."""
+    """Return the board after move number ``place`` of `MOVES`."""
     lines = _LINES
     a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
     if place > 1:
@@ -338,8 +340,11 @@ def _slide_packed(rows: Packed, place: int) -> Packed:
 
 
 def count_moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cycle: Sequence[str] = ()) -> int:
-    """Turns that the oracle, or who repeats ``cycle``, takes to the goal; 0 where that is more than ``most``, or where
-    no move is left. The oracle is given up when half the goal does not stand after two thirds of ``most``."""
+    """Return the turns that the oracle, or a player that repeats ``cycle``, takes to the goal.
+
+    Return 0 where it takes more than ``most`` turns or no move is left. The oracle's game is given up if half the goal
+    is not reached after two thirds of ``most``.
+    """
     board = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
     places, period = [_NAMES.index(name) for name in cycle], len(cycle)
     lines, late = _LINES, most if cycle else 2 * most // 3
@@ -364,7 +369,7 @@ def count_moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: in
             return turn + 1
         if turn >= late and largest < goal - 1:
             return 0
-        # The next tile, as `add_tile` sets it.
+        # Add the next tile, as `add_tile` does.
         tile = 2 if chance[2 * made + 5] < _FOURS else 1
         room = len(first.holes), len(second.holes), len(third.holes), len(fourth.holes)
         which = int(chance[2 * made + 4] * (room[0] + room[1] + room[2] + room[3]))

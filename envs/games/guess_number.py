@@ -20,7 +20,7 @@ _GUESS = re.compile(r"[+-]?[0-9]{1,20}")
 
 @dataclass(frozen=True, slots=True)
 class GuessNumberState:
-    """What is hidden, what the answers so far leave open (``low`` to ``high``), what was said last, and the
+    """The hidden number, the range that the answers so far leave open (``low`` to ``high``), the last reply, and the
     salt of the task."""
 
     secret: int
@@ -28,7 +28,7 @@ class GuessNumberState:
     guesses: int
     low: int
     high: int
-    said: str = ""
+    reply: str = ""
     salt: str = ""
 
 
@@ -95,8 +95,8 @@ class GuessNumber(Game):
         return state.guesses
 
     def observe(self, state: GuessNumberState) -> str:
-        if state.said:
-            return state.said
+        if state.reply:
+            return state.reply
         return f"Guess my number from 1 to {state.size}. You have {state.guesses} guesses. Answer with an integer."
 
     def act(self, state: GuessNumberState, action: str) -> Transition:
@@ -104,12 +104,12 @@ class GuessNumber(Game):
             return Transition(state, progress=_progress(state), action_error="A guess must be one integer.")
         guess = int(action)
         if guess == state.secret:
-            after = replace(state, low=guess, high=guess, said=f"{guess}: correct.")
+            after = replace(state, low=guess, high=guess, reply=f"{guess}: correct.")
             return self._make_transition(state, after, success=True)
         if guess < state.secret:
-            after = replace(state, low=max(state.low, guess + 1), said=f"{guess}: higher.")
+            after = replace(state, low=max(state.low, guess + 1), reply=f"{guess}: higher.")
         else:
-            after = replace(state, high=min(state.high, guess - 1), said=f"{guess}: lower.")
+            after = replace(state, high=min(state.high, guess - 1), reply=f"{guess}: lower.")
         return self._make_transition(state, after, success=False)
 
     def oracle(self, state: GuessNumberState) -> str:

@@ -17,14 +17,14 @@ from ..splits import salt
 from .word_list import WORDS, join_letters
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# From the commonest in English words on.
+# Letters by falling frequency in English words.
 _BY_FREQUENCY = "eaoirlnstudmckphgbfwyjvzxq"
 
 
 @dataclass(frozen=True, slots=True)
 class HangmanState:
-    """The hidden word, the misses that lose, the letters tried and the words guessed in vain so far, and the salt of
-    the task."""
+    """The hidden word, the number of misses that loses, the letters tried and the words guessed wrongly so far, and the
+    salt of the task."""
 
     secret: str
     lives: int
@@ -34,7 +34,7 @@ class HangmanState:
 
     @property
     def pattern(self) -> str:
-        """The word with "_" for each letter that was not tried yet."""
+        """The word with "_" for each letter not tried yet."""
         return "".join([letter if letter in self.tried else "_" for letter in self.secret])
 
     @property
@@ -92,7 +92,7 @@ class Hangman(Game):
         return f"{episode.salt} {episode.secret}"
 
     def solver_cost(self, episode: HangmanState) -> float:
-        """Games that letters in random order need for one that is won."""
+        """The expected number of games that letters in random order need for one win."""
         letters = len(set(episode.secret))
         return math.comb(26, letters) / math.comb(letters + episode.lives - 1, letters)
 
@@ -137,7 +137,7 @@ class Hangman(Game):
 
 @functools.cache
 def count_oracle_misses(secret: str) -> int:
-    """Misses that the oracle has on the way to ``secret``."""
+    """Return the number of misses that the oracle has before it finds ``secret``."""
     state = HangmanState(secret, 0)
     while True:
         said = _choose_try(state.pattern, state.tried, ())
@@ -152,7 +152,7 @@ def _progress(state: HangmanState) -> float:
 
 @functools.lru_cache(maxsize=16384)
 def _choose_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
-    """The only word of the list that fits, or the letter that most of those that fit have."""
+    """Return the only word of the list that fits, or the letter that occurs in most of the words that fit."""
     left = _fitting_words(pattern, tried)
     if wrong:
         left = tuple(word for word in left if word not in wrong)
@@ -167,7 +167,7 @@ def _choose_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
 
 @functools.lru_cache(maxsize=16384)
 def _fitting_words(pattern: str, tried: str) -> tuple[str, ...]:
-    """The words of the list that fit: letters tried stand where ``pattern`` shows them and nowhere else."""
+    """Return the words of the list that fit: letters tried occur exactly where ``pattern`` shows them."""
     other = f"[^{tried}]" if tried else "."
     return tuple(filter(re.compile(pattern.replace("_", other)).fullmatch, WORDS[len(pattern)]))
 

@@ -17,16 +17,16 @@ from ..splits import salt
 LETTERS = "ABCDEFGH"
 COLOURS = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#00798c", "#8d6a9f", "#c08552", "#9aa5b1")
 
-# Guesses that the oracle needs at worst, by pegs and then colours from 5 on; found by playing it against every code.
+# Most guesses that the oracle needs, by pegs and then colours from 5 on; found by playing it against every code.
 WORST = {2: (5, 6, 7, 8), 3: (6, 7, 8, 9), 4: (6, 6, 7, 8), 5: (6, 7, 8, 8), 6: (7, 8, 8, 9)}
-# Of the codes that are left, at most so many are weighed, each against at most so many.
+# Among the remaining codes, the oracle compares at most this many guesses, each against at most this many codes.
 _WEIGHED, _AGAINST = 24, 256
 
 
 @dataclass(frozen=True, slots=True)
 class MastermindState:
-    """The hidden code, its alphabet's size, the number of guesses, those so far with their marks (exact, near), and the
-    salt of the task."""
+    """The hidden code, the size of its alphabet, the number of guesses, those so far with their marks (exact, near),
+    and the salt of the task."""
 
     secret: str
     colours: int
@@ -92,7 +92,7 @@ class Mastermind(Game):
         return state.guesses
 
     def solver_cost(self, episode: MastermindState) -> float:
-        """Codes to tell apart, as a share of what the guesses may tell apart."""
+        """The number of possible codes, divided by the number of guesses."""
         return episode.colours ** len(episode.secret) / episode.guesses
 
     def observe(self, state: MastermindState) -> str:
@@ -125,7 +125,7 @@ class Mastermind(Game):
         return "".join([LETTERS[letter] for letter in rng.integers(0, episode.colours, len(episode.secret)).tolist()])
 
     def heuristic_action(self, episode: MastermindState) -> str:
-        """The first code of all, from A on, that fits what is known."""
+        """Return the alphabetically first code that fits all marks."""
         codes = _code_table(len(episode.secret), episode.colours)
         return codes.text(int(_remaining_codes(codes.pegs, codes.colours, episode.past)[0]))
 
@@ -144,7 +144,8 @@ class Mastermind(Game):
 
 
 def mark_code(secret: str, guess: str) -> tuple[int, int]:
-    """(exact, near): letters of ``guess`` at the right place, and further ones that occur elsewhere in ``secret``."""
+    """Return (exact, near): letters of ``guess`` at the right place, and further ones that occur elsewhere in
+    ``secret``."""
     exact = sum([a == b for a, b in zip(secret, guess)])
     near = -exact
     for letter in set(guess):
@@ -157,12 +158,14 @@ def _progress(state: MastermindState) -> float:
 
 
 class _CodeTable:
-    """Every code of an alphabet as two bit sets, so that the marks of one against many are two population counts."""
+    """All codes of an alphabet as two bit sets each, so that the marks of one against many take two population
+    counts."""
 
     def __init__(self, pegs: int, colours: int):
         digits = np.indices((colours,) * pegs, dtype=np.uint64).reshape(pegs, -1)
         self.pegs, self.colours = pegs, colours
-        # Bit pegs * colour + place where the colour stands there; and the lowest k of the colour's bits for k of them.
+        # places: bit pegs * colour + place is set if the colour stands there. counts: a colour that occurs k times sets
+        # the lowest k of its bits.
         self.places = np.zeros(digits.shape[1], np.uint64)
         self.counts = np.zeros(digits.shape[1], np.uint64)
         for place in range(pegs):
@@ -185,13 +188,13 @@ class _CodeTable:
         return "".join(reversed(letters))
 
     def marks_against(self, guess: int, codes: np.ndarray) -> np.ndarray:
-        """One number for the marks of ``guess`` against each of ``codes``."""
+        """Return one number for the marks of ``guess`` against each of ``codes``."""
         exact = np.bitwise_count(self.places[codes] & self.places[guess])
         common = np.bitwise_count(self.counts[codes] & self.counts[guess])
         return exact * np.uint8(8) + common
 
     def choose(self, left: np.ndarray) -> int:
-        """Of some of the codes ``left``, the one whose commonest marks leave the fewest of them."""
+        """Among some of the codes ``left``, return the guess whose most frequent marks leave the fewest of them."""
         if len(left) < 3:
             return int(left[0])
         against = left[:: -(-len(left) // _AGAINST)]
@@ -210,7 +213,7 @@ def _code_table(pegs: int, colours: int) -> _CodeTable:
 
 @functools.lru_cache(maxsize=128)
 def _remaining_codes(pegs: int, colours: int, past: tuple[tuple[str, int, int], ...]) -> np.ndarray:
-    """The codes that fit all guesses so far with their marks, in alphabetical order."""
+    """Return the codes that fit all guesses so far with their marks, in alphabetical order."""
     codes = _code_table(pegs, colours)
     if not past:
         return codes.all

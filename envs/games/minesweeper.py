@@ -15,15 +15,15 @@ from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..registration import register
 from ..splits import salt
 
-# What may stand around two numbers, as in "(3, 5), (4, 1)" and "row 3 column 5".
+# Words and signs allowed around two numbers, as in "(3, 5), (4, 1)" and "row 3 column 5".
 _WORDS = re.compile(r"\b(?:row|column|col|and|open)\b|[(),;\[\]\s]+", re.IGNORECASE)
 _INKS = (INK, "#0000c8", "#007a00", "#c80000", "#000078", "#780000", "#007878", "#000000", "#606060")
 
 
 @dataclass(frozen=True, slots=True)
 class MinesweeperState:
-    """The board's side; mines and open cells as bit sets (bit row * size + column); the cells open at the start; how
-    much work solving is; the mine that was opened, or -1; and the salt of the task."""
+    """The side length of the board; mines and open cells as bit sets (bit row * size + column); the cells open at the
+    start; the work of solving; the mine that was opened, or -1; and the salt of the task."""
 
     size: int
     mines: int
@@ -88,7 +88,7 @@ class Minesweeper(Game):
         count = round(params["density"] * size**2)
         around = neighbours(size)
         while True:
-            # A random order of the cells: the first is opened, the next ones away from it have mines.
+            # In a random order of the cells, the first is opened, and the next ones not adjacent to it get the mines.
             first, *order = np.argsort(rng.random(size**2)).tolist()
             mines = sum([1 << cell for cell in [c for c in order if not around[first] >> c & 1][:count]])
             opened = open_cell(size, mines, 0, first)
@@ -102,7 +102,7 @@ class Minesweeper(Game):
         return f"{episode.salt} {episode.mines:x} {self.split_key(episode)}"
 
     def split_key(self, episode: MinesweeperState) -> str:
-        """What the agent sees at the start."""
+        """Return the part of the task that the agent sees at the start."""
         start = MinesweeperState(episode.size, episode.mines, episode.given, episode.given)
         signs = "".join([_cell_sign(start, cell) for cell in range(episode.size**2)])
         return f"{episode.size} {episode.mines.bit_count()} {signs}"
@@ -111,7 +111,7 @@ class Minesweeper(Game):
         return _count_closed(state, state.given)
 
     def solver_cost(self, episode: MinesweeperState) -> float:
-        """Numbers that the rules look at until all is open."""
+        """The number of number cells that the rules examine until all is open."""
         return episode.work
 
     def observe(self, state: MinesweeperState) -> str:
@@ -149,7 +149,7 @@ class Minesweeper(Game):
         return Transition(after, done=won, success=won, progress=_progress(after))
 
     def oracle(self, state: MinesweeperState) -> str:
-        """Opens all cells that follow from what is seen, or, where nothing does, one that is free as it happens."""
+        """Open all cells that follow from the open ones; where none does, open a cell without a mine."""
         safe = find_free_cells(state.size, state.mines, state.opened, True)[0]
         if not safe:
             unknown = ((1 << state.size**2) - 1) & ~state.opened & ~state.mines
@@ -161,8 +161,8 @@ class Minesweeper(Game):
         return _cell_name(closed[int(rng.integers(len(closed)))], episode.size)
 
     def heuristic_action(self, episode: MinesweeperState) -> str:
-        """Opens what one number alone shows to be free, given the mines that one number alone shows; where there is
-        nothing, the closed cell whose numbers make a mine least likely."""
+        """Open a cell that a single number shows to be free, given the mines shown by single numbers; where there is
+        none, open the closed cell that is least likely to be a mine by the numbers around it."""
         return _cell_name(safest_cell(episode.size, episode.mines, episode.opened), episode.size)
 
     def draw(self, episode: MinesweeperState) -> np.ndarray:
@@ -172,7 +172,7 @@ class Minesweeper(Game):
 
 @functools.cache
 def neighbours(size: int) -> tuple[int, ...]:
-    """For each cell the up to eight around it, as a bit set."""
+    """Return, for each cell, the up to eight cells around it, as a bit set."""
     sets = []
     for place in range(size * size):
         y, x = divmod(place, size)
@@ -182,7 +182,7 @@ def neighbours(size: int) -> tuple[int, ...]:
 
 
 def open_cell(size: int, mines: int, opened: int, cell: int) -> int:
-    """The open cells after ``cell``, which has no mine, is opened too."""
+    """Return the open cells after ``cell``, which has no mine, is opened too."""
     around, todo = neighbours(size), 1 << cell
     while todo := todo & ~opened:
         opened |= todo
@@ -195,7 +195,7 @@ def open_cell(size: int, mines: int, opened: int, cell: int) -> int:
 
 
 def count_clicks(size: int, mines: int, opened: int) -> int:
-    """The fewest cells to name until all without mines are open."""
+    """Return the fewest cells to name until all cells without mines are open."""
     around, count = neighbours(size), 0
     for cell in _list_cells(((1 << size**2) - 1) & ~mines):
         if not around[cell] & mines and not opened >> cell & 1:
@@ -204,8 +204,10 @@ def count_clicks(size: int, mines: int, opened: int) -> int:
 
 
 def find_free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[int, int]:
-    """(free, work): closed cells that the rules show to be free, where there are any, and the numbers looked at. It
-    stops at the first ones found, and asks the rule of pairs only where the others show none."""
+    """Return (free, work): closed cells that the rules prove free, if any, and the number of number cells examined.
+
+    The search stops at the first free cells, and uses the rule of pairs only where the other rules find none.
+    """
     around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
     numbers = [(around[c], (around[c] & mines).bit_count()) for c in _list_cells(opened) if around[c] & closed]
     numbers.append((closed, mines.bit_count()))
@@ -244,14 +246,15 @@ def find_free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[in
 
 
 def safest_cell(size: int, mines: int, opened: int) -> int:
-    """The closed cell that looks safest to who asks each number by itself, once for mines and once for free cells."""
+    """Return the closed cell that is safest according to single numbers, examined once for mines and once for free
+    cells."""
     around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
     numbers = [(around[c] & closed, (around[c] & mines).bit_count()) for c in _list_cells(opened) if around[c] & closed]
     known = 0
     for cells, count in numbers:
         if count == cells.bit_count():
             known |= cells
-    # The chance of a mine, by the worst of the numbers around; elsewhere by all mines among all closed cells.
+    # The risk of a mine: the highest by the numbers around a cell; elsewhere the share of mines among closed cells.
     risk = dict.fromkeys(_list_cells(closed & ~known), mines.bit_count() / closed.bit_count())
     for cells, count in numbers:
         unknown, missing = cells & ~known, count - (cells & known).bit_count()
@@ -265,7 +268,7 @@ def safest_cell(size: int, mines: int, opened: int) -> int:
 
 
 def measure_solving_work(size: int, mines: int, opened: int, pairs: bool) -> int:
-    """The numbers that the rules look at until all is open; 0 where they get stuck."""
+    """Return how many number cells the rules examine until all is open; 0 where they get stuck."""
     everything, total = (1 << size**2) - 1, 0
     while opened | mines != everything:
         free, work = find_free_cells(size, mines, opened, pairs)
@@ -278,6 +281,7 @@ def measure_solving_work(size: int, mines: int, opened: int, pairs: bool) -> int
 
 
 def _list_cells(cells: int) -> list[int]:
+    """Return the cells of a bit set, in rising order."""
     places = []
     while cells:
         low = cells & -cells
@@ -291,7 +295,7 @@ def _cell_name(cell: int, size: int) -> str:
 
 
 def _read_cells(action: str, size: int) -> list[int] | None:
-    """The cells that an action names, or None where it is not a list of cells of the board."""
+    """Return the cells named in an action; None where it is not a list of cells of the board."""
     numbers = _WORDS.sub(" ", action).split()
     if not numbers or len(numbers) % 2 or not set(numbers) <= set(map(str, range(1, size + 1))):
         return None

@@ -20,9 +20,9 @@ bottle button candle card comb crown door fan flute frame globe harp hat jar jug
 purse puzzle rake ruler shelf sled stool sword tile torch trunk whistle wheel yoyo
 """
 NAMES = tuple(_NAMES.split())
-# As in "Is it red?" and "the lamp".
+# Words around a property or an item, as in "Is it red?" and "the lamp".
 _ASKED = re.compile(r"^(?:is (?:it|the item) )?(?:an? |the )?")
-# The first three alone tell 48 items apart.
+# The first three alone distinguish 48 items.
 PROPERTIES = (
     ("red", "blue", "green", "white"),
     ("wooden", "metal", "glass", "paper"),
@@ -34,8 +34,8 @@ PROPERTIES = (
 
 @dataclass(frozen=True, slots=True)
 class TwentyQuestionsState:
-    """Names and descriptions of the items, the hidden one's place, which items have each property (bit i for item i),
-    how many questions there are, which items the answers leave, what was said last, and the salt of the task."""
+    """Names and descriptions of the items, the index of the hidden one, the items that have each property (bit i for
+    item i), the number of questions, the items that the answers leave, the last reply, and the salt of the task."""
 
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -43,7 +43,7 @@ class TwentyQuestionsState:
     having: dict[str, int]
     questions: int
     left: int
-    said: str = ""
+    reply: str = ""
     salt: str = ""
 
 
@@ -116,15 +116,15 @@ class TwentyQuestions(Game):
         return f"{episode.salt} {episode.secret} of {self.split_key(episode)}"
 
     def split_key(self, episode: TwentyQuestionsState) -> str:
-        """The table, which the agent sees."""
+        """Return the table, which the agent sees."""
         return f"{' '.join(episode.names)}: {', '.join(episode.descriptions)}"
 
     def turn_limit(self, state: TwentyQuestionsState) -> int:
         return state.questions + 1
 
     def observe(self, state: TwentyQuestionsState) -> str:
-        if state.said:
-            return state.said
+        if state.reply:
+            return state.reply
         table = "\n".join(f"{name}: {words}" for name, words in zip(state.names, state.descriptions))
         return (
             f"I think of one of the items below. Ask for a property by its word, and I say yes or no, at most "
@@ -138,11 +138,11 @@ class TwentyQuestions(Game):
         if word in state.having:
             has = state.having[word] >> state.secret & 1
             left = state.left & (state.having[word] if has else ~state.having[word])
-            after = replace(state, left=left, said=f"{word}: {'yes' if has else 'no'}.")
+            after = replace(state, left=left, reply=f"{word}: {'yes' if has else 'no'}.")
             return Transition(after, progress=_progress(after))
         if word in state.names:
             won = word == state.names[state.secret]
-            after = replace(state, said=f"{word}: {'correct' if won else 'wrong'}.")
+            after = replace(state, reply=f"{word}: {'correct' if won else 'wrong'}.")
             return Transition(after, done=True, success=won, progress=1.0 if won else _progress(state))
         return Transition(state, progress=_progress(state), action_error="Name one property or one item of the table.")
 
@@ -156,7 +156,7 @@ class TwentyQuestions(Game):
         return words[int(rng.integers(len(words)))]
 
     def heuristic_action(self, episode: TwentyQuestionsState) -> str:
-        """The first property that some of the items left have and some have not."""
+        """Return the first property that some of the remaining items have and some have not."""
         if episode.left.bit_count() == 1:
             return episode.names[episode.left.bit_length() - 1]
         return next(word for word, having in episode.having.items() if 0 != episode.left & having != episode.left)
@@ -172,7 +172,7 @@ def _unevenness(left: int, having: int) -> int:
 
 
 def _count_questions(left: int, properties: list[int]) -> int:
-    """Questions that halving needs at worst until one of ``left`` remains."""
+    """Return the questions that halving needs in the worst case until one of ``left`` remains."""
     count = left.bit_count()
     if count == 1:
         return 0

@@ -186,9 +186,9 @@ WORDS = _by_length(_TEXT.split())
 
 
 def join_letters(action: str) -> str:
-    """The word in ``action``, in lower case: as it stands, or as letters with spaces between them, "c r a n e".
+    """Return the word in ``action`` in lower case, also where it has spaces between its letters ("c r a n e").
 
-    Several words are none, so that "I guess" is no word of six letters; they come back as they are.
+    Several words are returned as they are, so that "I guess" does not become a word of six letters.
     """
     pieces = action.lower().split()
     return "".join(pieces) if all([len(piece) == 1 for piece in pieces]) else " ".join(pieces)

@@ -19,14 +19,14 @@ from .word_list import WORDS, join_letters
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _FILLS = {"g": "#6aaa64", "y": "#c9b458", ".": "#787c7e"}
-# Of the words that are left, at most so many are weighed as the next guess, each against at most so many; where none of
-# them splits the rest well enough, so many words of the whole list too.
+# Among the remaining words, the oracle compares at most this many guesses, each against at most this many words; where
+# none of them is good enough, also this many words of the whole list.
 _WEIGHED, _AGAINST, _PROBES = 16, 48, 60
 
 
 @dataclass(frozen=True, slots=True)
 class WordleState:
-    """The hidden word, what of it was shown at the start ("_" for the rest), the number of guesses, the guesses so far
+    """The hidden word, the letters shown at the start ("_" for the others), the number of guesses, the guesses so far
     with their colours, and the salt of the task."""
 
     secret: str
@@ -100,7 +100,7 @@ class Wordle(Game):
         return state.guesses
 
     def solver_cost(self, episode: WordleState) -> float:
-        """Letters of all the words that fit what is shown."""
+        """The total number of letters of the words that fit the letters shown."""
         return len(episode.secret) * len(_remaining_words(episode))
 
     def observe(self, state: WordleState) -> str:
@@ -132,7 +132,7 @@ class Wordle(Game):
         return words[int(rng.integers(len(words)))]
 
     def heuristic_action(self, episode: WordleState) -> str:
-        """The first word of the list that fits what is known."""
+        """Return the first word of the list that fits all colours so far."""
         return _remaining_words(episode)[0]
 
     def draw(self, episode: WordleState) -> np.ndarray:
@@ -145,7 +145,7 @@ class Wordle(Game):
 
 
 def mark_guess(secret: str, guess: str) -> str:
-    """A character for each letter of ``guess``: "g", "y" or "."; both words are of one length."""
+    """Return a mark for each letter of ``guess``: "g", "y" or "."; both words have the same length."""
     marks, rest = [], []
     for hidden, letter in zip(secret, guess):
         if hidden == letter:
@@ -165,7 +165,7 @@ def _progress(state: WordleState) -> float:
 
 
 def _remaining_words(state: WordleState) -> tuple[str, ...]:
-    """The words of the list that fit what is known."""
+    """Return the words of the list that fit all colours so far."""
     left = _fitting_words(state.shown)
     for guess, marks in state.past:
         left = _group_by_marks(left, guess).get(marks, ())
@@ -179,7 +179,7 @@ def _fitting_words(shown: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=8192)
 def _group_by_marks(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, ...]]:
-    """The words by the colours that ``guess`` would get."""
+    """Group the words by the colours that ``guess`` would get."""
     groups: dict[str, list[str]] = {}
     for word in words:
         groups.setdefault(mark_guess(word, guess), []).append(word)
@@ -188,9 +188,10 @@ def _group_by_marks(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, 
 
 @functools.lru_cache(maxsize=8192)
 def _choose_guess(left: tuple[str, ...], turns: int) -> str:
-    """The next guess: of some of the words ``left``, the one whose commonest colours leave the fewest of them.
+    """Return the next guess: among some of the words ``left``, the one whose most frequent colours leave the fewest of
+    them.
 
-    Any word of the list may serve where the words left cannot all be tried in the ``turns``.
+    Other words of the list are considered where the words left cannot all be tried in the remaining ``turns``.
     """
     if len(left) < 3:
         return min(left)
@@ -212,7 +213,7 @@ def _largest_group(guess: str, words: Sequence[str]) -> int:
 
 
 def _evenly_spaced(words: Sequence[str], most: int) -> Sequence[str]:
-    """At most ``most`` of the words, evenly spaced."""
+    """Return at most ``most`` of the words, evenly spaced."""
     return words[:: -(-len(words) // most)]
 
 

@@ -1,4 +1,4 @@
-"""Gridworlds: MiniGrid's, and the same worlds in words. MiniGrid is imported only when an env of its own is made."""
+"""Gridworlds of MiniGrid, and the same worlds in text. MiniGrid is imported only when one of its own is made."""
 
 from __future__ import annotations
 

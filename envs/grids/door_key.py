@@ -1,4 +1,4 @@
-"""palaestra/DoorKey-v0: MiniGrid's DoorKey with native spaces, under a difficulty and a split.
+"""palaestra/DoorKey-v0: MiniGrid's DoorKey with native spaces, a difficulty and a split.
 
 Importing this module imports MiniGrid, so it is registered from the package's ``__init__`` and loads on first use.
 """
@@ -25,7 +25,7 @@ try:
 except ImportError as error:
     raise MissingExtra("palaestra/DoorKey-v0", "grid") from error
 
-# MiniGrid gives its mission strings no shared memory; without this, asynchronous vector environments refuse them.
+# MiniGrid registers no shared memory for mission strings, which asynchronous vector environments need.
 share_as_text(MissionSpace, lambda space: 1024)
 
 
@@ -80,7 +80,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         return dk.render_map(episode)
 
     def oracle(self, world: dk.World) -> int:
-        """The next action on a shortest way from ``world``; without argument, from where the agent is."""
+        """Return the next action on a shortest way from ``world``; without argument, from the current state."""
         return self._planner(world)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -99,7 +99,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
             self.step_count += 1
             observation, reward, terminated = self.gen_obs(), 0.0, False
             truncated = self.step_count >= self.max_steps
-        # MiniGrid reports both when the goal is reached on the very last step.
+        # MiniGrid reports both when the goal is reached on the last step.
         truncated = truncated and not terminated
         self._ended = terminated or truncated
         reward = float(reward)
@@ -114,7 +114,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         return observation, reward, terminated, truncated, info
 
     def here(self) -> dk.World:
-        """MiniGrid's present situation as a `World`."""
+        """Return MiniGrid's current state as a `World`."""
         if self._door is None:
             raise gym.error.ResetNeeded(f"{type(self).__name__} has no world yet; call reset() first.")
         key = None if self.carrying is not None else (int(self._key.cur_pos[0]), int(self._key.cur_pos[1]))
@@ -131,7 +131,7 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         self._place_world(state["world"], state["steps"])
 
     def _place_world(self, world: dk.World, steps: int) -> None:
-        """Put ``world`` into MiniGrid's objects."""
+        """Set MiniGrid's objects to the state ``world``."""
         self.width = self.height = world.size
         self.max_steps = dk.step_limit(world.size)
         self.step_count = steps

@@ -1,7 +1,7 @@
-"""`DoorKeyMoves`: DoorKey's tasks and steps without MiniGrid and without observations, for players that do not look.
+"""`DoorKeyMoves`: the tasks and steps of DoorKey without MiniGrid and without observations, for blind players.
 
-MiniGrid draws what the agent sees at each step; to measure how often random or repeated actions succeed, that takes a
-hundred times as long as the steps. A test holds this against MiniGrid.
+MiniGrid renders the agent's view at each step, which takes a hundred times as long as the step. Success rates of random
+and repeated actions are measured here instead. A test checks that both agree.
 """
 
 from __future__ import annotations

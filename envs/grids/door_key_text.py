@@ -1,4 +1,4 @@
-"""palaestra/DoorKeyText-v0: DoorKey in words."""
+"""palaestra/DoorKeyText-v0: DoorKey in text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACTIONS = {
     "toggle": dk.TOGGLE,
     "wait": dk.DONE,
 }
-# Other words for the same, after those that only lead on to them: "walk straight ahead", "open the door".
+# Synonyms of the actions; `_PATTERNS` allows a verb before and an object after: "walk straight ahead", "open the door".
 _SYNONYMS = {
     "turn left": "left",
     "turn right": "right",
@@ -46,7 +46,7 @@ _LEGEND = (
 
 
 def read_step(text: str) -> int | None:
-    """The number of the action that ``text`` names, in these words or others for them; None where it names none."""
+    """Return the number of the action that ``text`` names, also in synonyms; None where it names none."""
     words = " ".join(text[:80].lower().split())
     if words in ACTIONS:
         return ACTIONS[words]
@@ -55,7 +55,7 @@ def read_step(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The world, and whether the agent still has to be told the rules."""
+    """The world, and whether this is the first turn, which states the rules."""
 
     world: dk.World
     first: bool = True
@@ -128,7 +128,7 @@ class DoorKeyText(Game):
         return _NAMES[int(rng.integers(len(_NAMES)))]
 
     def heuristic_action(self, episode: Scene) -> str:
-        """Heads for key, door and goal as the crow flies."""
+        """Return the greedy action: heads straight for the key, the door and then the goal."""
         return _NAMES[dk.greedy_action(episode.world)]
 
 

@@ -2,8 +2,8 @@
 
 The layout and the dynamics are those of MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831): a wall splits
 a square room, its one door is locked, the key lies on the agent's side and the goal in the far corner of the other.
-Extra walls are ours. A `World` is a frozen value; `apply_action` returns the next one. A test holds it against
-MiniGrid step by step.
+Only the extra walls are added. A `World` is a frozen value; `apply_action` returns the next one. A test compares it
+with MiniGrid step by step.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ PARAM_SPACE = ParamSpace([IntAxis("size", 5, 16, limits=(5, 40)), IntAxis("obsta
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """One situation.
+    """One state of the world.
 
     Args:
         size: cells along each side, the outer wall included.
         walls: all wall cells, the outer ones too.
-        door, goal: where they are.
+        door: position of the door.
+        goal: position of the goal.
         lock: state of the door.
-        key: where the key lies, or None when the agent carries it.
-        agent: where the agent is.
+        key: position of the key, or None when the agent carries it.
+        agent: position of the agent.
         facing: index into `DIRECTIONS`.
     """
 
@@ -53,7 +54,7 @@ class World:
     facing: int
 
     def __deepcopy__(self, memo: object) -> World:
-        """Itself: nothing in it can change."""
+        """Return the world itself, which is immutable."""
         return self
 
     @property
@@ -77,12 +78,12 @@ class World:
 
 
 def step_limit(size: int) -> int:
-    """MiniGrid's limit of steps."""
+    """Return MiniGrid's limit of steps."""
     return 10 * size**2
 
 
 def generate_world(rng: np.random.Generator, size: int, obstacles: int) -> World:
-    """A solvable start. As many of the ``obstacles`` extra walls are placed as leave each room in one piece."""
+    """Draw a solvable start. As many of the ``obstacles`` extra walls are placed as leave each room connected."""
     split = int(rng.integers(2, size - 2))
     door = (split, int(rng.integers(1, size - 2)))
     goal = (size - 2, size - 2)
@@ -99,7 +100,7 @@ def _add_obstacles(rng: np.random.Generator, walls: set[Cell], size: int, kept: 
     for i in rng.permutation(len(free)).tolist() if count else ():
         if count == 0:
             break
-        # With the door counted as passable, one connected piece means that every room is whole and touches the door.
+        # If all free cells are connected, the door counted as free, then each room is connected and touches the door.
         if free[i] not in kept and (
             _keeps_neighbours_connected(walls, free[i]) or _is_connected(walls | {free[i]}, size)
         ):
@@ -109,10 +110,11 @@ def _add_obstacles(rng: np.random.Generator, walls: set[Cell], size: int, kept: 
 
 
 def _keeps_neighbours_connected(walls: set[Cell], cell: Cell) -> bool:
-    """Whether the free cells around ``cell`` hang together without it, which spares a search of the whole room."""
+    """Return whether the free cells around ``cell`` stay connected without it, a quick test before searching the
+    room."""
     x, y = cell
     ring = [(x + dx, y + dy) not in walls for dx, dy in _RING]
-    # Going round once, free cells that hang together begin at most once.
+    # Connected free cells form one run around the cell, so that a run begins at most once.
     return sum(here and not before for here, before in zip(ring, ring[-1:] + ring)) <= 1
 
 
@@ -131,7 +133,7 @@ def _is_connected(walls: set[Cell], size: int) -> bool:
 
 
 def apply_action(world: World, action: int) -> World:
-    """The situation after one of MiniGrid's seven actions; an action that does nothing returns ``world`` itself."""
+    """Return the world after one of MiniGrid's seven actions; an action without effect returns ``world`` itself."""
     ahead = world.ahead
     if action == LEFT:
         return replace(world, facing=(world.facing - 1) % 4)
@@ -152,7 +154,7 @@ def apply_action(world: World, action: int) -> World:
 
 
 def can_enter(world: World, cell: Cell) -> bool:
-    """Whether the agent could step onto ``cell``."""
+    """Return whether the agent could step onto ``cell``."""
     return cell not in world.walls and cell != world.key and (cell != world.door or world.lock == "open")
 
 
@@ -160,9 +162,9 @@ _SearchState = tuple[Cell, int, Cell | None, _Lock]
 
 
 def find_shortest_plan(world: World) -> list[int]:
-    """A shortest list of actions to the goal, by breadth-first search; empty where there is none to be found."""
+    """Find a shortest list of actions to the goal by breadth-first search; empty where the goal cannot be reached."""
     walls, door, goal = world.walls, world.door, world.goal
-    # Agent, facing, key and lock are all that changes.
+    # Only agent, facing, key and lock change.
     start: _SearchState = (world.agent, world.facing, world.key, world.lock)
     parents: dict[_SearchState, tuple[_SearchState, int]] = {}
     seen, queue = {start}, deque([start])
@@ -178,7 +180,7 @@ def find_shortest_plan(world: World) -> list[int]:
         dx, dy = _STEPS[facing]
         ahead = (agent[0] + dx, agent[1] + dy)
         after: list[tuple[int, _SearchState]] = []
-        # Closing an open door never helps, and would double the search; dropping the key never does either.
+        # Neither closing an open door nor dropping the key ever helps; both would only enlarge the search.
         if ahead == key:
             after.append((PICK_UP, (agent, facing, None, lock)))
         elif ahead == door and lock != "open":
@@ -197,8 +199,8 @@ def find_shortest_plan(world: World) -> list[int]:
 
 
 def greedy_action(world: World) -> int:
-    """The next action of a player that looks one step ahead: it heads for the key, the door and then the goal, in the
-    direction that brings it nearer, as the crow flies, and where none does, goes where it can."""
+    """Return the next action of a player that looks one step ahead: it turns and moves to reduce the distance to the
+    key, then the door, then the goal; where nothing does, it moves where it can."""
     if world.lock == "locked" and world.key is not None:
         target, use = world.key, PICK_UP
     elif world.lock != "open":
@@ -212,7 +214,7 @@ def greedy_action(world: World) -> int:
     def gain(facing: int) -> int:
         dx, dy = _STEPS[facing]
         there = (x + dx, y + dy)
-        # A way that leads nearer but is blocked is no better than none.
+        # A blocked direction is worse than any that can be entered.
         near = abs(target[0] - x) + abs(target[1] - y) - abs(target[0] - there[0]) - abs(target[1] - there[1])
         return near if there == target or can_enter(world, there) else -2
 
@@ -223,7 +225,7 @@ def greedy_action(world: World) -> int:
 
 
 class Planner:
-    """Next actions on a shortest way; a plan once made is followed as long as the world goes along with it."""
+    """Next actions on a shortest way; a plan is kept as long as the world follows it."""
 
     def __init__(self) -> None:
         self._next: dict[World, int] = {}
@@ -239,7 +241,8 @@ class Planner:
 
 
 def render_map(world: World) -> str:
-    """The map as lines of text: # wall, K key, L D O door (locked, closed, open), G goal, > v < ^ agent, . nothing."""
+    """Render the map as lines of text: # wall, K key, L D O door (locked, closed, open), G goal, > v < ^ agent, .
+    nothing."""
     size = world.size
     signs = list(_render_walls(size, world.walls))
     marks = [(world.goal, "G"), (world.door, {"locked": "L", "closed": "D", "open": "O"}[world.lock])]
@@ -252,5 +255,5 @@ def render_map(world: World) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _render_walls(size: int, walls: frozenset[Cell]) -> str:
-    """The map with nothing but walls, which most worlds share with the one before."""
+    """Render the map with walls only, cached since consecutive worlds share it."""
     return "\n".join(["".join(["#" if (x, y) in walls else "." for x in range(size)]) for y in range(size)])

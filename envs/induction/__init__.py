@@ -1,4 +1,4 @@
-"""Induction and perception: find the rule, or the way the pieces lie."""
+"""Induction and vision tasks: rules inferred from examples, and pictures of digits."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The operations of `GridTransformations`: what the prompt calls them, and what they do to a grid.
+"""The operations of `GridTransformations`: their words in the prompt, and their effect on a grid.
 
-A grid is a tuple of rows, each a string of digits; 0 is the background. What concerns neighbours works on one whole
-number with a bit for each cell and an empty bit between rows, so that a shift moves all cells at once. A grid of zeros
-alone stays as it is where an operation would leave nothing of it.
+A grid is a tuple of rows, each a string of digits; 0 is the background. Operations on neighbours pack the grid into one
+integer with a bit for each cell and an empty bit between rows, so that a shift moves all cells at once. An operation
+that would leave nothing of a grid of zeros returns it unchanged.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def _on_mirrored(operation: Operation) -> Operation:
 
 
 def _move_right(grid: Grid) -> Grid:
-    """All but the zeros move as far to the right as they can."""
+    """Move all digits other than 0 as far to the right as they can go."""
     return tuple([row.replace("0", "").rjust(len(row), "0") for row in grid])
 
 
 def _paint_right(grid: Grid) -> Grid:
-    """Each 0 takes the last other digit to its left, if there is one."""
+    """Replace each 0 by the last other digit to its left, if there is one."""
     rows = []
     for row in grid:
         last, cells = "0", []
@@ -61,7 +61,7 @@ def _crop(grid: Grid) -> Grid:
 
 
 def _remove_empty_rows(grid: Grid) -> Grid:
-    """Without the rows of zeros."""
+    """Remove the rows of zeros."""
     return tuple([row for row in grid if row.strip("0")]) or grid
 
 
@@ -71,7 +71,7 @@ def _enlarge(grid: Grid) -> Grid:
 
 
 def _mirror_left_half(grid: Grid) -> Grid:
-    """The left half, with the middle column where there is one, mirrored onto the right half."""
+    """Mirror the left half, with the middle column where there is one, onto the right half."""
     half, middle = len(grid[0]) // 2, len(grid[0]) % 2
     return tuple([row[: half + middle] + row[:half][::-1] for row in grid])
 
@@ -91,7 +91,7 @@ def _add_frame(grid: Grid, colour: str) -> Grid:
 
 
 def _paint_edge(grid: Grid, colour: str) -> Grid:
-    """The cells on the edge in this colour."""
+    """Paint the cells on the edge in this colour."""
     edge = colour * len(grid[0])
     inner = [colour + row[1:-1] + colour if len(row) > 1 else colour for row in grid[1:-1]]
     return (edge, *inner, edge)[: len(grid)]
@@ -102,7 +102,7 @@ def _to_bits(grid: Grid, table: dict[int, int]) -> int:
 
 
 def _paint_bits(grid: Grid, bits: int, colour: str) -> Grid:
-    """The grid with this colour in the cells whose bit is 1."""
+    """Paint the cells whose bit is 1 in this colour."""
     text = "0".join(grid)
     marks = format(bits, f"0{len(text)}b")
     cells = "".join([colour if mark == "1" else cell for cell, mark in zip(text, marks)])
@@ -111,7 +111,7 @@ def _paint_bits(grid: Grid, bits: int, colour: str) -> Grid:
 
 
 def _flood(bits: int, within: int, stride: int) -> int:
-    """All bits of ``within`` that are connected to ``bits``, themselves bits of it."""
+    """Return all bits of ``within`` that are connected to ``bits``, which lie within it."""
     reached = 0
     while bits != reached:
         reached = bits
@@ -120,14 +120,14 @@ def _flood(bits: int, within: int, stride: int) -> int:
 
 
 def _fill_enclosed(grid: Grid, colour: str) -> Grid:
-    """The zeros from which no way over zeros leads to the edge in this colour."""
+    """Paint the zeros that no path of zeros joins to the edge in this colour."""
     empty = _to_bits(grid, _EMPTY)
     outside = empty & _to_bits(_paint_edge(tuple(["0" * len(row) for row in grid]), "1"), {})
     return _paint_bits(grid, empty & ~_flood(outside, empty, len(grid[0]) + 1), colour)
 
 
 def _keep_largest(grid: Grid) -> Grid:
-    """Without the objects that have fewer cells than the largest one."""
+    """Remove the objects that have fewer cells than the largest one."""
     filled, stride = _to_bits(grid, _FILLED), len(grid[0]) + 1
     objects, rest = [], filled
     while rest:
@@ -138,19 +138,19 @@ def _keep_largest(grid: Grid) -> Grid:
 
 
 def _hollow_out(grid: Grid) -> Grid:
-    """Without the cells whose four neighbours are all there and not 0."""
+    """Remove the cells with four non-zero neighbours."""
     filled, stride = _to_bits(grid, _FILLED), len(grid[0]) + 1
     inside = filled & filled << 1 & filled >> 1 & filled << stride & filled >> stride
     return _paint_bits(grid, inside, "0")
 
 
 def _remove_isolated(grid: Grid) -> Grid:
-    """Without the cells that have no neighbour that is not 0."""
+    """Remove the cells that have no non-zero neighbour."""
     filled, stride = _to_bits(grid, _FILLED), len(grid[0]) + 1
     return _paint_bits(grid, filled & ~(filled << 1 | filled >> 1 | filled << stride | filled >> stride), "0")
 
 
-# Words, with places for one or two colours, and what makes the operation from these.
+# Words, with placeholders for up to two colours, and the function that makes the operation from the colours.
 _KINDS: list[tuple[str, Callable[..., Operation]]] = [
     ("turn the grid by 90 degrees clockwise", lambda: lambda g: _transpose(g[::-1])),
     ("turn the grid by 90 degrees counterclockwise", lambda: lambda g: _transpose(g)[::-1]),
@@ -207,7 +207,7 @@ _KINDS: list[tuple[str, Callable[..., Operation]]] = [
 ]
 
 
-# The words of all kinds, and how many colours each has places for; and all operations by their words.
+# The words of all kinds with their number of colours, and all operations by their words.
 KINDS = [(words, len(signature(make).parameters)) for words, make in _KINDS]
 OPERATIONS: dict[str, Operation] = {
     words.format(*colours): make(*colours)

@@ -1,4 +1,4 @@
-"""palaestra/GridTransformations-v0: what a chain of operations, known from examples, makes of another grid."""
+"""palaestra/GridTransformations-v0: apply a chain of operations, known only from examples, to another grid."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..registration import register
 from .grid_operations import KINDS, OPERATIONS, Grid, Operation
 from .operation_chains import ChainProblem, apply_chain, count_applications, draw_problem, word_choice, write_derivation
 
-# Rows and columns of any grid on the way, at most.
+# The most rows and columns of any intermediate grid.
 LARGEST = 10
 _EXAMPLE = ("012", "340", "500")
-# For an object: its kind, height, width, top, left, colour.
+# Random numbers for one object: its kind, height, width, top, left, colour.
 _DRAWS = 6
 _COLOURS = (
     *("#000000", "#1e6fd9", "#e5383b", "#2f9e44", "#ffd43b"),
@@ -115,7 +115,8 @@ class GridTransformations(Question):
         return [*write_derivation(task.data, OPERATIONS, "/".join), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The cells that a breadth-first search through the chains handles on the first example, about."""
+        """The approximate number of cells that a breadth-first search through the chains handles on the first
+        example."""
         rule: ChainProblem = episode.data
         given = rule.examples[0][0]
         return float(
@@ -123,7 +124,7 @@ class GridTransformations(Question):
         )
 
     def draw(self, episode: Task) -> np.ndarray:
-        """Inputs on the left, outputs on the right, and the query below them."""
+        """Draw inputs on the left, outputs on the right, and the query below them."""
         rule: ChainProblem = episode.data
         pairs = [*rule.examples, (rule.query, ("?",))]
         left, right = (max(len(pair[side][0]) for pair in pairs) for side in (0, 1))
@@ -137,7 +138,7 @@ class GridTransformations(Question):
 
 
 def read_grid(answer: str) -> list[str] | None:
-    """The rows of a grid of digits; None where the text is none, or where its rows differ in length.
+    """Return the rows of a grid of digits; None where the text is no grid, or where its rows differ in length.
 
     Rows are separated by slashes, line ends, semicolons or bars, else by blanks or commas, which otherwise may separate
     the digits of a row; or they are the lists of a list.
@@ -152,7 +153,7 @@ def read_grid(answer: str) -> list[str] | None:
         if text.startswith("[") and text.endswith("]"):
             text = text[1:-1].replace('"', "").replace("'", "")
         parts = [part.replace(",", " ").split() for part in re.split(r"[/\n;|]", text.strip("/ "))]
-        # Without any separator of rows, what is longer than one digit is a row.
+        # Without row separators, each part longer than one digit is a row.
         one_line = len(parts) == 1 and max(map(len, parts[0]), default=0) > 1
         rows = parts[0] if one_line else ["".join(part) for part in parts]
     readable = all(row.isascii() and row.isdigit() for row in rows) and len(set(map(len, rows))) == 1
@@ -174,7 +175,7 @@ def _find_operations(words: tuple[str, ...]) -> list[Operation]:
 
 
 def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
-    """A random rule on random grids; None where an output says too little or is too large."""
+    """Draw a random problem on random grids; return None where an output is too uniform or too large."""
     count, listed, size, pairs = (params[name] for name in ("operations", "listed", "size", "examples"))
     objects = 2 + size // 3
     draws = rng.random(9 + 6 * listed + (pairs + 1) * (2 + _DRAWS * objects)).tolist()
@@ -202,7 +203,8 @@ def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainPr
 
 
 def _draw_operations(draws: list[float], palette: list[str], count: int) -> tuple[str, ...]:
-    """Different operations with colours of the palette; fewer than ``count`` where the draws do not suffice."""
+    """Return the words of different operations with colours of the palette; fewer than ``count`` where the draws do not
+    suffice."""
     names: dict[str, None] = {}
     for u, v, w in zip(draws[::3], draws[1::3], draws[2::3]):
         words, colours = KINDS[int(u * len(KINDS))]
@@ -215,8 +217,8 @@ def _draw_operations(draws: list[float], palette: list[str], count: int) -> tupl
 
 
 def _draw_grid(rows: int, columns: int, palette: list[str], draws: list[float]) -> Grid:
-    """Rectangles of at most 4 by 4 cells. Of ten, two are single cells, and three are hollow where there is room beside
-    them."""
+    """Draw rectangles of at most 4 by 4 cells. Of ten, two are single cells, and three are hollow where there is
+    room."""
     cells = [["0"] * columns for _ in range(rows)]
     for start in range(0, len(draws), _DRAWS):
         kind, height, width, top, left, colour = draws[start : start + _DRAWS]

@@ -21,15 +21,15 @@ _SEPARATORS = re.compile(r"tiles?|->|[\s,;/|()\[\]]+", re.IGNORECASE)
 
 
 class Edges(NamedTuple):
-    """Which tiles may stand right of which, and below which: bool[tile, other]."""
+    """Which tile fits right of which, and below which: bool[tile, other] each."""
 
     right: np.ndarray
     below: np.ndarray
 
 
 class JigsawTiles(NamedTuple):
-    """The tiles as shown, each a list of rows; the number of the tile at each place, in reading order; and what fits
-    beside what."""
+    """The tiles as shown, each a list of rows; the number of the tile at each place, in reading order; and which tiles
+    fit next to each other."""
 
     shown: list[list[str]]
     order: tuple[int, ...]
@@ -116,11 +116,11 @@ class Jigsaw(Question):
         return Verdict(score, right == len(order), terms={"tiles": score}, feedback=feedback)
 
     def solver_cost(self, episode: Task) -> float:
-        """How often depth-first search over the places in reading order lays a tile, or finds none that fits."""
+        """The number of tiles that a depth-first search over the places in reading order lays, plus its dead ends."""
         return float(count_search_steps(episode.data.fit, int(len(episode.data.order) ** 0.5)))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Each tile in its place, and the edges that meet there."""
+        """Each tile in its place, with the edges that meet there."""
         shown, order, _ = task.data
         side = int(len(order) ** 0.5)
         steps = []
@@ -145,21 +145,22 @@ class Jigsaw(Question):
 
 
 def match_edges(tiles: np.ndarray, step: int) -> Edges:
-    """What fits in int[count, cells, cells], where digits on both sides of a cut differ by at most ``step``."""
+    """Return which of the tiles, int[count, cells, cells], fit: digits on both sides of a cut differ by at most
+    ``step``."""
     sides = ((tiles[:, :, -1], tiles[:, :, 0]), (tiles[:, -1], tiles[:, 0]))
     right, below = (np.asarray((abs(end[:, None] - start) <= step).all(axis=2)) for end, start in sides)
     return Edges(right, below)
 
 
 def has_swappable_tiles(fit: Edges, side: int) -> bool:
-    """Whether of the tiles in their order two that do not touch can change places; a quick way to see that there is
-    another order."""
+    """Return whether two tiles of the given order that do not touch can be swapped: a quick test for a second
+    solution."""
     grid = np.arange(side * side).reshape(side, side)
     fits = np.ones((side * side, side * side), bool)
     apart = ~np.eye(side * side, dtype=bool)
     for one, first, second in ((fit.right, grid[:, :-1], grid[:, 1:]), (fit.below, grid[:-1], grid[1:])):
         first, second = first.ravel(), second.ravel()
-        # Which tile fits which place, as far as its neighbours there go.
+        # fits[tile, place]: whether the tile fits the neighbours of the place.
         fits[:, first] &= one[:, second]
         fits[:, second] &= one[first].T
         apart[first, second] = apart[second, first] = False
@@ -167,10 +168,10 @@ def has_swappable_tiles(fit: Edges, side: int) -> bool:
 
 
 def find_arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, ...]]:
-    """The orders of ``side * side`` tiles in which all that touch fit, as numbers of tiles (from 1) in reading order;
-    at most so many of them.
+    """Return up to ``most`` orders of ``side * side`` tiles in which all neighbours fit.
 
-    All upper and all lower halves of the picture are found, of which those are joined that share no tile.
+    An order has the numbers of the tiles, from 1, in reading order. All upper and all lower halves of the picture are
+    found, and those that share no tile are joined.
     """
     every = (1 << side * side) - 1
     upper = _lay_rows(fit, side, side // 2)
@@ -192,14 +193,14 @@ def find_arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, .
 
 
 def _keep_bands(bands: np.ndarray, tiles: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The bands whose tiles, as bits, are among those wanted; and their tiles."""
+    """Return the bands whose tiles, as bit sets, are among those wanted; and their tiles."""
     kept = np.isin(tiles, wanted)
     return bands[kept], tiles[kept]
 
 
 def _lay_rows(fit: Edges, side: int, rows: int) -> np.ndarray:
-    """Every way to lay so many whole rows: int[ways, rows * side], in reading order."""
-    # Column by column, as two neighbours rule out more than one.
+    """Return every way to lay this many full rows: int[ways, rows * side], in reading order."""
+    # Go column by column, as a place with two known neighbours has fewer candidates.
     order = [row * side + column for column in range(side) for row in range(rows)]
     count = len(fit.right)
     laid, free = np.zeros((1, rows * side), np.int64), np.ones((1, count), bool)
@@ -217,8 +218,8 @@ def _lay_rows(fit: Edges, side: int, rows: int) -> np.ndarray:
 
 
 def count_search_steps(fit: Edges, side: int) -> int:
-    """How many tiles a depth-first search over the places in reading order lays until it has the second order or has
-    been through all, with the times that it finds none to lay."""
+    """Return how many tiles a depth-first search over the places in reading order lays, plus its dead ends, until it
+    has found two orders or has searched everything."""
     count = side * side
     right, below = ((one @ (1 << np.arange(count))).tolist() for one in fit)
     laid: list[int] = []
@@ -252,7 +253,7 @@ def _read_column(rows: list[str], place: int) -> str:
 
 
 def _read_order(answer: str, count: int) -> tuple[int, ...] | None:
-    """The numbers in an answer, or None where they are not the numbers from 1 to ``count``."""
+    """Return the numbers in an answer; None where they are not the numbers from 1 to ``count``."""
     words = _SEPARATORS.sub(" ", answer).split()
     if len(words) == 1:
         words = list(words[0])

@@ -1,4 +1,4 @@
-"""palaestra/ListFunctions-v0: what a chain of operations, known from examples, makes of another list."""
+"""palaestra/ListFunctions-v0: apply a chain of operations, known only from examples, to another list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..registration import register
 from .list_operations import KINDS, OPERATIONS, Operation
 from .operation_chains import ChainProblem, apply_chain, count_applications, draw_problem, word_choice, write_derivation
 
-# No list on the way is longer, and no number is larger in absolute value.
+# The most numbers in an intermediate list, and the largest absolute value of a number in it.
 LONGEST, LARGEST = 16, 99
 _EXAMPLE = (8, 0, 8)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
@@ -96,15 +96,16 @@ class ListFunctions(Question):
         return [*write_derivation(task.data, OPERATIONS, lambda numbers: str(list(numbers))), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The numbers that a breadth-first search through the chains handles on the first example, about."""
+        """The approximate number of numbers that a breadth-first search through the chains handles on the first
+        example."""
         rule: ChainProblem = episode.data
         given = rule.examples[0][0]
         return float(count_applications(_find_operations(rule.listed), given, len(rule.chain)) * len(given))
 
 
 def read_numbers(answer: str) -> list[int] | None:
-    """The numbers of a list separated by commas, semicolons or white space, with or without brackets; None where the
-    text is no such list."""
+    """Return the numbers of a list separated by commas, semicolons or white space, with or without brackets; None where
+    the text is no such list."""
     text = answer.strip().replace("\u2212", "-")
     enclosed = text[:1] + text[-1:] in ("[]", "()", "{}")
     body = text[1:-1].strip() if enclosed else text
@@ -119,7 +120,7 @@ def _find_operations(words: tuple[str, ...]) -> list[Operation]:
 
 
 def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
-    """A random rule on random lists; None where an output says too little or is too long."""
+    """Draw a random problem on random lists; return None where an output is too short or too long."""
     count, listed, length, pairs = (params[name] for name in ("operations", "listed", "length", "examples"))
     draws = rng.random(4 * listed + pairs).tolist()
     names: dict[str, None] = {}
@@ -133,7 +134,7 @@ def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainPr
     chain = tuple(names)[:count]
     functions = _find_operations(chain)
     lists = rng.integers(0, 10, (pairs + 1, length)).tolist()
-    # The longest list comes first, as it tells most.
+    # The longest list comes first, as it excludes most chains.
     sizes = [length, *(length - int(3 * u) for u in draws[1:pairs]), length]
     inputs = [tuple(numbers[:size]) for numbers, size in zip(lists, sizes)]
     outputs = []

@@ -1,7 +1,7 @@
-"""The operations of `ListFunctions`: what the prompt calls them, and what they do to a tuple of ints.
+"""The operations of `ListFunctions`: their words in the prompt, and their effect on a tuple of ints.
 
-All are defined on every list, the empty one too, whose sum and length are 0 and which has no largest number to put
-anywhere.
+All are defined on every list, including the empty one: its sum and length are 0, and operations that insert its largest
+number leave it empty.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _rotate(places: int) -> Operation:
     return lambda x: x[places:] + x[:places]
 
 
-# Words with places for constants, the constants that may stand there, and the operation that they make.
+# Words with placeholders for constants, the possible constants, and the function that makes the operation from them.
 _KINDS: list[tuple[str, list[Iterable[int]], Callable[..., Operation]]] = [
     ("reverse the list", [], lambda: lambda x: x[::-1]),
     ("sort the list in increasing order", [], lambda: lambda x: tuple(sorted(x))),
@@ -104,6 +104,6 @@ def _make_instances(words: str, constants: list[Iterable[int]], make: Callable[.
 
 
 _BY_KIND = [_make_instances(*kind) for kind in _KINDS]
-# The words of the operations of each kind; and all operations by their words.
+# The words of the operations of each kind, and all operations by their words.
 KINDS = [tuple(operations) for operations in _BY_KIND]
 OPERATIONS: dict[str, Operation] = {words: made for operations in _BY_KIND for words, made in operations.items()}

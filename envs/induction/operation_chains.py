@@ -1,7 +1,7 @@
-"""Chains of operations that explain examples: which ones fit, and what they make of a query.
+"""Search for the chains of operations that explain examples, and for the answers that these chains give to a query.
 
-`ListFunctions` and `GridTransformations` list some operations and show what a chain of them does to a few inputs. The
-search here finds every such chain, so that a task is kept only where all of them give the same answer.
+`ListFunctions` and `GridTransformations` list some operations and show the effect of a chain of them on a few inputs.
+The search finds every such chain, so that a task is kept only where all of them give the same answer.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ Value = TypeVar("Value", bound=Hashable)
 
 
 class ChainProblem(NamedTuple):
-    """The operations to choose from, by their words; those of them that make up the chain; the examples as pairs of
-    input and output, the one that tells most first; and the input that is asked about."""
+    """The words of the operations to choose from, the words of the hidden chain, the examples as pairs of input and
+    output (the most informative one first), and the input that is asked about."""
 
     listed: tuple[str, ...]
     chain: tuple[str, ...]
@@ -26,15 +26,15 @@ class ChainProblem(NamedTuple):
 def draw_problem(
     draw: Callable[[], ChainProblem | None], operations: Mapping[str, Callable[[Any], Any]]
 ) -> ChainProblem:
-    """The first rule that ``draw`` makes whose examples leave one answer."""
+    """Return the first problem made by ``draw`` whose examples leave one answer."""
     while (rule := draw()) is None or not has_one_answer(rule, operations):
         pass
     return rule
 
 
 class ChainWording(NamedTuple):
-    """The parts of a prompt that say what may make up the chain: who turns the inputs into the outputs, what holds if
-    that is several, and the list."""
+    """Parts of a prompt: the subject that turns inputs into outputs, a sentence on repeated operations (empty for
+    chains of one operation), and the list of operations."""
 
     which: str
     again: str
@@ -51,12 +51,15 @@ def word_choice(rule: ChainProblem) -> ChainWording:
 
 
 def has_one_answer(rule: ChainProblem, operations: Mapping[str, Callable[[Any], Any]]) -> bool:
-    """Whether the examples leave one answer: no shorter chain fits them, and all that are as long as the rule's and fit
-    make the same of the query. ``operations`` are all that are known, by their words."""
+    """Return whether the examples leave one answer.
+
+    No shorter chain may fit them, and all chains of the same length that fit them must give the same output for the
+    query. ``operations`` are all known operations by their words.
+    """
     chain = [operations[words] for words in rule.chain]
     for skipped in range(len(chain)):
         rest = chain[:skipped] + chain[skipped + 1 :]
-        # Not needed, but sooner done than the search.
+        # A quick test before the full search.
         if all(apply_chain(rest, given)[-1] == output for given, output in rule.examples):
             return False
     answer = apply_chain(chain, rule.query)[-1]
@@ -67,7 +70,7 @@ def has_one_answer(rule: ChainProblem, operations: Mapping[str, Callable[[Any], 
 def write_derivation(
     rule: ChainProblem, operations: Mapping[str, Callable[[Any], Any]], write: Callable[[Any], str]
 ) -> list[str]:
-    """The chain on the first example, then on the query, an operation a line."""
+    """Write the chain applied to the first example, then to the query, one operation a line."""
     chain = [operations[words] for words in rule.chain]
     lines = []
     for label, given in (("Example", rule.examples[0][0]), ("Query", rule.query)):
@@ -77,7 +80,7 @@ def write_derivation(
 
 
 def apply_chain(chain: Sequence[Callable[[Value], Value]], value: Value) -> list[Value]:
-    """``value``, and what it is after each operation of the chain in turn."""
+    """Return ``value`` and its successive results under the operations of the chain."""
     values = [value]
     for operation in chain:
         values.append(operation(values[-1]))
@@ -90,17 +93,17 @@ def find_fitting_answers(
     query: Value,
     longest: int,
 ) -> Iterator[tuple[int, Value]]:
-    """What the chains that fit all examples make of the query, shorter chains first.
+    """Yield the outputs for the query of the chains that fit all examples, shorter chains first.
 
     Args:
         operations: a chain may use each of them any number of times.
-        examples: pairs of input and output; the first is searched most, so let it be one that tells much.
+        examples: pairs of input and output; the first is searched most, so it should be the most informative one.
         query: the input whose output is asked for.
-        longest: operations in a chain, at most.
+        longest: the most operations in a chain.
 
     Yields:
-        (operations in the chain, what it makes of the query). Chains that have the same effect on all inputs and the
-        query up to some point count as one, which is the shortest; the empty chain is not among them.
+        (length of the chain, its output for the query). Chains with the same effect on all inputs and the query up to
+            some point count as one, the shortest; the empty chain is not included.
     """
     images, ahead = _search_first_example(operations, *examples[0], longest)
     outputs = tuple([output for _, output in examples])
@@ -123,7 +126,7 @@ def find_fitting_answers(
 
 
 def count_applications(operations: Sequence[Callable[[Value], Value]], start: Value, longest: int) -> int:
-    """How often a breadth-first search from ``start`` applies an operation, up to chains of ``longest`` operations."""
+    """Count the operations applied by a breadth-first search from ``start``, up to chains of ``longest`` operations."""
     seen, level, applied = {start}, [start], 0
     for _ in range(longest):
         applied += len(level) * len(operations)
@@ -136,11 +139,11 @@ def count_applications(operations: Sequence[Callable[[Value], Value]], start: Va
 def _search_first_example(
     operations: Sequence[Callable[[Value], Value]], start: Value, goal: Value, longest: int
 ) -> tuple[dict[Value, list[Value]], dict[Value, int]]:
-    """All ways of at most ``longest`` operations from ``start`` to ``goal``.
+    """Find all chains of at most ``longest`` operations from ``start`` to ``goal``.
 
     Returns:
-        what each operation makes of each value that fewer than ``longest`` of them lead to; and the least number of
-        operations that lead from a value to the goal, where it is below ``longest``.
+        the results of all operations on each value reached by fewer than ``longest`` operations; and the least number
+            of operations that lead from a value to the goal, where it is below ``longest``.
     """
     images: dict[Value, list[Value]] = {}
     sources: defaultdict[Value, list[Value]] = defaultdict(list)

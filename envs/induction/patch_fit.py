@@ -33,13 +33,13 @@ _RULES = {
 }
 _FILLERS = re.compile(r"patch(?:es)?|holes?|and|[\s,;:=()\[\]|/.-]+")
 _EXAMPLES = (("2 1 3", "1 2 4"), ("2 1 3 5 4 6", "1 2 4 3 6 5"))
-# A negative number, or one with a decimal point, names no patch.
+# Negative numbers and decimals name no patch.
 _NO_PATCH = re.compile(r"(?<![a-z0-9])-[0-9]|[0-9]\.[0-9]")
 _LABELLED = re.compile(r"([a-z]) ?([0-9]{1,2})")
 
 
 class PatchPuzzle(NamedTuple):
-    """The picture without holes, int[height, width], under which rule it was made; the upper left cell of each hole;
+    """The picture without holes, int[height, width]; the rule by which it was made; the upper left cell of each hole;
     the patches, int[n, side, side]; and the numbers of those that fit, hole by hole."""
 
     picture: np.ndarray
@@ -143,7 +143,7 @@ class PatchFit(Question):
         return Verdict(0.0, False, feedback=f"Patch {given[HOLES.index(wrong[0])]} does not fit hole {wrong[0]}.")
 
     def solver_cost(self, episode: Task) -> float:
-        """Digits compared by a solver that tries each patch in each hole until two do not agree."""
+        """The number of digits compared by a solver that tries each patch in each hole until two digits disagree."""
         picture, rule, holes, patches, _ = episode.data
         side = len(patches[0])
         return float(
@@ -155,7 +155,7 @@ class PatchFit(Question):
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """What is to be seen in each hole, or around it, and the patch that this leaves."""
+        """The digits that the rule requires in each hole, or those around it, and the patch that fits."""
         picture, rule, holes, patches, fitting = task.data
         side = len(patches[0])
         steps = []
@@ -185,10 +185,11 @@ class PatchFit(Question):
 
 
 def find_fitting_patches(picture: np.ndarray, rule: str, hole: tuple[int, int], patches: np.ndarray) -> np.ndarray:
-    """Which patches keep to the rule in a hole, given the picture without holes: bool[n] for int[n, side, side]."""
+    """Return which patches follow the rule in a hole, given the picture without holes: bool[n] for int[n, side,
+    side]."""
     (y, x), side = hole, patches.shape[1]
     if rule != "smooth":
-        # Each digit of the hole equals one that is to be seen.
+        # Each digit of the hole equals a visible one.
         return (patches == picture[y : y + side, x : x + side]).all(axis=(1, 2))
     top, left = max(y - 1, 0), max(x - 1, 0)
     filled = np.repeat(picture[None, top : y + side + 1, left : x + side + 1], len(patches), axis=0)
@@ -208,8 +209,8 @@ def _draw_picture(rng: np.random.Generator, rule: str, height: int, down: int, a
 
 
 def _draw_holes(rng: np.random.Generator, rule: str, height: int, count: int, side: int) -> tuple[tuple[int, int], ...]:
-    """Upper left cells, one in each of as many bands of rows, with a row free below it. Under the rule "mirror" each
-    lies in one half; under "repeat" its row is long enough to show each of its digits elsewhere."""
+    """Draw the upper left cells, one in each of as many bands of rows, with a free row below it. Under the rule
+    "mirror" each hole lies in one half; under "repeat" a row is long enough to show each of its digits elsewhere."""
     band, half = height // count, WIDTH // 2
     holes = []
     for start, (u, v, w) in zip(range(0, height, band), rng.random((count, 3)).tolist()):
@@ -228,7 +229,7 @@ def _make_wrong_patches(
     changed: int,
     count: int,
 ) -> list[np.ndarray]:
-    """About twice as many patches as are shown, less those that fit a hole or come twice."""
+    """Make about twice as many patches as are shown, without those that fit a hole and without repetitions."""
     side = right.shape[1]
     made = []
     for i, (kind, choice, *cells) in enumerate(rng.random((2 * count, 2 + 2 * changed)).tolist()):
@@ -239,7 +240,7 @@ def _make_wrong_patches(
             for place, digit in zip(cells[:changed], cells[changed:]):
                 row, column = divmod(left.pop(int(place * len(left))), side)
                 if rule == "smooth":
-                    # By 1 or 2, as a greater difference would be seen at a glance.
+                    # Change by 1 or 2 only, as a larger difference would be obvious.
                     value, change = patch[row, column], (-2, -1, 1, 2)[int(digit * 4)]
                     patch[row, column] = value + (change if 0 <= value + change <= 9 else -change)
                 else:
@@ -256,7 +257,7 @@ def _make_wrong_patches(
 
 
 def _mark_holes(picture: np.ndarray, holes: tuple[tuple[int, int], ...], side: int) -> list[str]:
-    """The rows of the picture with letters in the holes."""
+    """Return the rows of the picture with letters in the holes."""
     rows = picture_rows(picture)
     for letter, (y, x) in zip(HOLES, holes):
         for row in range(y, y + side):
@@ -265,7 +266,7 @@ def _mark_holes(picture: np.ndarray, holes: tuple[tuple[int, int], ...], side: i
 
 
 def _count_comparisons(picture: list[list[int]], rule: str, y: int, x: int, patch: list[list[int]]) -> int:
-    """How many pairs of digits are compared, cell by cell, until two do not agree with the rule."""
+    """Count the pairs of digits compared, cell by cell, until two disagree with the rule."""
     side, compared = len(patch), 0
     for row in range(side):
         for column in range(side):
@@ -278,7 +279,7 @@ def _count_comparisons(picture: list[list[int]], rule: str, y: int, x: int, patc
             for dy, dx in ((0, -1), (-1, 0), (0, 1), (1, 0)):
                 inside = 0 <= row + dy < side and 0 <= column + dx < side
                 if inside and dy + dx > 0:
-                    continue  # This pair is met again at the other cell.
+                    continue  # This pair is counted at the other cell.
                 down, across = y + row + dy, x + column + dx
                 if not inside and not (0 <= down < len(picture) and 0 <= across < WIDTH):
                     continue
@@ -289,7 +290,7 @@ def _count_comparisons(picture: list[list[int]], rule: str, y: int, x: int, patc
 
 
 def _read_numbers(answer: str, holes: int, patches: int) -> list[int] | None:
-    """A number for each hole, or None where the answer does not give that."""
+    """Return a number for each hole; None where the answer does not give that."""
     if _NO_PATCH.search(answer.lower()):
         return None
     words = _FILLERS.sub(" ", answer.lower()).split()

@@ -25,12 +25,12 @@ _FILLERS = frozenset(
     {"degrees", "degree", "deg", "\u00b0", "clockwise", "cw", "turned", "rotated", "by", "and", "then"}
 )
 _ANGLES = {"0": 0, "90": 90, "180": 180, "270": 270}
-# Whether a picture is mirrored, and by how many degrees it is then turned.
+# Whether a picture is mirrored, and its clockwise turn after that, in degrees.
 Symmetry = tuple[bool, int]
 
 
 class PicturePair(NamedTuple):
-    """A picture and its copy, as rows; how the copy was made, and how many of its digits were then changed."""
+    """A picture and its copy, as rows; the symmetry applied to the copy, and the number of its digits then changed."""
 
     picture: list[str]
     copy: list[str]
@@ -120,7 +120,7 @@ class Rotation(Question):
         return CORRECT if right == len(pairs) else Verdict(0.0, False, feedback=f"{right} of {len(pairs)} are right.")
 
     def solver_cost(self, episode: Task) -> float:
-        """Digits compared by a solver that tries each possibility until too many digits differ."""
+        """The number of digits compared by a solver that tries each symmetry until too many digits differ."""
         pairs, possible = episode.data
         compared = 0
         for pair in pairs:
@@ -135,7 +135,7 @@ class Rotation(Question):
         return float(compared)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """For each picture the digits that differ from the copy under each possibility."""
+        """For each picture, the number of digits that differ from the copy under each symmetry."""
         pairs, possible = task.data
         steps = []
         for number, pair in enumerate(pairs, 1):
@@ -155,16 +155,17 @@ class Rotation(Question):
 
 
 def possible_symmetries(mirrors: str) -> tuple[Symmetry, ...]:
-    """What may be done to a picture: whether it is mirrored, and by how much it is turned."""
+    """Return the symmetries that may be applied to a picture."""
     return SYMMETRIES if mirrors == "perhaps" else SYMMETRIES[:4]
 
 
 def format_symmetry(symmetry: Symmetry) -> str:
+    """Write a symmetry as in an answer."""
     return f"mirrored {symmetry[1]}" if symmetry[0] else str(symmetry[1])
 
 
 def _draw_pair(rng: np.random.Generator, size: int, noise: int, possible: tuple[Symmetry, ...]) -> PicturePair:
-    """A picture whose possible copies are far enough apart, and one of these copies."""
+    """Draw a picture whose possible copies differ enough, and one of these copies."""
     while True:
         kind, choice, *cells = rng.random(2 + 2 * noise).tolist()
         picture = pattern_picture(PATTERNS[int(kind * len(PATTERNS))], rng, size, size)
@@ -185,13 +186,13 @@ def _draw_pair(rng: np.random.Generator, size: int, noise: int, possible: tuple[
 
 @functools.cache
 def _source_cells(size: int) -> np.ndarray:
-    """int[8, size * size]: which cell of a picture each cell of its copies shows, for all symmetries."""
+    """Return int[8, size * size]: for all symmetries, the cell of a picture that each cell of its copy shows."""
     cells = np.arange(size * size).reshape(size, size)
     return np.stack([transform_picture(cells, *symmetry).ravel() for symmetry in SYMMETRIES])
 
 
 def _apply_symmetry(rows: list[str], symmetry: Symmetry) -> str:
-    """The digits of a transformed picture, in reading order."""
+    """Return the digits of a transformed picture, in reading order."""
     mirrored, degrees = symmetry
     rows = [row[::-1] for row in rows] if mirrored else rows
     for _ in range(degrees // 90):
@@ -200,7 +201,7 @@ def _apply_symmetry(rows: list[str], symmetry: Symmetry) -> str:
 
 
 def _example_answers(count: int, mirrored: bool) -> list[str]:
-    """Two answers of the right form."""
+    """Return two answers of the right form."""
     first, second = ("mirrored 90", "180") if mirrored else ("90", "180")
     return [
         ", ".join(itertools.islice(itertools.cycle((one, other, "0", one, other, "270")), count))
@@ -209,7 +210,7 @@ def _example_answers(count: int, mirrored: bool) -> list[str]:
 
 
 def _read_symmetries(answer: str) -> list[Symmetry] | None:
-    """The angles in an answer, each with whether "mirrored" goes with it; None where it is no list of these."""
+    """Return the symmetries in an answer; None where it is no list of angles, each perhaps with "mirrored"."""
     text = answer.lower().replace("->", ",").replace(";", ",").strip(" .()[]")
     if "," in text:
         parts = [_read_symmetry(part) for part in text.split(",")]
@@ -230,7 +231,7 @@ def _read_symmetries(answer: str) -> list[Symmetry] | None:
 
 
 def _read_symmetry(part: str) -> Symmetry | None:
-    """One angle and perhaps the word "mirrored", in any order, perhaps numbered."""
+    """Read one angle and perhaps the word "mirrored", in any order, perhaps numbered."""
     words = _significant_words(_NUMBERED.sub("", part, count=1))
     angles = [_ANGLES[word] for word in words if word in _ANGLES]
     mirrors = sum(word in _MIRRORED for word in words)

@@ -1,9 +1,9 @@
-"""Signal temporal logic over steps of time: formulas, how they are written and read, and their robustness.
+"""Signal temporal logic over discrete time: formulas, their text form, a parser, and their robustness.
 
 A formula compares named signals with constants (``speed > 30``) and joins such propositions by ``not``, ``and``,
 ``or``, ``->``, ``G[a,b]`` (at every step from a to b later), ``F[a,b]`` (at some such step) and ``U[a,b]``: in ``p
-U[a,b] q``, q holds at some step from a to b later, and p at every step before that one. `parse_formula` reads
-untrusted text, bounded in time; `robustness` says by how much a formula holds on traces, negative where it does not.
+U[a,b] q``, q holds at some step from a to b later, and p at every step before that one. `parse_formula` reads untrusted
+text in bounded time; `robustness` is the margin by which a formula holds on traces, negative where it does not hold.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 MAX_PARTS = 100
 MAX_NESTING = 30
-# How tightly operators bind, from the loosest; all that is not listed binds most tightly.
+# Binary operators by precedence, from the loosest; all other operators bind more tightly.
 _LEVELS = ("->", "or", "and", "U")
 _SPELLINGS = {
     "G": "g always globally square box \u25a1 \u25fb",
@@ -34,17 +34,17 @@ _NUMBER = r"[-+]?[0-9]{1,6}(?:\.[0-9]{1,6})?(?![0-9.])"
 _TOKEN = re.compile(
     rf"\[ *([0-9]{{1,4}}) *(?:,|:|;|\.\.) *([0-9]{{1,4}}) *\]|(->|=>|{_NUMBER}|&&|\|\||[<>]=|[a-z]+|\S)"
 )
-# What surrounds formulas and their parts in Markdown and LaTeX, and says nothing.
+# Characters around formulas and their parts in Markdown and LaTeX that have no meaning.
 _DECORATION = str.maketrans(dict.fromkeys('_{}\\$`*"', " "))
 
 
 class UnreadableFormula(ValueError):
-    """Text that is no formula, with one sentence on why."""
+    """The text is no formula; the message is one sentence that gives the reason."""
 
 
 class Formula(NamedTuple):
-    """A formula: its operator ("G", "F", "U", "not", "and", "or", "->", or ">" and "<" for propositions), the parts
-    that it joins, the window of "G", "F" and "U", and the signal and the constant of a proposition."""
+    """A formula: its operator ("G", "F", "U", "not", "and", "or", "->", or ">" and "<" for propositions), its parts,
+    the window of "G", "F" and "U", and the signal and the constant of a proposition."""
 
     operator: str
     parts: tuple[Formula, ...] = ()
@@ -53,19 +53,19 @@ class Formula(NamedTuple):
     constant: float = 0.0
 
     def nodes(self) -> Iterator[Formula]:
-        """The formula and all parts of parts."""
+        """Yield the formula and all its parts, recursively."""
         yield self
         for part in self.parts:
             yield from part.nodes()
 
     @property
     def size(self) -> int:
-        """How many operators and propositions it has."""
+        """The number of operators and propositions."""
         return 1 + sum(part.size for part in self.parts)
 
     @property
     def reach(self) -> int:
-        """How many steps ahead it looks at most."""
+        """The number of steps that it looks ahead at most."""
         return self.window[1] + max((part.reach for part in self.parts), default=0)
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class Formula(NamedTuple):
         return self.format_with([f"({part})" if binary and len(part.parts) > 1 else str(part) for part in self.parts])
 
     def format_with(self, parts: Sequence[str]) -> str:
-        """The formula written with these texts for its parts."""
+        """Write the formula with these texts for its parts."""
         if not parts:
             return f"{self.signal} {self.operator} {self.constant:g}"
         window = f"[{self.window[0]},{self.window[1]}]" if self.operator in ("G", "F", "U") else ""
@@ -83,28 +83,28 @@ class Formula(NamedTuple):
 
 
 def parse_formula(text: str, signals: Sequence[str], farthest: int) -> Formula:
-    """The formula in a text.
+    """Parse the formula in a text.
 
     Args:
         text: up to a few thousand characters.
-        signals: the names that may occur, in small letters.
-        farthest: how many steps ahead it may look.
+        signals: the allowed signal names, in lower case.
+        farthest: the most steps that the formula may look ahead.
 
     Raises:
-        Unreadable: it is no such formula, or has more than `MAX_PARTS` parts.
+        UnreadableFormula: the text is no such formula, or has more than `MAX_PARTS` parts.
     """
-    formula = _FormulaParser(text, signals).formula()
+    formula = _FormulaParser(text, signals).parse_whole()
     if formula.reach > farthest:
         raise UnreadableFormula(f"The formula looks {formula.reach} steps ahead; at most {farthest} are allowed.")
     return formula
 
 
 class _FormulaParser:
-    """A recursive-descent parser: one method for operators by how they bind, one for what they join."""
+    """A recursive-descent parser: one method for binary operators by precedence, one for everything that they join."""
 
     def __init__(self, text: str, signals: Sequence[str]):
         self.signals = signals
-        self.nesting = self.counted = 0
+        self.nesting = self.parts = 0
         # A window is a token of two numbers; all others are operators, names, numbers or single characters.
         self.tokens: list[str | tuple[int, int]] = []
         for first, last, word in _TOKEN.findall(text.lower().translate(_DECORATION).rstrip(" .")):
@@ -112,26 +112,26 @@ class _FormulaParser:
         self.tokens.append("")
         self.place = 0
 
-    def formula(self) -> Formula:
-        formula = self.joined(0)
+    def parse_whole(self) -> Formula:
+        formula = self.parse_binary(0)
         if self.tokens[self.place] != "":
             raise self.expected_error("the end of the formula")
         return formula
 
-    def joined(self, level: int) -> Formula:
-        """A part in which no operator outside of parentheses binds more loosely than ``level`` says."""
+    def parse_binary(self, level: int) -> Formula:
+        """Parse a part in which no operator outside of parentheses binds more loosely than ``level`` allows."""
         if level == len(_LEVELS):
-            return self.single()
-        operator, parts = _LEVELS[level], [self.joined(level + 1)]
+            return self.parse_unary()
+        operator, parts = _LEVELS[level], [self.parse_binary(level + 1)]
         window = (0, 0)
         while self.tokens[self.place] == operator:
             self.advance()
             if operator == "U":
-                window = self.window()
-            parts.append(self.joined(level + 1))
+                window = self.parse_window()
+            parts.append(self.parse_binary(level + 1))
             if operator == "U" and self.tokens[self.place] == "U":
                 raise UnreadableFormula("Two U in a row need parentheses.")
-        # Implications group from the right, all others from the left.
+        # Implication is right-associative, all others are left-associative.
         if operator == "->":
             result = parts.pop()
             while parts:
@@ -142,34 +142,34 @@ class _FormulaParser:
             result = Formula(operator, (result, part), window)
         return result
 
-    def single(self) -> Formula:
+    def parse_unary(self) -> Formula:
         token = self.tokens[self.place]
         self.nesting += 1
         if self.nesting > MAX_NESTING:
             raise UnreadableFormula(f"The formula is nested more than {MAX_NESTING} deep.")
         if token == "(":
             self.place += 1
-            result = self.joined(0)
+            result = self.parse_binary(0)
             if self.tokens[self.place] != ")":
                 raise self.expected_error('")"')
             self.place += 1
         elif token in ("not", "G", "F"):
             self.advance()
-            window = (0, 0) if token == "not" else self.window()
-            result = Formula(str(token), (self.single(),), window)
+            window = (0, 0) if token == "not" else self.parse_window()
+            result = Formula(str(token), (self.parse_unary(),), window)
         else:
-            result = self.proposition()
+            result = self.parse_proposition()
         self.nesting -= 1
         return result
 
     def advance(self) -> None:
-        """Go on past an operator or the beginning of a proposition."""
+        """Move past an operator or the beginning of a proposition, and count it."""
         self.place += 1
-        self.counted += 1
-        if self.counted > MAX_PARTS:
+        self.parts += 1
+        if self.parts > MAX_PARTS:
             raise UnreadableFormula(f"The formula has more than {MAX_PARTS} operators and propositions.")
 
-    def window(self) -> tuple[int, int]:
+    def parse_window(self) -> tuple[int, int]:
         window = self.tokens[self.place]
         if not isinstance(window, tuple):
             raise self.expected_error("a window such as [0,5]")
@@ -178,8 +178,8 @@ class _FormulaParser:
         self.place += 1
         return window
 
-    def proposition(self) -> Formula:
-        """``speed > 30`` or ``30 < speed``."""
+    def parse_proposition(self) -> Formula:
+        """Parse ``speed > 30`` or ``30 < speed``."""
         left, operator, right = (*self.tokens[self.place : self.place + 3], "", "")[:3]
         if not isinstance(left, str) or not (left.isalpha() or re.fullmatch(_NUMBER, left)) or left in _SPELLINGS:
             raise self.expected_error("a proposition such as speed > 30")
@@ -203,15 +203,16 @@ class _FormulaParser:
 
 
 def robustness(formula: Formula, traces: Mapping[str, np.ndarray]) -> np.ndarray:
-    """By how much the formula holds at each step at which all that it looks at is known.
+    """Return the margin by which the formula holds at each step at which all values that it needs are known.
 
     Args:
+        formula: the formula.
         traces: an array of float[..., steps] for each signal, of the same shape.
 
     Returns:
-        float[..., steps - reach]: for a proposition the distance to its constant, positive where it is true; minus that
-        of its part for "not"; the least of the parts for "and" and over the window for "G", the greatest for "or" and
-        "F". (Fainekos & Pappas, 2009.)
+        float[..., steps - reach]: for a proposition the distance to its constant, positive where it is true; for "not"
+            the negated value of its part; for "and" the minimum of the parts, for "or" the maximum; for "G" the minimum
+            over the window, for "F" the maximum. (Fainekos & Pappas, 2009.)
     """
     if not formula.parts:
         margin = traces[formula.signal] - formula.constant
@@ -238,7 +239,8 @@ def robustness(formula: Formula, traces: Mapping[str, np.ndarray]) -> np.ndarray
 
 
 def _over_window(values: np.ndarray, first: int, last: int, best: Callable[..., np.ndarray]) -> np.ndarray:
-    """The best of the values from ``first`` to ``last`` steps later; best of 2, 4, 8 ... steps on the way."""
+    """Return the minimum or maximum (``best``) of the values from ``first`` to ``last`` steps later, by doubling
+    spans."""
     width, span = last - first + 1, 1
     while span < width:
         shift = min(span, width - span)
@@ -250,8 +252,11 @@ def _over_window(values: np.ndarray, first: int, last: int, best: Callable[..., 
 def sample_traces(
     rng: np.random.Generator, signals: Sequence[str], count: int, steps: int, high: float
 ) -> dict[str, np.ndarray]:
-    """Traces that rest near a level from 0 to ``high`` for a while, one step or many, and leap to another one:
-    float[count, steps] for each signal. No two values are equal, but by chance of a rounding."""
+    """Sample traces that stay near a level from 0 to ``high`` for one or many steps, and then jump to another level.
+
+    Returns:
+        float[count, steps] for each signal; no two values are equal, except by rounding.
+    """
     shape = (len(signals), count, steps)
     rest = np.array([1, 3, 8, 20])[rng.integers(0, 4, (len(signals), count, 1))]
     spell = (rng.random(shape) * rest < 1).cumsum(axis=2) - 1

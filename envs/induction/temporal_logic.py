@@ -18,7 +18,7 @@ from ..registration import register
 from .signal_logic import Formula, UnreadableFormula, parse_formula, robustness, sample_traces
 
 SIGNALS = ("speed", "temp", "pressure", "voltage", "altitude", "load", "humidity", "torque", "flow", "power")
-# What the parts are put into. Each wording says where a part ends, so that no sentence can be read in two ways.
+# Wordings with placeholders for the parts. Each marks where a part ends, so that no sentence is ambiguous.
 WORDINGS = {
     ">": ("{s} is above {c}", "{s} exceeds {c}", "{s} is greater than {c}"),
     "<": ("{s} is below {c}", "{s} is less than {c}", "{s} is under {c}"),
@@ -41,18 +41,20 @@ WORDINGS = {
     "->": ("if {0}, then {1}", "in case {0}, it must be that {1}"),
     "not": ("it is not true that {0}", "it is not the case that {0}"),
 }
-# Likely in this proportion; "not" is for compound parts alone, as the negation of a proposition is one itself.
+# Operators, repeated by their frequency; "not" is for compound parts only, as a negated proposition is a proposition.
 _KINDS = ("G", "G", "F", "F", "and", "or", "->", "U", "not")
-# Sampled traces and moments on each, up to a signal value of 100; only formulas that agree on the first go on.
+# Numbers of sampled traces and of moments on each, and the highest signal value. The second, larger sample is used
+# only for formulas that agree on the first.
 SAMPLES, HIGH = ((12, 400), (60, 1000)), 100.0
 _NUMBERED = re.compile(r"#([0-9]+)")
-# How much of the reward each term is for a right formula. All are exact in binary, so that they add up to 1.
+# The weight of each reward term. All are exact in binary, so that they add up to 1.
 WEIGHTS = {"semantics": 0.5, "propositions": 0.25, "operators": 0.125, "succinctness": 0.125}
 
 
 class Requirement(NamedTuple):
-    """The formula, the signals that it may speak of, how far ahead an answer may look, and the requirement part by
-    part, inner ones first: in English and as a formula, each with the numbers of earlier parts for its own."""
+    """The formula, the signals that it may use, the most steps that an answer may look ahead, and the parts of the
+    requirement, inner ones first: in English and as a formula, each with the numbers of earlier parts for its own
+    parts."""
 
     formula: Formula
     signals: tuple[str, ...]
@@ -112,7 +114,7 @@ class TemporalLogic(Question):
         parts: list[tuple[str, str]] = []
         nodes: list[Formula] = []
         _describe_parts(formula, draws, parts, nodes)
-        sentence, *clauses = _write_sentences(nodes, [told for told, _ in parts])
+        sentence, *clauses = _write_sentences(nodes, [words for words, _ in parts])
         listed = "".join(f"\n({number}): {clause}" for number, clause in enumerate(clauses, 1))
         named = f"The signal is {signals[0]}" if len(signals) == 1 else f"The signals are {', '.join(signals)}"
         solution = str(formula)
@@ -152,13 +154,14 @@ class TemporalLogic(Question):
     def solution_steps(self, task: Task) -> list[str]:
         """The formula of each part, inner ones first."""
         numbered = enumerate(task.data.parts, 1)
-        return [*(f"#{number} {told}: {written}" for number, (told, written) in numbered), self.oracle(task)]
+        return [*(f"#{number} {words}: {formula}" for number, (words, formula) in numbered), self.oracle(task)]
 
 
 def _draw_formula(
     depth: int, above: str, horizon: int, signals: tuple[str, ...], used: dict[Formula, None], draws: Iterator[float]
 ) -> Formula:
-    """A formula of exactly this depth, for a place under the operator ``above``; ``used`` holds its propositions."""
+    """Draw a formula of exactly this depth, for a place under the operator ``above``; ``used`` collects its
+    propositions."""
     if depth == 0:
         signal = signals[len(used) % len(signals)]
         while True:
@@ -189,45 +192,46 @@ def _uniform_draws(rng: np.random.Generator) -> Iterator[float]:
 def _describe_parts(
     formula: Formula, draws: Iterator[float], parts: list[tuple[str, str]], nodes: list[Formula]
 ) -> str:
-    """The formula's number among the ``parts``, which get it and those that it consists of, and so do the ``nodes``."""
+    """Append the formula and its parts to ``parts`` and ``nodes``, and return the formula's number there."""
     inner = [_describe_parts(part, draws, parts, nodes) for part in formula.parts]
     wordings = WORDINGS[formula.operator]
     wording = wordings[int(next(draws) * len(wordings))]
     first, last = formula.window
-    told = wording.format(*inner, s=formula.signal, c=f"{formula.constant:g}", a=first, b=last)
-    parts.append((told, formula.format_with(inner)))
+    words = wording.format(*inner, s=formula.signal, c=f"{formula.constant:g}", a=first, b=last)
+    parts.append((words, formula.format_with(inner)))
     nodes.append(formula)
     return f"#{len(parts)}"
 
 
 def _write_sentences(nodes: list[Formula], texts: list[str]) -> list[str]:
-    """The last of the texts as a sentence, and the clauses (1), (2), ... that it speaks of, and that these do.
+    """Write the last part as a sentence, followed by the clauses (1), (2), ... that the sentences refer to.
 
     Args:
-        nodes, texts: each part and its words, in which #1 stands for the first part, and so on.
+        nodes: the formula of each part.
+        texts: the words of each part, in which #1 stands for the first part, and so on.
     """
     clauses = [len(nodes) - 1]
 
-    def spelled(place: int) -> str:
-        return _NUMBERED.sub(lambda mark: put(int(mark[1]) - 1, place), texts[place])
+    def expand(place: int) -> str:
+        return _NUMBERED.sub(lambda mark: refer_to(int(mark[1]) - 1, place), texts[place])
 
-    def put(place: int, above: int) -> str:
+    def refer_to(place: int, above: int) -> str:
         parts = nodes[place].parts
-        # A clause without clauses in it may end a sentence; anywhere else nobody would see where it ends itself.
+        # A clause without inner clauses may end a sentence; elsewhere its own end would not be clear.
         plain = not any(part.parts for part in parts) and min(len(parts), len(nodes[above].parts)) < 2
         if not parts or (plain and texts[above].endswith(f"#{place + 1}")):
-            return spelled(place)
+            return expand(place)
         clauses.append(place)
         return f"({len(clauses) - 1})"
 
     sentences: list[str] = []
     while len(sentences) < len(clauses):
-        sentences.append(spelled(clauses[len(sentences)]))
+        sentences.append(expand(clauses[len(sentences)]))
     return sentences
 
 
 def _measure_agreement(given: Formula, wanted: Formula, signals: tuple[str, ...]) -> float:
-    """The fraction of moments of sampled traces at which both formulas have the same robustness."""
+    """Return the fraction of moments of sampled traces at which both formulas have the same robustness."""
     digest = hashlib.blake2b(str(wanted).encode(), digest_size=8).digest()
     rng = np.random.default_rng(int.from_bytes(digest, "big"))
     farthest, agreement = max(given.reach, wanted.reach), 1.0
@@ -249,7 +253,7 @@ def _operators(formula: Formula) -> Counter[Hashable]:
 
 
 def _f1(given: Counter[Hashable], wanted: Counter[Hashable]) -> float:
-    """The F1 score of what is given, each as often as it comes."""
+    """Return the F1 score of two multisets."""
     return 2 * (given & wanted).total() / max(1, given.total() + wanted.total())
 
 

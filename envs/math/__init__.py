@@ -1,4 +1,4 @@
-"""Mathematics: questions whose answers are computed or proved, never guessed at."""
+"""Mathematics: questions with one exact answer, computed or proved."""
 
 from __future__ import annotations
 

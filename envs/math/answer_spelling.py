@@ -1,7 +1,7 @@
-r"""What people write around an answer, and instead of its plain signs, taken off before a verifier reads it.
+r"""Removal of the words and signs that people write around an answer, before a verifier reads it.
 
-"The answer is **-42**." becomes ``-42``, ``$x = -\frac{7}{3}$`` becomes ``-7/3``. Nothing is computed, and what is not
-known here stays as it is, to be refused by who reads it. All is linear in the length of the text.
+"The answer is **-42**." becomes ``-42``, ``$x = -\frac{7}{3}$`` becomes ``-7/3``. Nothing is computed, and unknown
+notation stays as it is, for the reader to reject. Everything is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ...rewards.verifiers.sequence import ListError, split_elements
 from ..question import Question, Task
 
 _MARKS = " \t\r\n*`$"
-# Up to the last word that leads on to an answer, or to the last word before a colon.
+# Everything up to the last word that introduces an answer, or to the last word before a colon.
 _LEAD = re.compile(r".*(?:\b(?:is|are|be|equals)\b|[A-Za-z*]:)", re.DOTALL)
-# Up to the last sign of equality, which is no part of another sign.
+# Everything up to the last equals sign that is not part of another sign.
 _SIDE = re.compile(r".*(?<![<>!:])=", re.DOTALL)
 _SIGNS = {
     **dict.fromkeys(("**", "$", "`", "~", "\\(", "\\)", "\\[", "\\]", "\\ ", "\\;"), " "),
@@ -30,20 +30,20 @@ _SIGNS = {
 _SIGN = re.compile("|".join(map(re.escape, sorted(_SIGNS, key=len, reverse=True))))
 _FRACTION = re.compile(r"\\[dt]?frac ?(\{ ?[+-]?[0-9]+ ?\}|[0-9]) ?(\{ ?[0-9]+ ?\}|[0-9])")
 _TEXT = re.compile(r"\\(?:text|mathrm)\{([^{}\\]*)\}")
-# In numbers and lists of them no sign stands between two.
+# A sign before a number is part of the number, as lists of numbers contain no sums.
 _LOOSE = re.compile(r"([+-])[ \t]+(?=[0-9.])")
 _BRACKETED = re.compile(r"([+-]?)\(([^()]*)\)")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-# The name of a point, or nothing at all.
+# The name of a point, or nothing.
 _NAMES = re.compile(r"(?:\([a-z, ]*\))?")
-# A number of things.
+# A number with the things that are counted.
 _COUNTED = re.compile(r"([+-]?[0-9,]+) +([a-z]+)(?: of [a-z]+)?")
 _JOINED = re.compile(r",? (?:and|or) |[ \t]*[,;]?[ \t]*\n\s*|[ \t]*;[ \t]*")
 
 
 def strip_statement(answer: str, equated: bool = True) -> str:
-    """``answer`` without the sentence or, where ``equated``, the equation that it stands in, and without marks around
-    it. Sentences that say what the answer is not stay as they are."""
+    """Remove the sentence around ``answer``, its left side where ``equated`` and it is an equation, and marks around
+    it. Sentences that deny an answer stay as they are."""
     text = bare(answer)
     for pattern in (_LEAD, _SIDE) if equated else (_LEAD,):
         if (before := pattern.match(text)) and not is_denied(before[0]):
@@ -52,7 +52,7 @@ def strip_statement(answer: str, equated: bool = True) -> str:
 
 
 def replace_notation(answer: str) -> str:
-    """``answer``, a number or a list of numbers, in plain signs instead of those of LaTeX and print."""
+    """Replace the notation of LaTeX and print in ``answer``, a number or a list of numbers, by plain signs."""
     text = _SIGN.sub(lambda sign: _SIGNS[sign[0]], answer)
     return _LOOSE.sub(r"\1", _TEXT.sub(r"\1", _FRACTION.sub(_over, text)))
 
@@ -62,7 +62,7 @@ def _over(fraction: re.Match[str]) -> str:
 
 
 def extract_number(answer: str) -> str:
-    """The number that ``answer`` gives, as the verifiers "integer" and "number" read it: without brackets around it and
+    """Return the number in ``answer`` as the verifiers "integer" and "number" read it: without brackets around it and
     without commas between thousands."""
     text = strip_statement(replace_notation(answer))
     if bracketed := _BRACKETED.fullmatch(text):
@@ -71,8 +71,9 @@ def extract_number(answer: str) -> str:
 
 
 def extract_numbers(answer: str) -> list[tuple[str, Fraction]] | None:
-    """The numbers that ``answer`` lists, each with the name before it or "": ``x = 1, y = 2``, ``(1, 2)``, ``1 and 2``.
-    A name of them all, as in ``(x, y) = (1, 2)``, is left out. None where it is no list of numbers."""
+    """Return the numbers that ``answer`` lists, each with the name before it or "": ``x = 1, y = 2``, ``(1, 2)``, ``1
+    and 2``. A name for all of them, as in ``(x, y) = (1, 2)``, is dropped. Return None where it is no list of
+    numbers."""
     text = strip_statement(replace_notation(answer), equated=False)
     head, _, tail = text.rpartition("=")
     if _NAMES.fullmatch(head.strip()) or tail.lstrip().startswith(("(", "[", "{")):
@@ -92,7 +93,7 @@ def extract_numbers(answer: str) -> list[tuple[str, Fraction]] | None:
 
 
 def extract_numbers_in_order(answer: str, names: str) -> list[Fraction] | None:
-    """As many numbers as there are ``names``, given in their order or each behind its name; None where they are not."""
+    """Return one number for each of ``names``, given in this order or each with its name; None where they are not."""
     found = extract_numbers(answer) or []
     given = [name for name, _ in found]
     if len(found) == len(names) and not any(given):
@@ -103,8 +104,8 @@ def extract_numbers_in_order(answer: str, names: str) -> list[Fraction] | None:
 
 
 class NumberQuestion(Question):
-    """Base of the families with one number as answer, read by the verifier "integer" or "number". What the question
-    says is counted may stand behind the number."""
+    """Base of the families with one number as answer, read by the verifier "integer" or "number". The things that the
+    question counts may follow the number."""
 
     def verify(self, task: Task, answer: str) -> Verdict:
         verdict = verify(self.verifier, answer, task.reference)

@@ -56,8 +56,7 @@ class Arithmetic(NumberQuestion):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         terms, digits, operations = params["terms"], params["digits"], params["operations"]
         draws = rng.random(3 * terms + 1).tolist()
-        # Up to `digits` digits each, all lengths equally likely, so that long and short numbers meet; one is full
-        # length.
+        # All lengths up to `digits` are equally likely, so that long and short numbers are mixed; one has full length.
         longest = int(draws[-1] * terms)
         numbers = [
             _draw_number(digits if i == longest else 1 + int(draws[i] * digits), draws[terms + i]) for i in range(terms)
@@ -83,7 +82,7 @@ class Arithmetic(NumberQuestion):
 
 
 def _draw_number(length: int, u: float) -> int:
-    """A number of exactly ``length`` digits, so never zero."""
+    """Return a number of exactly ``length`` digits, never zero, from ``u`` in [0, 1)."""
     low = 10 ** (length - 1)
     return low + int(u * (10**length - low))
 

@@ -14,9 +14,9 @@ from ..registration import register
 from .answer_spelling import replace_notation, strip_statement
 
 _DIGITS = "0123456789ABCDEF"
-# The digits, and perhaps the base.
-# What stands before a number of these bases in programs.
+# The prefixes of numbers of these bases in programs.
 _PREFIX = {16: "0X", 8: "0O", 2: "0B"}
+# The digits, perhaps followed by the base.
 _NUMBER = re.compile(
     r"\(?([0-9A-Fa-f]{1,200}|0[xobXOB][0-9A-Fa-f]{1,200})\)?(?:_\{?([0-9]{1,2})\}?| \(?(?:in )?base ([0-9]{1,2})\)?)?"
 )
@@ -76,7 +76,7 @@ class BaseConversion(Question):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        """Whether ``answer`` has the digits of the reference, leading zeros and small letters allowed."""
+        """Judge whether ``answer`` has the digits of the reference; leading zeros and small letters are allowed."""
         base = task.data[2]
         # Most answers are plain digits.
         written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(strip_statement(replace_notation(answer)))
@@ -94,11 +94,11 @@ class BaseConversion(Question):
         return Verdict(float(right), right, feedback="Correct." if right else "The answer is not correct.")
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the solution written out."""
+        """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The value by Horner's rule, then the digits, last one first, by division."""
+        """The value by Horner's rule, then the digits by division, the last one first."""
         value, source, target = task.data
         lines = []
         if source != 10:
@@ -117,7 +117,7 @@ class BaseConversion(Question):
 
 
 def _to_base(value: int, base: int) -> str:
-    """The digits of a positive number."""
+    """Return the digits of a positive number in a base."""
     if base == 10:
         return str(value)
     digits = []

@@ -1,4 +1,4 @@
-"""palaestra/Chained-v0: questions of other families in a row, each of which needs the answer to the one before."""
+"""palaestra/Chained-v0: a chain of questions of other families, each of which needs the answer to the one before."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .symbolic_answers import format_sum
 # Families whose answer changes with the first number of the question.
 FAMILIES = ("palaestra/Arithmetic-v0", "palaestra/LinearEquation-v0", "palaestra/ModularArithmetic-v0")
 MAX_TRIES = 1_000
-# A whole number that stands alone, so that a name can take its place.
+# A whole number that a name can replace.
 _LITERAL = re.compile(r"(?<![\w.^/])\d+(?![\w^/]|\.\d)")
 
 
 class Link(NamedTuple):
-    """One question of a chain: its family by place, its task and answer, and how the answer before enters it, as
-    ``number = factor * answer + offset`` for the first number of its prompt."""
+    """One question of a chain: the index of its family, its task and answer, and the map that makes the first number of
+    its prompt from the answer before: ``number = factor * answer + offset``."""
 
     family: int
     task: Task
@@ -119,7 +119,7 @@ class Chained(Question):
         return self.families[link.family].oracle(link.task)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The answers in between, and what they make of the next question."""
+        """The intermediate answers, and the numbers that they give for the next questions."""
         lines = [f"A1 = {task.data[0].answer}"]
         for place, link in enumerate(task.data[1:], start=2):
             before = task.data[place - 2].answer
@@ -136,12 +136,12 @@ def _format_map(factor: int, offset: int, answer: str) -> str:
 def _draw_task(
     family: Question, rng: np.random.Generator, params: dict[str, Any], side: str
 ) -> tuple[Task, Fraction, int]:
-    """A task of one side of the split, its answer, and the first number of its prompt."""
+    """Draw a task of one side of the split; return it with its answer and the first number of its prompt."""
     for _ in range(MAX_TRIES):
         task = family.generate(rng, params)
         answer = parse_number(family.oracle(task))
         first, *others = map(int, _LITERAL.findall(task.prompt) or [0, 0])
-        # A modulus is given away by what residues may be.
+        # Repeating the number, or the range of residues modulo the number, would give it away.
         if answer is None or first in others or first - 1 in others:
             continue
         if split_of(family.split_key(task) or family.content_of(task)) == side:
@@ -153,7 +153,7 @@ def _draw_task(
 
 
 def _make_family(name: str) -> Question:
-    """The family of an id. Raises InputError where its answers are not numbers."""
+    """Make the family of an id. Raise InputError where its answers are not numbers."""
     try:
         family: Any = gym.make(name, disable_env_checker=True).unwrapped
     except gym.error.Error as error:

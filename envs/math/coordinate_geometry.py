@@ -17,9 +17,9 @@ from ..registration import register
 from .answer_spelling import extract_number, extract_numbers_in_order
 
 Point = tuple[int, int]
-# The question, its answer as one number or two, and the steps to it.
+# The question, its answer as one number or two, and the worked solution.
 Posed = tuple[str, list[Fraction], list[str]]
-# How many of the first points a question is about, their order being of no account (in pairs, for two lines).
+# The number of points that a question is about, where their order does not matter (for two lines, within pairs).
 _UNORDERED = {"distance": 2, "midpoint": 2, "intersection": 4, "circle": 3}
 
 
@@ -92,16 +92,17 @@ class CoordinateGeometry(Question):
         return CORRECT if point == list(map(Fraction, task.reference)) else WRONG
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the question and of the solution written out."""
+        """The length of the question and of the worked solution."""
         return float(len(episode.prompt) + sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The usual formula, one line an intermediate value."""
+        """The usual formula, one intermediate value a line."""
         return [*task.data, self.oracle(task)]
 
 
 def _unordered_key(kind: str, points: list[Point]) -> str:
-    """What questions on the same points in another order have in common; empty where the order is always the same."""
+    """Return text that is equal for questions on the same points in another order; empty where the order is always the
+    same."""
     if kind not in _UNORDERED:
         return ""
     about = points[: _UNORDERED[kind]]
@@ -169,8 +170,8 @@ def _area(points: list[Point], draws: Iterator[float]) -> Posed | None:
 
 
 def _order_corners(points: list[Point]) -> list[Point] | None:
-    """The points as corners of a polygon without crossings, which goes once around their centre; None where two lie in
-    one direction from it, or on the two sides of it."""
+    """Order the points as corners of a polygon without crossings, around their centre. Return None where two lie in the
+    same or in opposite directions from the centre."""
     n = len(points)
     x, y = sum(p[0] for p in points), sum(p[1] for p in points)
     arms = [(n * p[0] - x, n * p[1] - y) for p in points]
@@ -195,7 +196,7 @@ def _line_through(p: Point, q: Point) -> Line:
 
 
 def _bisector(p: Point, q: Point) -> Line:
-    """The points as far from ``p`` as from ``q``."""
+    """Return the line of points equally far from ``p`` and ``q``."""
     a, b = 2 * (q[0] - p[0]), 2 * (q[1] - p[1])
     return a, b, q[0] ** 2 + q[1] ** 2 - p[0] ** 2 - p[1] ** 2
 

@@ -1,4 +1,4 @@
-"""palaestra/Counting-v0: how many arrangements, committees or paths there are under some conditions."""
+"""palaestra/Counting-v0: the number of arrangements, committees or paths under some conditions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GROUPS = ("teachers", "parents", "pupils")
 
 LEAST = 100
 
-# What a kind of question gives: the question, the count, the steps to it, and the numbers that make it what it is.
+# The result of a kind of question: the question, the count, the worked solution, and the numbers that identify it.
 Counted = tuple[str, int, list[str], tuple[Any, ...]]
 
 
@@ -76,7 +76,7 @@ class Counting(NumberQuestion):
         return Task(f"{question} Answer with an integer.", count, content=content, split_key=key, data=steps)
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the solution written out."""
+        """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -93,7 +93,7 @@ def _join_words(parts: list[str], last: str = "and") -> str:
 
 
 def _chairs(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
-    """People on chairs, with conditions on disjoint pairs of them."""
+    """Make a question on people on chairs, with conditions on disjoint pairs of them."""
     people = max(2 * conditions, size - 2 + _draw_below(draws, 3))
     chairs = people + _draw_below(draws, 6)
     start = _draw_below(draws, len(_NAMES))
@@ -104,8 +104,8 @@ def _chairs(size: int, conditions: int, draws: Iterator[float]) -> Counted | Non
     texts = (*texts, "{} sits somewhere to the left of {}")
     wishes = [texts[kind].format(*names[2 * i : 2 * i + 2]) for i, kind in enumerate(kinds)]
     empty = chairs - people
-    # A pair side by side is one thing to place, in two orders; apart is all minus side by side; each order of a pair
-    # that has one is as frequent as the other.
+    # A pair side by side is one block in two orders. Pairs apart are counted by inclusion and exclusion. Where a pair
+    # has an order, both orders are equally frequent.
     terms = []
     for joined in range(apart + 1):
         blocks = together + joined
@@ -131,7 +131,7 @@ def _chairs(size: int, conditions: int, draws: Iterator[float]) -> Counted | Non
 
 
 def _letters(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
-    """Arrangements of letters: one letter first, all of one together, no two of one side by side."""
+    """Make a question on arrangements of letters: one letter first, all of one together, no two of one side by side."""
     meant = [[0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]]
     among = [kinds for kinds in meant if len(kinds) == conditions]
     kinds = among[_draw_below(draws, len(among))]
@@ -176,7 +176,7 @@ def _letters(size: int, conditions: int, draws: Iterator[float]) -> Counted | No
 
 
 def _committee(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
-    """Members from groups of different people, with a bound on one group each."""
+    """Make a question on committees from groups of different people, with bounds on the members from some groups."""
     groups = 2 if conditions == 1 else 3
     sizes = [size // 2 + 1 + _draw_below(draws, size - size // 2) for _ in range(groups)]
     members = groups + 1 + _draw_below(draws, max(1, size // 2))
@@ -213,13 +213,13 @@ def _committee(size: int, conditions: int, draws: Iterator[float]) -> Counted | 
 
 
 def _list_cases(allowed: list[range], members: int) -> list[tuple[int, ...]]:
-    """Every way to split ``members`` over the groups, each number being allowed."""
+    """List the ways to split ``members`` over the groups with allowed numbers only."""
     cases = ((*case, members - sum(case)) for case in itertools.product(*allowed[:-1]))
     return [case for case in cases if case[-1] in allowed[-1]]
 
 
 def _paths(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
-    """Shortest paths on a grid through some points and past others."""
+    """Make a question on shortest paths on a grid, through some points and avoiding others."""
     width, height = (size // 2 + 1 + _draw_below(draws, size - size // 2) for _ in range(2))
     inner = (width + 1) * (height + 1)
     points: dict[tuple[int, int], bool] = {}
@@ -249,12 +249,13 @@ def _paths(size: int, conditions: int, draws: Iterator[float]) -> Counted | None
 
 
 def _count_ways(width: int, height: int, points: dict[tuple[int, int], bool]) -> list[list[int]]:
-    """The paths from (0, 0) to each point (x, y), in rows of equal y, through the points marked True and past those
-    marked False."""
+    """Count the paths from (0, 0) to each point (x, y), in rows of equal y, through the points marked True and avoiding
+    those marked False."""
     ways: list[list[int]] = []
     above = [1] + [0] * width
     for y in range(height + 1):
-        # A path meets a point if each of its points lies before it or behind it.
+        # A path that passes a point has its earlier points below and left of it and its later ones above and right of
+        # it.
         low = max([a for (a, b), passed in points.items() if passed and b < y], default=0)
         high = min([a for (a, b), passed in points.items() if passed and y < b], default=width)
         barred = [a for (a, b), passed in points.items() if not passed and b == y]
@@ -268,13 +269,13 @@ def _count_ways(width: int, height: int, points: dict[tuple[int, int], bool]) ->
 
 
 def _committee_key(sizes: list[int], members: int, kinds: list[int], bounds: list[int]) -> str:
-    """A committee, whatever its groups are called."""
+    """Return a key of a committee question that does not depend on the names of the groups."""
     bound = sorted(zip(sizes, kinds, bounds))
     return f"{bound} {sorted(sizes[len(kinds) :])} {members}"
 
 
 def _paths_key(width: int, height: int, through: list[tuple[int, int]], past: list[tuple[int, int]]) -> str:
-    """A grid, whichever of its diagonals it is reflected on, or both."""
+    """Return a key of a path question that is equal for all reflections of its grid."""
     images = []
     for turned in (False, True):
         for back in (False, True):
@@ -286,7 +287,8 @@ def _paths_key(width: int, height: int, through: list[tuple[int, int]], past: li
     return str(min(images))
 
 
-# What tasks have in common that differ in names or by a reflection; other kinds have no such twins.
+# Split keys of tasks that are equal up to names or a reflection, by kind; the names of the functions are part of task
+# contents, so that renaming them would change all task ids.
 _SYMMETRY_KEYS = {"_committee": _committee_key, "_paths": _paths_key}
 _KINDS = (_chairs, _letters, _committee, _paths)
 

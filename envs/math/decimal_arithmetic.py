@@ -1,4 +1,4 @@
-"""palaestra/DecimalArithmetic-v0: decimals, exact where the result ends and rounded as stated where it may not."""
+"""palaestra/DecimalArithmetic-v0: decimals, with exact results, or rounded as stated after a division."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DecimalArithmetic(NumberQuestion):
                 _draw_number(params["digits"], places, draws[4 * i : 4 * i + 3], full=i == longest)
                 for i in range(terms)
             ]
-            # One division at most: it takes a place of its own, not its turn among the others.
+            # At most one division: its place is drawn separately.
             common = operations.rstrip("/")
             operators = [common[int(draws[4 * i + 3] * len(common))] for i in range(terms - 1)]
             operators[int(draws[4 * terms - 1] * (terms - 1))] = operations[-1]
@@ -88,7 +88,7 @@ class DecimalArithmetic(NumberQuestion):
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One operation a line; what does not end as a decimal stands as a fraction."""
+        """One operation a line; values that are not finite decimals are written as fractions."""
         values, operators, places = task.data
         done = evaluate_in_order(values, operators, _apply)
         lines = [
@@ -105,7 +105,7 @@ def _format_places(places: int) -> str:
 
 
 def _draw_number(digits: int, places: int, draws: list[float], full: bool) -> Fraction:
-    """A decimal of exactly ``places`` decimals and of at most (``full``: exactly) ``digits`` digits before them."""
+    """Draw a decimal with exactly ``places`` decimals and at most (``full``: exactly) ``digits`` digits before them."""
     length = digits if full else 1 + int(draws[0] * digits)
     low = 10 ** (length - 1) if full or length > 1 else 0
     whole = low + int(draws[1] * (10**length - low))
@@ -124,21 +124,21 @@ def _apply(a: Fraction, operator: str, b: Fraction) -> Fraction:
 
 
 def _round(value: Fraction, places: int) -> Fraction:
-    """``value`` to ``places`` decimals, halves away from zero."""
+    """Round ``value`` to ``places`` decimals, halves away from zero."""
     scale = 10**places
     units = (2 * abs(value.numerator) * scale + value.denominator) // (2 * value.denominator)
     return Fraction(units if value > 0 else -units, scale)
 
 
 def _format_decimal(value: Fraction, places: int) -> str:
-    """``value``, a multiple of ``10**-places``, with exactly this many decimals."""
+    """Write ``value``, a multiple of ``10**-places``, with exactly this many decimals."""
     units = abs(value.numerator) * (10**places // value.denominator)
     digits = str(units).rjust(places + 1, "0")
     return f"{'-' * (value < 0)}{digits[:-places]}.{digits[-places:]}"
 
 
 def _format_exact(value: Fraction) -> str:
-    """The shortest exact form: a whole number or a decimal where it ends, else ``(p/q)``."""
+    """Write the shortest exact form: a whole number or a finite decimal, else ``(p/q)``."""
     twos, rest = 0, value.denominator
     while rest % 2 == 0:
         twos, rest = twos + 1, rest // 2

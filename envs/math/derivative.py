@@ -16,7 +16,7 @@ from .elementary_functions import Functions, read_reference
 from .polynomials import nonzero_integer
 from .symbolic_answers import UnreadableAnswer, format_sum, read_expression
 
-# A sum as coefficients and what they multiply.
+# A sum, as pairs of a coefficient and its factor.
 Terms = list[tuple[int, str]]
 
 RULES = ("powers", "functions", "products", "quotients", "chains")
@@ -96,22 +96,22 @@ class Derivative(Question):
 
 
 def inner_function(a: int, k: int = 1, b: int = 0) -> str:
-    """``a*x^k + b``."""
+    """Return the text of ``a*x^k + b``."""
     return format_sum([(a, power_of_x(k)), (b, "")])
 
 
 def power_of_x(k: int) -> str:
-    """``x^k``, or "" for k = 0."""
+    """Return the text of ``x^k``, or "" for k = 0."""
     return "" if not k else "x" if k == 1 else f"x^{k}"
 
 
 def function_text(name: str, inside: str) -> str:
-    """A function of what is inside."""
+    """Return the text of a function applied to ``inside``."""
     return f"e^({inside})" if name == "e" else f"{name}({inside})"
 
 
 def join_factors(*factors: str) -> str:
-    """A product of texts, of which "" is 1."""
+    """Return the text of a product; "" stands for the factor 1."""
     return "*".join(factor for factor in factors if factor)
 
 
@@ -151,7 +151,7 @@ def _quotients(draws: Iterator[float], size: int) -> tuple[tuple[int, str], Term
         1 + int(next(draws) * 9),
         nonzero_integer(next(draws), 9),
     )
-    # Never a constant.
+    # Ensure that the quotient is not constant.
     d += a * d == b * c
     return (1, f"({inner_function(a, b=b)})/({inner_function(c, b=d)})"), [
         (a * d - b * c, f"/({inner_function(c, b=d)})^2")

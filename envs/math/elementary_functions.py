@@ -1,10 +1,10 @@
-r"""Elementary functions of x in a normal form that decides whether two are equal, and their derivatives.
+"""Elementary functions of x in a normal form that decides whether two are equal, and their derivatives.
 
-A function is a quotient of two sums of terms ``c i^b x^n e^p A``: c is rational, b is 0 or 1, p a polynomial in x and
-1/x whose coefficients may contain i (so that sines are sums of exponentials), A a product of powers of logarithms and
-of a constant C. What has one form is always equal. What has different forms is different (Lindemann's and Ax' theorems
-on exponentials and logarithms), but for logarithms that are tied together by products, as ln(6) = ln(2) + ln(3).
-Nothing is evaluated, and all work is counted against a budget, so that no answer takes long.
+A function is a quotient of two sums of terms ``c i^b x^n e^p A``: c is rational, b is 0 or 1, p is a polynomial in x
+and 1/x whose coefficients may contain i (so that sines are sums of exponentials), and A is a product of powers of
+logarithms and of a constant C. Functions with the same form are equal. Functions with different forms are different
+(theorems of Lindemann and Ax on exponentials and logarithms), except for relations between logarithms of products, such
+as ln(6) = ln(2) + ln(3). Nothing is evaluated, and all work is counted against a budget, so that no answer takes long.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _ONE: Sum = {_UNIT: Fraction(1)}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A quotient; ``below`` is not zero."""
+    """A quotient of two sums; ``below`` is not zero."""
 
     above: Sum
     below: Sum
 
 
 class Functions:
-    """Reads expressions in x and computes with what it has read; one object for each judgement.
+    """Reads expressions in x and computes with them; one object serves one judgement.
 
     Args:
         constants: names of variables that stand for a constant, as C in ``x^2 + C``.
@@ -50,12 +50,12 @@ class Functions:
         self._left = BUDGET
 
     def equal(self, one: Form, other: Form) -> bool:
-        """Whether two functions are equal where both are defined."""
+        """Return whether two functions are equal where both are defined."""
         left, right = self._times(one.above, other.below), self._times(other.above, one.below)
         return not self._plus(left, {term: -c for term, c in right.items()})
 
     def derivative(self, form: Form) -> Form:
-        """The derivative with respect to x."""
+        """Return the derivative with respect to x."""
         above = self._differentiate(form.above)
         if form.below == _ONE:
             return above
@@ -66,10 +66,10 @@ class Functions:
         return self._product(self._sum(first, second), Form(_ONE, self._times(form.below, form.below)))
 
     def read(self, node: Expression) -> Form:
-        """The function that an expression writes.
+        """Return the function that an expression denotes.
 
         Raises:
-            Unreadable: it has other variables, functions or powers than the normal form knows, or no value, or is too
+            UnreadableAnswer: it has variables, functions or powers outside the normal form, has no value, or is too
                 large.
         """
         if isinstance(node, Fraction):
@@ -107,7 +107,7 @@ class Functions:
     # Functions.
 
     def _exponent(self, form: Form) -> dict[tuple[int, int], Fraction]:
-        """``form``, which must be a polynomial in x and 1/x, as the exponent of e."""
+        """Return ``form``, which must be a polynomial in x and 1/x, as the exponent of e."""
         exponent: dict[tuple[int, int], Fraction] = {}
         for (i, n, p, atoms), c in self._without_denominator(form).items():
             if p or atoms:
@@ -171,7 +171,7 @@ class Functions:
     # Arithmetic.
 
     def _without_denominator(self, form: Form) -> Sum:
-        """``form`` without its denominator, which must be a number."""
+        """Divide ``form`` by its denominator, which must be a number."""
         if form.below.keys() != {_UNIT}:
             raise UnreadableAnswer(_NO_POLYNOMIAL)
         return {term: c / form.below[_UNIT] for term, c in form.above.items()}
@@ -248,7 +248,7 @@ class Functions:
 
 @lru_cache(maxsize=1024)
 def read_reference(text: str) -> Form:
-    """The function that a reference writes; it is read once for all answers to a task."""
+    """Return the function that a reference denotes, cached for all answers to a task."""
     return Functions().read(read_expression(text))
 
 
@@ -261,7 +261,7 @@ def _coefficient_bits(function: Sum) -> int:
 
 
 def _merge_powers(one: Any, other: Any) -> Any:
-    """Two ordered tuples of key and value as one, values of equal keys added and zeros left out."""
+    """Merge two sorted tuples of (key, value), adding the values of equal keys and dropping zeros."""
     if not one or not other:
         return one or other
     total = dict(one)

@@ -86,10 +86,10 @@ class FractionArithmetic(NumberQuestion):
 
 
 def _draw_fraction(u: float, v: float, size: int) -> Fraction:
-    """A fraction that is not whole, its numerator and denominator at most ``size``."""
+    """Draw a fraction that is not whole, its numerator and denominator at most ``size``."""
     denominator = 2 + int(u * (size - 1))
     numerator = 1 + int(v * size)
-    # The next numerator that shares no factor; the last resort, one less than the denominator, never does.
+    # Take the next coprime numerator; if there is none, use the denominator less 1, which is always coprime.
     while numerator <= size and math.gcd(numerator, denominator) > 1:
         numerator += 1
     return Fraction(numerator if numerator <= size else denominator - 1, denominator)
@@ -104,7 +104,7 @@ def _apply(a: Fraction, operator: str, b: Fraction) -> Fraction:
 
 
 def _format_step(a: Fraction, operator: str, b: Fraction, result: Fraction) -> str:
-    """``(1/2) + (1/3) = 3/6 + 2/6 = 5/6``."""
+    """Write one operation with its intermediate form: ``(1/2) + (1/3) = 3/6 + 2/6 = 5/6``."""
     if operator in "+-":
         common = math.lcm(a.denominator, b.denominator)
         p, q = a.numerator * (common // a.denominator), b.numerator * (common // b.denominator)

@@ -56,8 +56,8 @@ class GcdLcm(NumberQuestion):
         largest, count, ask = params["largest"], params["count"], params["ask"]
         while True:
             first, *rest = rng.random(count + 1).tolist()
-            # The larger the numbers, the larger both the divisor and what is left beside it: at most 106 and at least 5
-            # of numbers up to 600, 4330 and 230 of those up to a million. Of smaller ones there must be enough left.
+            # Both the shared divisor and the cofactors grow with the numbers: for numbers up to 600 the divisor is at
+            # most 106 and the cofactor range at least 5, for numbers up to a million 4330 and 230.
             least = min(11, max(2, int(0.45 * math.sqrt(largest))))
             shared = least + int(first * (min(4.33 * math.sqrt(largest), largest / max(5, 2 * count)) - least + 1))
             numbers = [shared * (2 + int(u * (largest // shared - 1))) for u in rest]
@@ -74,11 +74,11 @@ class GcdLcm(NumberQuestion):
         )
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the solution written out."""
+        """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Euclid's algorithm on the first two numbers, then on that result and the next number."""
+        """Euclid's algorithm on the first two numbers, then on the result and the next number."""
         ask, numbers = task.data
         lines, value = [], numbers[0]
         for number in numbers[1:]:
@@ -92,6 +92,7 @@ class GcdLcm(NumberQuestion):
 
 
 def euclid_steps(a: int, b: int) -> list[str]:
+    """Write the divisions of Euclid's algorithm, one a line."""
     lines, big, small = [], max(a, b), min(a, b)
     while small:
         lines.append(f"{big} = {big // small} * {small} + {big % small}")

@@ -20,12 +20,12 @@ from .polynomials import format_polynomial, multiply_all, nonzero_integer
 from .symbolic_answers import UnreadableAnswer, parse_answer
 
 MAX_ENDS = 20
-# A point as the question writes it, which braces only group where the rest is LaTeX.
+# A point in braces, as the question writes it; in LaTeX, braces would only group.
 _POINT = re.compile(r"(^|[U\u222a] ?|cup ?)\{([-+0-9./, ]+)\}")
 _SIGNS = ("<", "<=", ">", ">=")
 
-# An inequality, reduced to a sign: its text, the roots with their multiplicities (negative where the root is not in the
-# domain), the sign beyond all roots, the comparison with 0, and steps that lead there.
+# An inequality, reduced to the sign of a product: its text, the roots with their multiplicities (negative where the
+# root is not in the domain), the sign above all roots, the comparison with 0, and the worked solution up to there.
 Posed = tuple[str, dict[Fraction, int], int, str, list[str]]
 
 
@@ -95,7 +95,7 @@ class Inequality(Question):
             return Verdict(0.0, False, feedback=str(error)[:300], malformed=True)
         if len(ends) > MAX_ENDS:
             return Verdict(0.0, False, feedback=f"There are more than {MAX_ENDS} ends of intervals.", malformed=True)
-        # Two sets that agree at all ends and once between each two of them are equal.
+        # Two such sets are equal if they agree at all ends and at one point between any two neighbouring ends.
         places = sorted(ends)
         between = [(a + b) / 2 for a, b in pairwise(places)]
         right = all(
@@ -104,25 +104,25 @@ class Inequality(Question):
         return Verdict(float(right), right, feedback="Correct." if right else "These are not the solutions.")
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the question and of the solution written out."""
+        """The length of the question and of the worked solution."""
         return float(len(episode.content) + sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """A comparison with 0, and the sign of what is compared in each interval between its roots."""
+        """A comparison with 0, and the sign of the compared expression in each interval between its roots."""
         return [*task.data, self.oracle(task)]
 
 
 def _swap_sides(inequality: str) -> str:
-    """The same inequality with its sides the other way round."""
+    """Return the same inequality with its sides exchanged."""
     left, comparison, right = re.split(" (<=?|>=?) ", inequality)
     return f"{right} {comparison.translate(str.maketrans('<>', '><'))} {left}"
 
 
 def _solve(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str, list[str]]:
-    """The set where the product of ``(x - root)^multiplicity`` times ``sign`` compares with 0, and the signs."""
+    """Return the set where ``sign`` times the product of ``(x - root)^multiplicity`` compares with 0, and the signs."""
     places = sorted(roots, reverse=True)
     wanted = 1 if ">" in comparison else -1
-    # From the right: is the open interval in the set, is the point at its lower end.
+    # From the right: whether each open interval is in the set, and whether the point at its lower end is.
     inside, points, signs, now = [], [], [], sign
     for i, root in enumerate([*places, None]):
         upper = "oo" if i == 0 else str(places[i - 1])
@@ -166,7 +166,7 @@ def _absolute(draws: Iterator[float], size: int) -> Posed | None:
 
 
 def _quadratic(draws: Iterator[float], size: int) -> Posed | None:
-    """Roots of which one may be a fraction, with some of the terms on the right."""
+    """Make a quadratic with one possibly fractional root, and with some of the terms on the right side."""
     below, sign = 1 + int(next(draws) * 3), 1 if next(draws) < 0.6 else -1
     one, other = Fraction(nonzero_integer(next(draws), size), below), Fraction(nonzero_integer(next(draws), size))
     if one == other:
@@ -186,7 +186,7 @@ def _quadratic(draws: Iterator[float], size: int) -> Posed | None:
 
 
 def _rational(draws: Iterator[float], size: int) -> Posed | None:
-    """A quotient of linear expressions beside a whole number."""
+    """Make a quotient of linear expressions, compared with a whole number."""
     a, b, c, d = (
         nonzero_integer(next(draws), 5),
         nonzero_integer(next(draws), size),
@@ -215,7 +215,7 @@ def _rational(draws: Iterator[float], size: int) -> Posed | None:
 
 
 def _cubic(draws: Iterator[float], size: int) -> Posed | None:
-    """A product of three linear factors, multiplied out; two may be equal."""
+    """Make an expanded product of three linear factors, two of which may be equal."""
     below, sign = 1 + int(next(draws) * 2), 1 if next(draws) < 0.6 else -1
     found = [Fraction(nonzero_integer(next(draws), size), below), Fraction(nonzero_integer(next(draws), size))]
     found.append(found[1] if next(draws) < 0.4 else Fraction(nonzero_integer(next(draws), size)))
@@ -230,14 +230,14 @@ def _cubic(draws: Iterator[float], size: int) -> Posed | None:
     return f"{format_polynomial(whole)} {comparison} 0", roots, sign, comparison, [f"The roots are {', '.join(named)}."]
 
 
-# Answers: whether a number belongs to what the grammar has read, and the ends at which that may change.
+# Answers as parsed by the grammar: the ends of their intervals, and membership of numbers.
 
 
 def _collect_ends(value: Any, ends: set[Fraction]) -> None:
     """Add all finite ends in a set or statement to ``ends``.
 
     Raises:
-        Unreadable: it is neither an interval or set of numbers nor a statement about x, nor made of such.
+        UnreadableAnswer: it is neither an interval or set of numbers nor a statement about x, nor made of such.
     """
     kind = getattr(value, "kind", None)
     sides = getattr(value, "sides", ())
@@ -258,7 +258,7 @@ def _collect_ends(value: Any, ends: set[Fraction]) -> None:
 
 
 def _contains(value: Any, x: Fraction) -> bool:
-    """Whether ``x`` belongs to a set, or a statement is true of it; `_collect_ends` has read the value before."""
+    """Return whether ``x`` belongs to a set, or satisfies a statement, that `_collect_ends` has accepted."""
     kind = getattr(value, "kind", None)
     if kind in _INTERVALS:
         low, high = map(_read_bound, value.items)
@@ -279,7 +279,7 @@ def _is_x(value: Any) -> bool:
 
 
 def _read_bound(value: Any) -> Fraction | float:
-    """A rational number, or an infinite one. Raises Unreadable for all else."""
+    """Return a rational number, or an infinite one. Raise UnreadableAnswer otherwise."""
     sign = 1
     if getattr(value, "op", None) == "*" and len(value.args) == 2 and getattr(value.args[0], "value", 0) == -1:
         sign, value = -1, value.args[1]

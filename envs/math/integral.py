@@ -18,7 +18,7 @@ from .elementary_functions import Functions, read_reference
 from .polynomials import nonzero_integer
 from .symbolic_answers import UnreadableAnswer, format_sum, read_expression
 
-# A coefficient and what it multiplies.
+# A coefficient and its factor.
 Term = tuple[int | Fraction, str]
 
 RULES = ("powers", "functions", "substitution", "parts")
@@ -120,7 +120,7 @@ def _functions(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
 
 
 def _substitution(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
-    """x^(k-1) times a function of a x^k + b."""
+    """Make x^(k-1) times a function of a x^k + b."""
     c, a, b, k = (
         nonzero_integer(next(draws), size),
         2 + int(next(draws) * 4),
@@ -141,7 +141,7 @@ def _substitution(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
 
 
 def _parts(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
-    """x^n times a function."""
+    """Make x^n times a function."""
     c, a, n = nonzero_integer(next(draws), size), 2 + int(next(draws) * 4), 1 + int(next(draws) * 3)
     name = ("sin", "cos", "e", "ln")[int(next(draws) * 4)]
     if name == "ln":
@@ -152,7 +152,7 @@ def _parts(draws: Iterator[float], size: int) -> tuple[Term, list[Term]]:
         ]
     function, terms = (c, join_factors(power_of_x(n), function_text(name, inner_function(a)))), list[Term]()
     factor = Fraction(c)
-    # The power is differentiated away, the other factor integrated, the sign turned at each step.
+    # Integrate by parts: differentiate the power, integrate the other factor, alternate the sign.
     while n >= 0:
         sign, name = _OUTER[name]
         factor *= Fraction(sign, a)

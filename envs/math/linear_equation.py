@@ -60,7 +60,7 @@ class LinearEquation(NumberQuestion):
             a, b, c, x, rest = (nonzero_integer(u, size) for u in rng.random(5).tolist())
             c = c if both else 0
             slope = a - c
-            # A slope of 1 or -1 leaves nothing to divide by.
+            # Skip slopes of 1 and -1, which need no division.
             if abs(slope) < 2:
                 continue
             if not fraction:
@@ -90,7 +90,7 @@ class LinearEquation(NumberQuestion):
 
 
 def _format_side(slope: int, constant: int) -> str:
-    """``3x + 4``, ``-x - 4``, ``3x`` or ``4``."""
+    """Write one side of an equation: ``3x + 4``, ``-x - 4``, ``3x`` or ``4``."""
     if not slope:
         return str(constant)
     x = {1: "x", -1: "-x"}.get(slope, f"{slope}x")

@@ -1,4 +1,4 @@
-"""palaestra/LinearSystem-v0: as many linear equations as unknowns, with one solution."""
+"""palaestra/LinearSystem-v0: systems of linear equations with exactly one solution."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .symbolic_answers import format_sum
 
 NAMES = "xyzwvuts"
 
-# An equation: the coefficients and what they add up to.
+# An equation: the coefficients and the right side.
 Row = tuple[int, ...]
 
 
@@ -94,7 +94,7 @@ class LinearSystem(Question):
         return CORRECT if values == list(map(Fraction, task.reference)) else WRONG
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Equations with fewer and fewer unknowns, then the unknowns one by one, the last first."""
+        """Equations with fewer and fewer unknowns, then the unknowns one by one, the last one first."""
         triangle = _eliminate(task.data)
         assert triangle
         values = list(map(Fraction, task.reference))
@@ -108,11 +108,12 @@ class LinearSystem(Question):
 
 
 def _draw_equation(draws: list[float], above: list[int], below: int, size: int) -> Row | None:
-    """An equation that the unknowns ``above / below`` solve, or None where chance finds no whole one."""
+    """Draw an equation that the unknowns ``above / below`` solve; return None where the draws give no integer right
+    side."""
     coefficients = [nonzero_integer(u, size) for u in draws]
     total = sum(a * x for a, x in zip(coefficients, above))
     if total % below:
-        # The last coefficient that can, mends it.
+        # Adjust the last coefficient that can make the right side an integer.
         for i in range(len(above) - 1, -1, -1):
             if math.gcd(above[i], below) == 1:
                 step = -total * pow(above[i], -1, below) % below
@@ -128,7 +129,7 @@ def _draw_equation(draws: list[float], above: list[int], below: int, size: int) 
 
 
 def _eliminate(rows: list[Row]) -> list[Row] | None:
-    """Equivalent equations, each without the unknowns of those before it; None where there is no single solution."""
+    """Return equivalent equations in triangular form; None where there is no unique solution."""
     left = [list(row) for row in rows]
     for i in range(len(left)):
         place = next((k for k in range(i, len(left)) if left[k][i]), None)

@@ -83,14 +83,14 @@ class ModularArithmetic(NumberQuestion):
         return Task(prompt, answer, content=expression, split_key=key, data=(operands, operators, n))
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        # The modulus may stand behind the residue.
+        # The modulus may follow the residue.
         text, n = extract_number(answer), task.data[2]
         for modulus in (f"(mod {n})", f"mod {n}", f"\\pmod{{{n}}}"):
             text = text.removesuffix(modulus).rstrip()
         return super().verify(task, text or answer)
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the solution written out."""
+        """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -115,7 +115,7 @@ class ModularArithmetic(NumberQuestion):
 
 def _draw_operand(kind: str, hardest: bool, n: int, which: float, u: float, v: float) -> Operand:
     base = 2 + int(u * (n - 2))
-    # Every kind that may occur is equally likely, except that the chosen operand is of the hardest.
+    # All allowed kinds are equally likely, except that the chosen operand is of the hardest kind.
     kinds = {"inverses": ("plain", "inverses"), "powers": ("plain", "inverses", "powers")}.get(kind, ("plain",))
     own = kinds[-1] if hardest else kinds[int(which * len(kinds))]
     if own == "powers":
@@ -136,7 +136,8 @@ def _apply(a: int, operator: str, b: int) -> int:
 
 
 def _squaring_steps(base: int, exponent: int, n: int) -> list[str]:
-    """``7^2 = 7^2 = 49``, ``7^5 = 49^2 * 7 = 16807 = 26 (mod 97)``: the exponent's binary digits from the left."""
+    """Write ``7^2 = 7^2 = 49``, ``7^5 = 49^2 * 7 = 16807 = 26 (mod 97)``: the binary digits of the exponent from the
+    left."""
     lines, power, value = [], 1, base
     for digit in f"{exponent:b}"[1:]:
         odd = digit == "1"

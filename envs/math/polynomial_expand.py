@@ -104,7 +104,7 @@ class PolynomialExpand(Question):
 
 
 def _draw_factor(draws: Any, pool: list[tuple[int, ...]], terms: int, size: int) -> Sum:
-    """A sum of different monomials of the pool, one of them not constant."""
+    """Draw a sum of different monomials of the pool, at least one of them not constant."""
     free, factor = list(pool), {}
     for _ in range(terms):
         key = free.pop(int(next(draws) * len(free)))
@@ -113,7 +113,7 @@ def _draw_factor(draws: Any, pool: list[tuple[int, ...]], terms: int, size: int)
 
 
 def _expand_product(factors: list[Sum]) -> Sum:
-    """The product, by falling degree."""
+    """Return the product, by falling degree."""
     left: Sum = {(0, 0, 0): 1}
     for right in factors:
         total: Sum = {}

@@ -72,7 +72,7 @@ class PolynomialFactor(Question):
         count, degree, leading, size = (params[name] for name in self.param_space.names)
         draws = rng.random(count + 1).tolist()
         number = 1 + int(draws[-1] * leading)
-        # The first one has the full degree.
+        # The first factor has the full degree.
         factors = [_draw_irreducible(rng, degree, leading, size)]
         factors += [_draw_irreducible(rng, 1 + int(u * min(degree, 2)), leading, size) for u in draws[1:count]]
         factors.sort(key=lambda factor: (len(factor), factor))
@@ -103,7 +103,7 @@ class PolynomialFactor(Question):
                 sign = -1 if factor[-1] < 0 else 1
                 number *= sign**power
                 found[tuple(sign * coefficient for coefficient in factor)] += power
-        # Factorisation over the whole numbers is unique, so nothing else can be right.
+        # Factorisation over the integers is unique, so that no other answer can be right.
         if (number, found) == (task.reference[0], Counter(task.reference[1])):
             return Verdict(1.0, True, feedback="Correct.")
         whole = multiply_all(factor for factor, power in found.items() for _ in range(power))
@@ -112,7 +112,7 @@ class PolynomialFactor(Question):
         return Verdict(0.0, False, feedback="The product is not the polynomial.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One factor taken out a line."""
+        """One factor divided out a line."""
         number, factors = task.reference
         rest: Polynomial = tuple(coefficient // number for coefficient in task.data)
         whole = format_polynomial(task.data)
@@ -125,8 +125,8 @@ class PolynomialFactor(Question):
 
 
 def _draw_irreducible(rng: np.random.Generator, degree: int, leading: int, size: int) -> Polynomial:
-    """A polynomial that cannot be factored: constant to ``size``, other coefficients to 9 and ``leading``, the leading
-    one positive."""
+    """Draw an irreducible polynomial: constant up to ``size``, other coefficients up to 9, and a leading one from 1 to
+    ``leading``."""
     while True:
         draws = rng.random(degree + 1).tolist()
         middle = [int(u * 19) - 9 for u in draws[1:-1]]

@@ -1,4 +1,4 @@
-"""Polynomials with whole coefficients: arithmetic, text, rational roots, irreducibility, and how answers are read.
+"""Polynomials with whole coefficients: arithmetic, text, rational roots, irreducibility, and readers of answers.
 
 A polynomial in x is the tuple of its coefficients, the constant first and the leading one, never 0, last.
 """
@@ -12,14 +12,14 @@ from fractions import Fraction
 from .symbolic_answers import Expression, UnreadableAnswer, format_sum, read_expression
 
 Polynomial = tuple[int, ...]
-# What a term multiplies: the names of its variables with their exponents, in alphabetical order.
+# The variables of a term with their exponents, in alphabetical order.
 Monomial = tuple[tuple[str, int], ...]
 
 MAX_EXPONENT = 64
 
 
 def multiply_polynomials(p: Polynomial, q: Polynomial) -> Polynomial:
-    """The product of two polynomials."""
+    """Return the product of two polynomials."""
     product = [0] * (len(p) + len(q) - 1)
     for i, a in enumerate(p):
         if a:
@@ -29,7 +29,7 @@ def multiply_polynomials(p: Polynomial, q: Polynomial) -> Polynomial:
 
 
 def multiply_all(factors: Iterable[Polynomial]) -> Polynomial:
-    """The product of any number of polynomials."""
+    """Return the product of any number of polynomials."""
     product: Polynomial = (1,)
     for factor in factors:
         product = multiply_polynomials(product, factor)
@@ -37,7 +37,7 @@ def multiply_all(factors: Iterable[Polynomial]) -> Polynomial:
 
 
 def divide_exactly(p: Polynomial, q: Polynomial) -> Polynomial:
-    """``p`` over its divisor ``q``; the remainder must be 0."""
+    """Divide ``p`` by its divisor ``q``; the remainder must be 0."""
     rest, quotient = list(p), [0] * (len(p) - len(q) + 1)
     for place in range(len(quotient) - 1, -1, -1):
         quotient[place] = factor = rest[place + len(q) - 1] // q[-1]
@@ -47,13 +47,13 @@ def divide_exactly(p: Polynomial, q: Polynomial) -> Polynomial:
 
 
 def format_polynomial(p: Polynomial) -> str:
-    """``(5, -1, 3)`` as ``3x^2 - x + 5``."""
+    """Write ``(5, -1, 3)`` as ``3x^2 - x + 5``."""
     powers = ["", "x", *(f"x^{k}" for k in range(2, len(p)))]
     return format_sum(zip(reversed(p), reversed(powers[: len(p)])), times="")
 
 
 def value_at(p: Polynomial, x: int | Fraction) -> int | Fraction:
-    """The value at ``x``."""
+    """Return the value at ``x``."""
     total: int | Fraction = 0
     for coefficient in reversed(p):
         total = total * x + coefficient
@@ -61,13 +61,13 @@ def value_at(p: Polynomial, x: int | Fraction) -> int | Fraction:
 
 
 def nonzero_integer(u: float, size: int) -> int:
-    """A whole number from -size to size without zero, from ``u`` in [0, 1)."""
+    """Return a whole number from -size to size without zero, from ``u`` in [0, 1)."""
     k = int(u * 2 * size)
     return k - size if k < size else k - size + 1
 
 
 def find_rational_root(p: Polynomial) -> Fraction | None:
-    """A rational root of a polynomial whose constant is not 0, or None."""
+    """Return a rational root of a polynomial whose constant is not 0, or None."""
     for b in _divisors(p[-1]):
         for a in _divisors(p[0]):
             if math.gcd(a, b) == 1:
@@ -78,7 +78,8 @@ def find_rational_root(p: Polynomial) -> Fraction | None:
 
 
 def is_irreducible(p: Polynomial) -> bool:
-    """Whether a polynomial of degree 1 to 4 is no product over the whole numbers but of 1 or -1 and itself."""
+    """Return whether a polynomial of degree 1 to 4 has no factors over the integers except 1, -1, itself and its
+    negative."""
     if math.gcd(*p) > 1:
         return False
     degree = len(p) - 1
@@ -91,7 +92,8 @@ def is_irreducible(p: Polynomial) -> bool:
 
 
 def _splits_into_quadratics(p: Polynomial) -> bool:
-    """Whether a polynomial of degree 4 without rational roots is the product of two of degree 2 (with Gauss' lemma)."""
+    """Return whether a polynomial of degree 4 without rational roots is the product of two of degree 2 (Gauss'
+    lemma)."""
     f, e, d, c, a = p
     # y = a x makes it monic with whole coefficients: y^4 + c y^3 + d y^2 + e y + f.
     d, e, f = d * a, e * a * a, f * a**3
@@ -120,7 +122,7 @@ def _divisors(n: int) -> list[int]:
 
 
 def read_sum(answer: str) -> list[tuple[Monomial, Fraction]]:
-    """The terms of an expanded polynomial, in any number of variables, as they are written.
+    """Return the terms of an expanded polynomial, in any number of variables, as they are written.
 
     Raises:
         Unreadable: it is not a sum of products of numbers and powers of variables.
@@ -129,7 +131,7 @@ def read_sum(answer: str) -> list[tuple[Monomial, Fraction]]:
 
 
 def read_product(answer: str) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
-    """The number before a product of polynomials in x, and the polynomials with their exponents, as they are written.
+    """Return the number before a product of polynomials in x, and the polynomials with their exponents, as written.
 
     Raises:
         Unreadable: it is not a product of numbers and powers of expanded polynomials in x with whole coefficients.

@@ -1,6 +1,7 @@
-"""Expressions such as ``7 + 2 * 3``, worked out one operation at a time in the order that precedence asks for.
+"""Evaluation of expressions such as ``7 + 2 * 3``, one operation at a time in the order of precedence.
 
-Goes in: the values, the operators between them, and what an operator does. Comes out: every operation with its result.
+The input are the values, the operators between them, and a function that applies an operator. The output are all
+operations with their results.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ Value = TypeVar("Value")
 def evaluate_in_order(
     values: Sequence[Value], operators: Sequence[str], apply: Callable[[Value, str, Value], Value]
 ) -> list[tuple[Value, str, Value, Value]]:
-    """The operations of ``values[0] operators[0] values[1] ...``: * and / from left to right, then + and -.
+    """Return the operations of ``values[0] operators[0] values[1] ...``: * and / from left to right, then + and -.
 
     Args:
         values: two or more.
-        operators: one of "+-*/" between each two values.
-        apply: what ``left operator right`` is.
+        operators: one of "+-*/" between any two neighbouring values.
+        apply: returns the result of ``left operator right``.
 
     Returns:
         (left, operator, right, result) of each operation; the last result is the value of the expression.
@@ -40,8 +41,8 @@ def evaluate_in_order(
 
 
 def order_free_key(values: Sequence[object], operators: Sequence[str]) -> str:
-    """What all expressions have in common that differ from this one by the order of their sums and products alone:
-    ``+*3*7 -*2`` for ``7 * 3 - 2`` and for ``3 * 7 - 2``."""
+    """Return text that is equal for expressions that differ only in the order of their sums and products: ``+*3*7 -*2``
+    for ``7 * 3 - 2`` and for ``3 * 7 - 2``."""
     products, sign, factors = [], "+", [f"*{values[0]}"]
     for operator, value in zip(operators, values[1:]):
         if operator in "*/":
@@ -53,12 +54,13 @@ def order_free_key(values: Sequence[object], operators: Sequence[str]) -> str:
 
 
 def format_expression(values: Sequence[str], operators: Sequence[str]) -> str:
-    """The text of the expression: ``7 + 2 * 3``."""
+    """Write the expression: ``7 + 2 * 3``."""
     return values[0] + "".join(f" {operator} {value}" for operator, value in zip(operators, values[1:]))
 
 
 def format_long_product(a: int, b: int) -> str:
-    """``345 * 27 = 345 * 20 + 345 * 7 = 6900 + 2415 = 9315``: a product of positive numbers by the digits of one."""
+    """Write a product of positive numbers by the digits of one: ``345 * 27 = 345 * 20 + 345 * 7 = 6900 + 2415 =
+    9315``."""
     if sum(d != "0" for d in str(a)) < sum(d != "0" for d in str(b)):
         a, b = b, a
     digits = str(b)

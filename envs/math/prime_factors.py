@@ -21,7 +21,7 @@ _LARGEST = 2_000
 _POWER = re.compile(r"([0-9]{1,40})(?:\^([1-9][0-9]?|\{[1-9][0-9]?\}))?")
 # Powers in print.
 _RAISED = {ord(raised): f"^{power}" for power, raised in zip("23456", "\u00b2\u00b3\u2074\u2075\u2076")}
-# What is written for a product beside "*"; longer signs first.
+# Other signs for a product; longer ones first.
 _TIMES = re.compile(r"\\cdot|\\times|[*,;x\u00d7\u00b7]")
 _MAX_FACTORS = 100
 
@@ -74,7 +74,7 @@ class PrimeFactors(Question):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        """Whether ``answer`` names each prime of the number as often as it divides it."""
+        """Judge whether ``answer`` names each prime of the number as often as it divides it."""
         number, (head, equals, body) = str(task.data), strip_statement(answer, equated=False).rpartition("=")
         if body.strip() == number and equals:
             head, body = body, head
@@ -87,8 +87,8 @@ class PrimeFactors(Question):
         return Verdict(float(right), right, feedback="Correct." if right else "The answer is not correct.")
 
     def solver_cost(self, episode: Task) -> float:
-        """The divisions of a plain search by primes, those that do not come out included."""
-        # It ends at the last but one prime, or at the root of the last one where that is larger.
+        """The number of trial divisions by primes, successful or not."""
+        # Trial division ends at the second largest factor, or at the root of the largest one where that is larger.
         *_, before, last = episode.reference
         return len(episode.reference) + bisect_right(_primes(), max(before, math.isqrt(last)))
 
@@ -103,7 +103,7 @@ class PrimeFactors(Question):
 
 @functools.lru_cache(maxsize=1)
 def _primes() -> list[int]:
-    """The primes up to the largest that may occur."""
+    """Return the primes up to the largest that may occur."""
     return [n for n in range(2, _LARGEST + 1) if all(n % d for d in range(2, math.isqrt(n) + 1))]
 
 
@@ -113,7 +113,7 @@ def _format_product(factors: list[int]) -> str:
 
 
 def _read_factors(text: str) -> Counter[int] | None:
-    """The factors that ``text`` lists, with multiplicity, or None where it is no list of numbers and powers."""
+    """Return the factors that ``text`` lists, with multiplicity; None where it is no list of numbers and powers."""
     text = text.translate(_RAISED).replace("**", "^").replace(")(", ")*(").strip(" []$.")
     parts = _TIMES.split(text, maxsplit=_MAX_FACTORS)
     found: Counter[int] = Counter()

@@ -14,8 +14,8 @@ from ..question import Task
 from ..registration import register
 from .answer_spelling import NumberQuestion
 
-# What an experiment gives: what is done, what the quantity is called, in how many equally likely ways it has each value
-# from 0 on, how these are computed from the value v, v - 1 = w and the number of draws less v, r, and how all of them.
+# An experiment: its description, the name of its quantity, the number of equally likely ways to each value from 0 on,
+# a formula for these ways in the value v, w = v - 1 and r = number of draws - v, and a formula for all ways.
 Experiment = tuple[str, str, list[int], str, str]
 
 _SUITS = (("hearts", 13), ("black cards", 26), ("aces", 4), ("kings or queens", 8), ("face cards (J, Q, K)", 12))
@@ -71,7 +71,7 @@ class Probability(NumberQuestion):
             possible = [value for value, count in enumerate(ways) if count]
             value = possible[_draw_below(draws, len(possible))]
             known = possible[_draw_below(draws, len(possible))] if params["event"] == "given" else 0
-            # What is known must rule something out, and not the event itself.
+            # The condition must exclude some values, but not the event itself.
             if params["event"] == "given" and not possible[0] < known < value:
                 continue
             wanted = range(value, len(ways) if params["event"] == "at least" else value + 1)
@@ -89,9 +89,9 @@ class Probability(NumberQuestion):
         return Task(prompt, str(probability), content=f"{done} {event}", split_key=key, data=data)
 
     def solver_cost(self, episode: Task) -> float:
-        """The digits of all numbers of ways that are looked at."""
+        """The number of digits of all numbers of ways that the solution needs."""
         ways, _, _, wanted, among = episode.data
-        # Without a condition the ways in all are known at once.
+        # Without a condition, all ways are counted by one formula.
         counts = [ways[v] for v in wanted] + ([ways[v] for v in among] if among[0] else [sum(ways)])
         return float(sum(len(str(count)) for count in counts))
 
@@ -111,7 +111,7 @@ class Probability(NumberQuestion):
 
 
 def _format_sum(counts: Iterable[int]) -> str:
-    """``1 + 4 = 5``, or one number alone."""
+    """Write ``1 + 4 = 5``, or one number alone."""
     terms = list(counts)
     return " + ".join(map(str, terms)) + (f" = {sum(terms)}" if len(terms) > 1 else "")
 
@@ -133,7 +133,7 @@ def _dice(number: int, size: int, draws: Iterator[float]) -> Experiment:
         largest = [top**number - (top - 1) ** number for top in range(1, faces + 1)]
         return done, "the largest number rolled", [0, *largest], f"{{v}}^{number} - {{w}}^{number}", f"{faces}^{number}"
     least = 2 + _draw_below(draws, faces - 1)
-    # No coins: half of the faces would make many tasks alike.
+    # Exclude events of probability 1/2, which would make many tasks alike.
     least += 2 * (faces + 1 - least) == faces
     return (
         done,
@@ -143,19 +143,19 @@ def _dice(number: int, size: int, draws: Iterator[float]) -> Experiment:
 
 
 def _independent_draws(number: int, good: int, bad: int) -> tuple[list[int], str, str]:
-    """Hits in independent draws, each with ``good`` ways to hit and ``bad`` ways to miss."""
+    """Count hits in independent draws, each with ``good`` ways to hit and ``bad`` ways to miss."""
     ways = [math.comb(number, hits) * good**hits * bad ** (number - hits) for hits in range(number + 1)]
     return ways, f"C({number}, {{v}}) * {good}^{{v}} * {bad}^{{r}}", f"{good + bad}^{number}"
 
 
 def _joint_draws(number: int, good: int, bad: int) -> tuple[list[int], str, str]:
-    """Hits among things drawn together, of which ``good`` are hits and ``bad`` are not."""
+    """Count hits among items drawn together, of which ``good`` are hits and ``bad`` are not."""
     ways = [math.comb(good, hits) * math.comb(bad, number - hits) for hits in range(number + 1)]
     return ways, f"C({good}, {{v}}) * C({bad}, {{r}})", f"C({good + bad}, {number})"
 
 
 def _add_die(ways: list[int], faces: int) -> list[int]:
-    """The ways to each sum with one more die, from those without it."""
+    """Return the ways to each sum with one more die, given those without it."""
     longer, window = [0], 0
     for total in range(1, len(ways) + faces):
         window += ways[total - 1] if total <= len(ways) else 0

@@ -1,4 +1,4 @@
-"""palaestra/Sequences-v0: go on with a number sequence that follows one of some stated rules."""
+"""palaestra/Sequences-v0: continue a number sequence that follows one of some stated rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .polynomials import nonzero_integer
 # "woven", (E - 1)(E - c) "affine", (E - 1)^3 "growing" and E^2 - cE - d "mixed". The difference of two sequences
 # follows the least common multiple of both, which has order six at most; so where six terms of it are zero, all are.
 SHOWN = 6
-# From the easiest to the hardest, as the prompt states them.
+# The rules from the easiest to the hardest, in the words of the prompt.
 _RULES = {
     "add": "each term is the previous one plus c",
     "woven": "the terms at odd places grow by c each time, those at even places by d",
@@ -72,10 +72,10 @@ class Sequences(NumberQuestion):
             first, *draws = rng.random(6).tolist()
             rule = rules[-1] if first < 0.5 else rules[int((2 * first - 1) * len(rules))]
             terms = _draw_sequence(rule, size, draws, SHOWN + ahead)
-            # What comes back is no answer, as in 1, 2, 1, -1, -2, -1, 1.
+            # Skip sequences that repeat terms, as 1, 2, 1, -1, -2, -1, 1.
             if len(set(terms)) <= 3 or terms[0] == terms[1] or terms[-1] in terms[:SHOWN]:
                 continue
-            # The rule meant is the easiest that fits.
+            # No easier rule may fit.
             easier = rules[: rules.index(rule)]
             if not any(continue_sequence(name, terms[:SHOWN], ahead) for name in easier):
                 break
@@ -94,7 +94,7 @@ class Sequences(NumberQuestion):
         )
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the solution written out."""
+        """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -104,8 +104,8 @@ class Sequences(NumberQuestion):
 
 
 def continue_sequence(rule: str, shown: list[int], ahead: int) -> list[int]:
-    """The next ``ahead`` terms if ``shown`` (five or more, the first two of which differ) follows the rule with some
-    whole constants, else nothing."""
+    """Return the next ``ahead`` terms if ``shown`` (five or more, the first two different) follows the rule with some
+    whole constants, else an empty list."""
     constants = _fit_constants(rule, shown)
     if constants is None:
         return []
@@ -129,8 +129,8 @@ def _next_term(rule: str, constants: tuple[int, int], terms: list[int]) -> int:
 
 
 def _fit_constants(rule: str, t: list[int]) -> tuple[int, int] | None:
-    """The only whole constants that the rule can have for these terms (any ones that give the same terms where there
-    are several), or None. Whether the later terms fit is not checked."""
+    """Return the only whole constants of the rule that may fit these terms (any of several equivalent ones), or None.
+    The later terms are not checked."""
     if rule == "add":
         return t[1] - t[0], 0
     if rule == "affine":
@@ -143,7 +143,7 @@ def _fit_constants(rule: str, t: list[int]) -> tuple[int, int] | None:
     # t2 = c t1 + d t0 and t3 = c t2 + d t1, by Cramer's rule.
     determinant = t[1] * t[1] - t[0] * t[2]
     if determinant == 0:
-        # Then the terms are multiples of one another, and each rule that fits gives the next multiple.
+        # The terms form a geometric sequence, and any constants that fit continue it.
         return (t[1] // t[0], 0) if t[0] and t[1] % t[0] == 0 else None
     c, rest = divmod(t[2] * t[1] - t[0] * t[3], determinant)
     d, other = divmod(t[1] * t[3] - t[2] * t[2], determinant)
@@ -151,7 +151,7 @@ def _fit_constants(rule: str, t: list[int]) -> tuple[int, int] | None:
 
 
 def _draw_sequence(rule: str, size: int, draws: list[float], length: int) -> list[int]:
-    """A sequence by the rule with random constants."""
+    """Draw a sequence that follows the rule with random constants."""
     first, second, c, d = (nonzero_integer(u, size) for u in draws[:4])
     small = 2 + int(draws[4] * 3)
     if rule == "affine":
@@ -172,7 +172,7 @@ def _draw_sequence(rule: str, size: int, draws: list[float], length: int) -> lis
 
 
 def _write_derivation(rule: str, t: list[int]) -> list[str]:
-    """The constants from the first terms, then each term after the shown ones."""
+    """Write the constants as found from the first terms, then each term after those shown."""
     c, d = _fit_constants(rule, t) or (0, 0)
     determinant = t[1] * t[1] - t[0] * t[2]
     found, later = {
@@ -206,7 +206,7 @@ def _write_derivation(rule: str, t: list[int]) -> list[str]:
 
 
 def _wrap(number: int) -> str:
-    """``number`` as it stands behind an operator: in parentheses where it is negative."""
+    """Return ``number`` as written after an operator: in parentheses where it is negative."""
     return str(number) if number >= 0 else f"({number})"
 
 

@@ -1,8 +1,8 @@
-"""Answers that are expressions, read by the grammar of the verifier "math" and handed on as plain nested data.
+"""Readers of answers that are expressions, by the grammar of the verifier "math", and a writer of sums.
 
-A number is a `Fraction`, a variable its name, everything else a tuple of an operation and its operands: ``2x + 1`` is
-``("+", ("*", 2, "x"), 1)``. Nothing is evaluated, so that calls such as ``expand(...)`` or ``Integral(...)`` are no
-answers.
+An expression is plain nested data: a number is a `Fraction`, a variable its name, everything else a tuple of an
+operation and its operands: ``2x + 1`` is ``("+", ("*", 2, "x"), 1)``. Nothing is evaluated, so that calls such as
+``expand(...)`` or ``Integral(...)`` are not accepted as answers.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Any, TypeAlias
 Expression: TypeAlias = "Fraction | str | tuple[Any, ...]"
 
 MAX_LENGTH = 2_000
-# "xcos(2x)" is a product, and no name of a function.
+# Split "xcos(2x)", which is a product and not a function name.
 _TOUCHING = re.compile(r"x(?=(?:sin|cos|tan|sec|ln|exp)\b)")
 
 
 class UnreadableAnswer(ValueError):
-    """The answer is not of the form that is asked for; the message is one sentence for whoever wrote it."""
+    """The answer does not have the required form; the message is one sentence for its author."""
 
 
 def parse_answer(answer: str) -> Any:
-    """The value that ``answer`` writes, in the classes of the verifier's grammar.
+    """Parse ``answer`` into the classes of the verifier's grammar.
 
     Raises:
         Unreadable: the text is outside the grammar, or too long.
     """
     if len(answer) > MAX_LENGTH:
         raise UnreadableAnswer(f"The answer is longer than {MAX_LENGTH:,} characters.")
-    # The grammar is slow to load, and most programs never read an expression.
+    # Import the grammar only here: it is slow to load, and most programs never need it.
     from ...rewards.verifiers.mathematics.grammar import read
     from ...rewards.verifiers.mathematics.tree import Malformed
 
@@ -44,7 +44,7 @@ def parse_answer(answer: str) -> Any:
 
 
 def read_expression(answer: str) -> Expression:
-    """The one expression that ``answer`` writes, perhaps behind ``F(x) =``.
+    """Return the single expression in ``answer``, perhaps after ``F(x) =``.
 
     Raises:
         Unreadable: the text is outside the grammar, or is no single expression.
@@ -70,11 +70,11 @@ def _to_tuple(value: Any) -> Expression:
 
 
 def format_sum(terms: Iterable[tuple[int | Fraction, str]], times: str = "*") -> str:
-    """A sum as text: ``[(3, "x^2"), (-1, "x"), (Fraction(1, 2), "")]`` is ``3*x^2 - x + 1/2``.
+    """Write a sum as text: ``[(3, "x^2"), (-1, "x"), (Fraction(1, 2), "")]`` becomes ``3*x^2 - x + 1/2``.
 
     Args:
-        terms: coefficient and what it multiplies, which may begin with a slash (``"/x"``); zeros are left out.
-        times: what stands between the two.
+        terms: pairs of a coefficient and its factor, which may begin with a slash (``"/x"``); zeros are left out.
+        times: the text between coefficient and factor.
     """
     text = ""
     for coefficient, body in terms:

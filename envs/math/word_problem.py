@@ -1,4 +1,4 @@
-"""palaestra/WordProblem-v0: a short story in which a quantity changes, and how much there is in the end."""
+"""palaestra/WordProblem-v0: a short story in which a quantity changes, and the question for its final value."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..question import Task
 from ..registration import register
 from .answer_spelling import NumberQuestion
 
-# What happens: its kind, its one or two numbers, and the quantity before and after.
+# An event: its kind, its one or two numbers, and the quantity before and after.
 Event = tuple[str, tuple[int, ...], int, int]
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gina", "Hugo", "Ida", "Jack", "Kim", "Lea", "Max", "Nora", "Omar")
 THINGS = ("marbles", "stickers", "shells", "stamps", "cards", "coins", "beads", "buttons")
-# How many operations each kind of event takes.
+# The number of operations that each kind of event takes.
 STEPS = {"more": 1, "fewer": 1, "half": 1, "times": 1, "groups": 2, "groups off": 2, "part": 2}
 _PARTS = {3: "third", 4: "quarter", 5: "fifth"}
 
@@ -85,7 +85,7 @@ STORIES: tuple[dict[str, tuple[str, ...]], ...] = (
         "question": ("How many boxes of tea does the shop have in the end?",),
     },
 )
-# True of the world, and of no use.
+# Distractors: sentences with numbers that do not matter.
 ASIDES = (
     "{B} is {k} years old.",
     "It is {k} degrees outside.",
@@ -152,7 +152,7 @@ class WordProblem(NumberQuestion):
                 events.append(event)
                 left -= STEPS[event[0]]
                 quantity = event[3]
-            # No number of the story is the answer.
+            # No number of the story may be the answer.
             if quantity != start and all(quantity not in numbers for _, numbers, _, _ in events):
                 break
         return Task(
@@ -169,7 +169,7 @@ class WordProblem(NumberQuestion):
 
 
 def _draw_event(n: int, steps: int, size: int, draws: Iterator[float]) -> Event:
-    """Something that may happen to a quantity ``n`` and takes at most ``steps`` operations."""
+    """Draw an event that is possible for a quantity ``n`` and takes at most ``steps`` operations."""
     most = 20 * size
     possible = ["more"] * (n < most - size) + ["fewer"] * (n > 9) + ["half"] * (n % 2 == 0 and n > 9)
     possible += ["times"] * (3 * n <= most)
@@ -197,14 +197,14 @@ def _draw_event(n: int, steps: int, size: int, draws: Iterator[float]) -> Event:
     if kind == "groups":
         m = 2 + int(v * size / 2)
         return kind, (k, m), n, n + k * m
-    # At most all but one.
+    # At least one must remain.
     m = 2 + int(v * (min(size // 2, (n - 1) // k) - 1))
     return kind, (k, m), n, n - k * m
 
 
 def _order_free_key(start: int, events: list[Event]) -> str:
-    """What stories have in common that tell the same changes, in which what is added or taken away in a row may come in
-    any order."""
+    """Return text that is equal for stories with the same changes, where consecutive additions and subtractions may
+    come in any order."""
     rows: list[list[int | str]] = [[]]
     for kind, numbers, before, after in events:
         if kind in ("half", "times", "part"):

@@ -1,4 +1,4 @@
-"""Logic and planning: puzzles with one answer that can be checked."""
+"""Logic and planning: puzzles whose answers can be checked."""
 
 from __future__ import annotations
 

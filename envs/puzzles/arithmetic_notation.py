@@ -1,8 +1,8 @@
-"""Arithmetic expressions as people and language models write them, in the signs + - * / ( )."""
+"""Normalisation of arithmetic expressions, as people and language models write them, to the signs + - * / ( )."""
 
 from __future__ import annotations
 
-# Other signs for + - * / ( ); a fraction of LaTeX is a quotient in parentheses, as braces have no other use here.
+# Other signs for + - * / ( ). A LaTeX fraction becomes a quotient in parentheses; braces have no other use here.
 _OPERATORS = str.maketrans("\u2212\u2013\u00d7\u22c5\u00b7x\u00f7[]", "--****/()")
 _COMMANDS = (
     *((r"\left", ""), (r"\right", ""), (r"\times", "*"), (r"\cdot", "*"), (r"\div", "/")),
@@ -11,7 +11,7 @@ _COMMANDS = (
 
 
 def normalise_expression(text: str, target: int) -> str:
-    """An arithmetic expression in the signs + - * / ( ), without "= target" behind it or before it."""
+    """Rewrite an expression in the signs + - * / ( ), without "= target" after it or before it."""
     text = text.strip()
     if "\\" in text:
         for command, sign in _COMMANDS:

@@ -18,13 +18,13 @@ from ..registration import register
 
 TABLE = "table"
 _FILLERS = frozenset({"put", "move", "then", "and", "to", "on", "onto", "the"})
-# What may stand between moves and their parts, as in "D -> table; A -> C".
+# Separators of moves and their parts, as in "D -> table; A -> C".
 _SEPARATORS = str.maketrans(";\n->\u2192", ",,   ")
 
 
 class Blocks(NamedTuple):
-    """The stacks, each from bottom to top, now and at the end; a shortest plan of moves (block, where to); and how many
-    moves are allowed."""
+    """The stacks, each from bottom to top, at the start and in the goal; a shortest plan of moves (block, target); and
+    the number of moves allowed."""
 
     start: tuple[str, ...]
     goal: tuple[str, ...]
@@ -118,7 +118,8 @@ class Blocksworld(Question):
         return [*lines, self.oracle(task)]
 
     def heuristic_action(self, episode: Task) -> str:
-        """All blocks onto the table that do not stand as in the goal, from the top down, then each onto its place."""
+        """Move all blocks that are not yet as in the goal onto the table, from the top down, then each onto its
+        place."""
         start, goal = episode.data.start, episode.data.goal
         wanted, lines = _supports(goal), []
         below = _supports(start)
@@ -132,7 +133,7 @@ class Blocksworld(Question):
         return ", ".join(lines) or f"{start[0][-1]} {TABLE}"
 
     def solver_cost(self, episode: Task) -> float:
-        """Moves of the shortest plan."""
+        """The number of moves of the shortest plan."""
         return float(len(episode.data.plan))
 
     def draw(self, episode: Task) -> np.ndarray:
@@ -145,7 +146,7 @@ class Blocksworld(Question):
 
 
 def _draw_stacks(draws: list[float]) -> tuple[str, ...]:
-    """Blocks in random order, each onto the one before it or, in two of five cases, onto the table."""
+    """Draw stacks: blocks in random order, each onto the one before it or, with probability 0.4, onto the table."""
     count = len(draws) // 2
     order = sorted(range(count), key=draws.__getitem__)
     names = "".join([("|" if u < 0.4 else "") + string.ascii_uppercase[i] for i, u in zip(order, draws[count:])])
@@ -157,12 +158,12 @@ def _format_stacks(stacks: tuple[str, ...]) -> str:
 
 
 def _supports(stacks: tuple[str, ...]) -> dict[str, str]:
-    """What each block stands on."""
+    """Return what each block stands on."""
     return {block: under for stack in stacks for under, block in itertools.pairwise([TABLE, *stack])}
 
 
 def _read_moves(answer: str, names: str) -> list[tuple[str, str]] | None:
-    """The moves in an answer; None where a part of it is none."""
+    """Return the moves in an answer; None where a part of it is no move."""
     moves = []
     for part in answer.translate(_SEPARATORS).split(","):
         words = [word for word in part.split() if word.lower() not in _FILLERS]
@@ -176,7 +177,7 @@ def _read_moves(answer: str, names: str) -> list[tuple[str, str]] | None:
 
 
 def shortest_plan(start: tuple[str, ...], goal: tuple[str, ...]) -> list[tuple[str, str]]:
-    """A plan with the fewest moves, as (block, what it is put onto)."""
+    """Return a plan with the fewest moves, as (block, target)."""
     wanted = _supports(goal)
     for detours in itertools.count():
         plan = next(_search_plans(_supports(start), wanted, detours), None)
@@ -186,11 +187,11 @@ def shortest_plan(start: tuple[str, ...], goal: tuple[str, ...]) -> list[tuple[s
 
 
 def _search_plans(below: dict[str, str], wanted: dict[str, str], detours: int) -> Iterator[list[tuple[str, str]]]:
-    """Plans in which at most ``detours`` moves bring a block to a place that is not its last."""
+    """Yield plans in which at most ``detours`` moves bring a block to a place that is not its last."""
     below, plan = dict(below), []
     settled = {TABLE}
     while True:
-        # To put a block where it stays is never wrong; when there is none left, some block must make room.
+        # Moving a block to its last place is always optimal; where no such move is left, some block must make room.
         moved = False
         covered = set(below.values())
         for block, under in wanted.items():

@@ -1,4 +1,4 @@
-"""palaestra/Countdown-v0: reach a target from given numbers, each used at most once."""
+"""palaestra/Countdown-v0: combine given numbers, each used at most once, into a target."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Countdown(Question):
         )
 
     def heuristic_action(self, episode: Task) -> str:
-        """Two numbers joined at a time, always to what comes nearest to the target, until it is reached."""
+        """Join two numbers at a time, always to the result nearest to the target, until it is reached."""
         target = episode.reference["target"]
         pool = [(number, str(number), 3) for number in episode.reference["numbers"]]
         best = min(pool, key=lambda part: abs(part[0] - target))
@@ -97,7 +97,7 @@ class Countdown(Question):
 
 
 def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, str]:
-    """A value from 1 to ``most`` and an expression for it over all ``numbers``, made by joining two at a time.
+    """Return a value from 1 to ``most`` and an expression for it over all ``numbers``, made by joining two at a time.
 
     Every partial result is a positive whole number of at most ``most``, as in the television game.
     """
@@ -119,18 +119,18 @@ def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, st
 
 
 def _possible_joins(a: int, b: int, most: int) -> list[tuple[int, str]]:
-    """What two numbers, the larger one first, can make, and by which operator."""
+    """Return the results of joining two numbers, the larger one first, with the operators."""
     return [
         *([(a + b, "+")] if a + b <= most else []),
         *([(a - b, "-")] if a > b else []),
-        # Multiplying or dividing by one is no step.
+        # Skip multiplication and division by one, which change nothing.
         *([(a * b, "*")] if b > 1 and a * b <= most else []),
         *([(a // b, "/")] if b > 1 and a % b == 0 else []),
     ]
 
 
 def _format_operand(part: tuple[int, str, int], operator: str, right: bool = False) -> str:
-    """The text of ``part`` beside ``operator``, in parentheses where precedence asks for them."""
+    """Write ``part`` as an operand of ``operator``, in parentheses where precedence requires them."""
     rank = _RANK[operator]
     bare = part[2] > rank or (part[2] == rank and not (right and operator in "-/"))
     return part[1] if bare else f"({part[1]})"

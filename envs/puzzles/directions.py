@@ -1,7 +1,7 @@
-"""Directions in text (``up up left``, ``UUL``), and ways over boards that are drawn in text.
+"""Readers of directions (``up up left``, ``UUL``), and shortest ways over boards that are drawn in text.
 
-A board is rows of characters separated by spaces, and a place is an index into that text: its neighbours are 2 and one
-``stride`` away. A set of places is a whole number with a bit for each.
+A board is rows of characters separated by spaces, and a place is an index into that text: its neighbours are at
+distance 2 and one ``stride``. A set of places is an integer with a bit for each.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from __future__ import annotations
 import functools
 
 DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
-# What may stand around and between directions, as in "[up, up]" and "U -> U".
+# Separators of directions, as in "[up, up]" and "U -> U".
 _BETWEEN = str.maketrans(dict.fromkeys(",;[]()->\u2192", " "))
 _LETTERS = {word: letter for letter, word in DIRECTIONS.items()}
 
 
 def read_directions(text: str) -> str | None:
-    """The directions in ``text`` as a string over "UDLR"; None where there is none, or anything else beside them.
+    """Return the directions in ``text`` as a string over "UDLR"; None where there are none, or other words besides
+    them.
 
-    Words and runs of letters may be mixed, in either case, separated by spaces, commas or arrows, and
-    may stand in brackets.
+    Words and runs of letters may be mixed, in either case, separated by spaces, commas or arrows, and may stand in
+    brackets.
     """
     found = []
     for token in text.translate(_BETWEEN).split():
@@ -33,12 +34,12 @@ def read_directions(text: str) -> str | None:
 
 @functools.lru_cache(maxsize=64)
 def direction_steps(stride: int) -> dict[str, int]:
-    """What each direction adds to a place."""
+    """Return the change of place for each direction."""
     return {"U": -stride, "D": stride, "L": -2, "R": 2}
 
 
 def flood_layers(free: int, stride: int, start: int, goal: int | None = None) -> list[int]:
-    """The places of ``free`` that are 0, 1, 2, ... moves from ``start``, until ``goal`` is among them or none is left.
+    """Return the places of ``free`` at distance 0, 1, 2, ... from ``start``, until ``goal`` is reached or none is left.
 
     The border of the board must not be free.
     """
@@ -54,7 +55,7 @@ def flood_layers(free: int, stride: int, start: int, goal: int | None = None) ->
 
 
 def trace_way(layers: list[int], stride: int, goal: int) -> str:
-    """A shortest way to ``goal``, which is in the last of the layers of `flood_layers`; found from its end."""
+    """Return a shortest way to ``goal``, which lies in the last layer of `flood_layers`, traced from its end."""
     moves, place, directions = [], goal, tuple(direction_steps(stride).items())
     for layer in layers[-2::-1]:
         for move, step in directions:

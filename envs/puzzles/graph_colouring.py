@@ -1,4 +1,4 @@
-"""palaestra/GraphColouring-v0: colour the vertices of a graph so that joined ones differ."""
+"""palaestra/GraphColouring-v0: colour the vertices of a graph so that adjacent ones differ."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .numbers_in_order import read_numbers_in_order
 # Edges per vertex above which large random graphs cannot be coloured, by number of colours (half of the mean degrees in
 # Zdeborova and Krzakala, Phys. Rev. E 76, 031131, 2007, table I).
 THRESHOLD = {3: 2.344, 4: 4.450}
-# With so many edges a colouring at random fits in less than 0.02 of cases: (1 - 1/k)^m.
+# With at least this many edges a random colouring is valid with probability below 0.02: (1 - 1/k)^m.
 FEWEST = {3: 10, 4: 14}
-# Graphs that are drawn, from a density of `EASY` to the highest one shipped, in search of one that a greedy player
-# cannot colour. On fewer vertices than `FEW` there is next to none.
+# From a density of `EASY` to `HARD`, up to `MOST_DRAWN` graphs are drawn to find one that a greedy player cannot
+# colour. With fewer vertices than `FEW` there are hardly any.
 EASY, HARD, MOST_DRAWN, FEW = 0.5, 0.7, 60, 12
 
 
@@ -102,12 +102,12 @@ class GraphColouring(Question):
         return CORRECT
 
     def heuristic_action(self, episode: Task) -> str:
-        """The greedy player, with the first colour where none is free."""
+        """Colour greedily, with the first colour where none is free."""
         return " ".join(str(colour or 1) for colour in colour_greedily(*episode.data))
 
     def solver_cost(self, episode: Task) -> float:
-        """Nodes of a depth-first search over the vertices in turn, up to the first colouring; a new colour is tried
-        only once at each."""
+        """The number of nodes of a depth-first search over the vertices in order, up to the first colouring; at each
+        vertex only one new colour is tried."""
         n, k, edges = episode.data
         before = _earlier_neighbours(n, edges)
         colours: list[int] = []
@@ -140,7 +140,7 @@ class GraphColouring(Question):
         return [*steps, self.oracle(task)]
 
     def draw(self, episode: Task) -> np.ndarray:
-        """The table of which vertices are joined, with their numbers along both sides."""
+        """Draw the adjacency matrix, with the numbers of the vertices along both sides."""
         n, _, edges = episode.data
         joined = {(a, b) for pair in edges for a, b in (pair, pair[::-1])}
         head = [Cell(fill=LINE), *(Cell(str(vertex + 1), LINE) for vertex in range(n))]
@@ -150,29 +150,29 @@ class GraphColouring(Question):
 
 
 def _draw_graph(n: int, k: int, density: float, rng: np.random.Generator) -> tuple[list[int], list[tuple[int, int]]]:
-    """The colour of each vertex, and the edges, each between two colours."""
+    """Draw the colour of each vertex, and the edges, each between two colours."""
     draws = rng.random(n + n * n).tolist()
     colouring = [1] * n
     for place, vertex in enumerate(sorted(range(n), key=draws.__getitem__)):
         colouring[vertex] = 1 + place % k
     pairs = [(a, b) for a in range(n) for b in range(a + 1, n) if colouring[a] != colouring[b]]
-    # Never all pairs: then there would be few different graphs.
+    # Leave out some pairs, as otherwise there would be few different graphs.
     wanted = min(len(pairs) - 4, max(FEWEST[k], round(density * THRESHOLD[k] * n)))
     chosen = sorted(range(len(pairs)), key=draws[n:].__getitem__)[:wanted]
     return colouring, [pairs[place] for place in sorted(chosen)]
 
 
 def colour_greedily(n: int, k: int, edges: list[tuple[int, int]], last: bool = False) -> list[int | None]:
-    """A colouring by DSATUR (Brelaz, "New methods to color the vertices of a graph", 1979).
+    """Colour by DSATUR (Brelaz, "New methods to color the vertices of a graph", 1979).
 
-    Next comes the vertex beside the most colours, of these the one with the most neighbours, of these the first one
-    (or the ``last`` one); it gets the first free colour, or None.
+    The next vertex is the one with the most colours among its neighbours, of these the one with the most neighbours, of
+    these the first one (or the ``last`` one). It gets the first free colour, or None.
     """
     beside: list[list[int]] = [[] for _ in range(n)]
     for a, b in edges:
         beside[a].append(b)
         beside[b].append(a)
-    # By vertex: how many colours are beside it, and, to settle ties, how many neighbours it has.
+    # Priority of a vertex: the number of colours among its neighbours, then its number of neighbours.
     urgency = [len(others) for others in beside]
     colours: list[int | None] = [None] * n
     taken = [0] * n
@@ -191,7 +191,7 @@ def colour_greedily(n: int, k: int, edges: list[tuple[int, int]], last: bool = F
 
 
 def _earlier_neighbours(n: int, edges: list[tuple[int, int]]) -> list[list[int]]:
-    """For each vertex the lower ones that it is joined to."""
+    """Return, for each vertex, its neighbours with lower numbers."""
     earlier: list[list[int]] = [[] for _ in range(n)]
     for a, b in edges:
         earlier[b].append(a)

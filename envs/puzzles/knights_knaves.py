@@ -1,4 +1,4 @@
-"""palaestra/KnightsKnaves-v0: who tells the truth and who lies, from what they say of each other."""
+"""palaestra/KnightsKnaves-v0: find who tells the truth and who lies from statements about each other."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..question import Question, Task
 from ..registration import register
 
 NAMES = "Ann Bob Cid Dan Eve Fay Gus Hal Ida Jon Kim Leo Mia Ned Oda Pam Rex Sue Tom Una Vic Wes Yan Zoe"
-# Kinds of statement by level; each level has those before it too. Twice is twice as likely.
+# Kinds of statement by level; each level includes the levels before it. Kinds listed twice are twice as likely.
 KINDS = {
     "simple": ("one", "one", "both", "some", "same"),
     "conditional": ("if", "if", "would say"),
     "counting": ("count", "count", "parity"),
 }
 LEVELS = tuple(KINDS)
-# In an answer such as "The knights are Ann and Cid" names alone count.
+# Only names count in an answer such as "The knights are Ann and Cid".
 _WORD = re.compile(r"[^\s,;.:*()\[\]{}]+")
 _FILLERS = frozenset({"and", "the", "a", "is", "are", "knight", "knights"})
 
@@ -100,14 +100,14 @@ class KnightsKnaves(Question):
         return CORRECT if set(given) == set(map(str.lower, task.reference)) else WRONG
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """Any of the people, one at least."""
+        """Return a random non-empty subset of the people."""
         names: list[str] = episode.data[0]
         chosen = 1 + int(rng.integers((1 << len(names)) - 1))
         return ", ".join(name for person, name in enumerate(names) if chosen >> person & 1)
 
     def solver_cost(self, episode: Task) -> float:
-        """Nodes of a depth-first search over the people in turn, which looks at a statement once it knows what
-        everybody in it is."""
+        """The number of nodes of a depth-first search over the people in order, which checks a statement as soon as the
+        kinds of all people in it are fixed."""
         names, said = episode.data
         ready: list[list[int]] = [[] for _ in names]
         for allowed, scope in said:
@@ -129,14 +129,15 @@ class KnightsKnaves(Question):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What somebody says.
+    """A statement by one person.
 
     Args:
-        kind: its form, and ``words`` what fills it.
-        words: people as numbers, and what they are said to be (True: knights).
-        table: the truth of the statement under every choice of knights, a bit each; choices are sets of bits too.
-        allowed: the choices under which its speaker can say so.
-        scope: the people whom the statement is about and the speaker, a bit each.
+        kind: the form of the statement, filled in by ``words``.
+        words: people as numbers, and their claimed kinds (True: knight).
+        table: the set of choices of knights under which the statement is true; a choice is a set of people, both as
+            bits.
+        allowed: the set of choices under which its speaker can make the statement.
+        scope: the people that the statement is about and the speaker, a bit each.
     """
 
     kind: str
@@ -148,13 +149,13 @@ class Statement:
 
 @functools.cache
 def all_choices(people: int) -> int:
-    """The set of all choices of knights: bit c stands for the choice whose knights are the bits of c."""
+    """Return the set of all choices of knights: bit c stands for the choice whose knights are the bits of c."""
     return (1 << (1 << people)) - 1
 
 
 @functools.cache
 def choices_with(people: int, person: int, is_knight: bool) -> int:
-    """The set of the choices in which this person is a knight, or is a knave."""
+    """Return the set of the choices in which this person is a knight, or is a knave."""
     return sum(1 << choice for choice in range(1 << people) if bool(choice >> person & 1) is is_knight)
 
 
@@ -164,7 +165,7 @@ def _choices_with_count(people: int, count: int) -> int:
 
 
 def _draw_statements(truth: int, people: int, kinds: list[str], rng: np.random.Generator) -> list[Statement]:
-    """One statement by each person, true exactly where the speaker is a knight."""
+    """Draw one statement by each person, true exactly where the speaker is a knight."""
     said: list[Statement] = []
     while True:
         for draws in rng.random((8 * people, 4)).tolist():
@@ -178,7 +179,7 @@ def _draw_statements(truth: int, people: int, kinds: list[str], rng: np.random.G
 def _make_statement(
     speaker: int, people: int, kinds: list[str], u: float, v: float, w: float, z: float
 ) -> Statement | None:
-    """A statement from four draws in [0, 1); None where they make none that says something."""
+    """Make a statement from four draws in [0, 1); return None where they make none that carries information."""
     kind = kinds[int(u * len(kinds))]
     # The speaker comes last among the people of a statement, as in "Bob and I".
     first = (speaker + 1 + int(v * (people - 1))) % people
@@ -189,7 +190,7 @@ def _make_statement(
     if kind == "one":
         table, scope, words = choices_with(people, first, is_knight), 1 << first | 1 << speaker, (first, is_knight)
     elif kind in ("count", "parity"):
-        # Never none: only a knave could say so.
+        # The count is never zero, which only a knave could claim.
         count = 1 + int(v * people) if kind == "count" else int(z < 0.5)
         counts = [count] if kind == "count" else range(count, people + 1, 2)
         table, scope, words = sum(_choices_with_count(people, k) for k in counts), (1 << people) - 1, (count,)
@@ -200,20 +201,20 @@ def _make_statement(
     elif kind == "some":
         table = choices_with(people, first, is_knight) | choices_with(people, second, is_knight)
     elif kind == "same":
-        # Of the same kind where is_knight, of different kinds otherwise.
+        # "same" means the same kind where is_knight, different kinds otherwise.
         table = choices_with(people, first, not is_knight) ^ choices_with(people, second, True)
     elif kind == "if":
         table = choices_with(people, first, not is_knight) | choices_with(people, second, also)
         words = (first, is_knight, second, also)
     else:
-        # What somebody would say holds where it is true and a knight says it, or false and a knave does.
+        # "A would say S" is true where A is a knight and S is true, or A is a knave and S is false.
         table, words = choices_with(people, first, False) ^ choices_with(people, second, also), (first, second, also)
     allowed = choices_with(people, speaker, False) ^ table
     return Statement(kind, words, table, allowed, scope) if allowed != all_choices(people) else None
 
 
 def _write_speech(statement: Statement, speaker: int, names: list[str]) -> str:
-    """The statement in the speaker's words, without a full stop."""
+    """Write the statement in the speaker's words, without a full stop."""
     kind, words = statement.kind, statement.words
 
     def is_a(person: int, is_knight: bool) -> str:
@@ -248,7 +249,8 @@ def _join_names(names: list[str]) -> str:
 
 
 def _write_deduction(names: list[str], said: list[tuple[int, int]]) -> list[str]:
-    """Who is what, one after the other: from one statement and what is known before where that is enough."""
+    """Write the kinds of the people one by one, each following from one statement and the kinds known before where
+    possible."""
     people = len(names)
     known, unknown, steps = all_choices(people), set(range(people)), list[str]()
     answer = all_choices(people)

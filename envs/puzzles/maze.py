@@ -18,7 +18,7 @@ from ..registration import register
 from .directions import DIRECTIONS, direction_steps, flood_layers, read_directions, trace_way
 
 _WALL, _FLOOR, _START, _GOAL = b"#.SG"
-# In a drawing as a binary number, a place is 1 where one can stand.
+# Translates a drawing into a binary number with a 1 for each place that is no wall.
 _PASSABLE = bytes(ord("1" if chr(code) in ".SG" else "0") for code in range(256))
 
 
@@ -103,7 +103,7 @@ class Maze(Question):
         if extra:
             moves = trace_way(flood_layers(_passable_places(grid), stride, begin, end), stride, end)
         else:
-            # There is but one, along the tree of the search.
+            # Without loops the only way follows the search tree.
             back = [goal]
             while goal != start:
                 goal = parent[goal]
@@ -148,7 +148,7 @@ class Maze(Question):
         return [*lines, maze.way]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """A walk of random steps up to the goal that turns back at dead ends only; at some length it is given up."""
+        """Walk at random up to the goal, turning back at dead ends only; give up at a maximal length."""
         maze: Labyrinth = episode.data
         place, moves, step = maze.start, "", direction_steps(maze.stride)
         while place != maze.goal and len(moves) < 2 * maze.stride:
@@ -159,7 +159,7 @@ class Maze(Question):
         return moves
 
     def solver_cost(self, episode: Task) -> float:
-        """Places that a breadth-first search visits."""
+        """The number of places that a breadth-first search visits."""
         text, stride, start, goal, _ = episode.data
         return sum(layer.bit_count() for layer in flood_layers(_passable_places(text.encode()), stride, start, goal))
 
@@ -171,10 +171,10 @@ class Maze(Question):
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What all mazes of one size share: rooms by number, places and doors by their index in the text.
+    """The part that all mazes of one size share: rooms by number, places and doors by their index in the text.
 
-    ``orders`` has for each room and each of the 24 orders of directions what to visit next: (room, this room, the door
-    between them).
+    ``orders`` lists, for each room and each of the 24 orders of directions, the neighbours to visit: (neighbour, this
+    room, the door between them).
     """
 
     blank: bytes
@@ -182,7 +182,7 @@ class _Layout:
     places: list[int]
     doors: list[int]
     orders: list[list[list[tuple[int, int, int]]]]
-    # By the difference of two neighbouring rooms.
+    # The moves between two neighbouring rooms, by the difference of their numbers.
     moves: dict[int, str]
 
 
@@ -204,7 +204,7 @@ def _layout(size: int) -> _Layout:
 
 
 def _passable_places(grid: bytes | bytearray) -> int:
-    """The places that are no wall."""
+    """Return the places that are no wall."""
     return int(grid[::-1].translate(_PASSABLE), 2)
 
 

@@ -1,4 +1,4 @@
-"""palaestra/NQueens-v0: complete a board of queens none of which attacks another."""
+"""palaestra/NQueens-v0: complete a board of queens so that none attacks another."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class NQueens(Question):
         return CORRECT
 
     def heuristic_action(self, episode: Task) -> str:
-        """Row after row, always the one with the fewest free squares, the first of these; never going back."""
+        """Fill row after row, always the one with the fewest free squares, the first of these, without backtracking."""
         given: list[int] = episode.data
         size, placed = len(given), {row: column for row, column in enumerate(given) if column >= 0}
         while len(placed) < size:
@@ -101,7 +101,7 @@ class NQueens(Question):
         return " ".join(str(placed[row] + 1) for row in range(size))
 
     def solver_cost(self, episode: Task) -> float:
-        """Nodes of a depth-first search over the empty rows from the top down, up to the solution."""
+        """The number of nodes of a depth-first search over the empty rows from the top down, up to the solution."""
         return count_completions(episode.data, 1)[1]
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -121,10 +121,11 @@ class NQueens(Question):
 
 
 def _draw_unique_board(size: int, kept: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
-    """Some queens of a full board, -1 in the other rows, that can be completed in no other way; and the full board."""
+    """Draw some queens of a full board, -1 in the other rows, that can be completed in no other way; and the full
+    board."""
     while True:
         queens = _random_board(size, rng)
-        # Finding a board takes longer than trying some choices of its queens.
+        # Finding a board takes longer than trying some subsets of its queens.
         for draws in rng.random((6, size)).tolist():
             shown = sorted(range(size), key=draws.__getitem__)[:kept]
             given = [column if row in shown else -1 for row, column in enumerate(queens)]
@@ -133,7 +134,8 @@ def _draw_unique_board(size: int, kept: int, rng: np.random.Generator) -> tuple[
 
 
 def _random_board(size: int, rng: np.random.Generator) -> list[int]:
-    """A full board, by depth-first search with the columns of each row in random order; begun anew when it is slow."""
+    """Draw a full board by depth-first search with the columns of each row in random order, restarted when it is
+    slow."""
     while True:
         orders = [sorted(range(size), key=draws.__getitem__) for draws in rng.random((size, size)).tolist()]
         queens: list[int] = []
@@ -144,7 +146,8 @@ def _random_board(size: int, rng: np.random.Generator) -> list[int]:
 def _complete_board(
     orders: list[list[int]], queens: list[int], columns: int, falling: int, rising: int, budget: list[int]
 ) -> bool:
-    """Whether a search within ``budget`` nodes completed ``queens``; the sets (bits) are the lines attacked so far."""
+    """Search within ``budget`` nodes for a completion of ``queens``; return whether one was found. The bit sets are the
+    columns and diagonals attacked so far."""
     row, size = len(queens), len(orders)
     if row == size:
         return True
@@ -162,10 +165,12 @@ def _complete_board(
 
 
 def count_completions(given: list[int], limit: int) -> tuple[int, int]:
-    """Number of ways to fill the rows that have -1, counted up to ``limit``, and the nodes that the search visited.
+    """Return the number of ways to fill the rows that have -1, counted up to ``limit``, and the number of nodes
+    visited.
 
     Args:
         given: the column of the queen of each row; these do not attack each other.
+        limit: the count at which the search stops.
     """
     size = len(given)
     columns = falling = rising = 0
@@ -196,7 +201,7 @@ def count_completions(given: list[int], limit: int) -> tuple[int, int]:
 
 
 def _first_image(given: list[int]) -> list[tuple[int, int]]:
-    """The first in order of the eight images of a board, which are one task for who sees it from another side."""
+    """Return the alphabetically first of the eight symmetric images of a board, which count as one task."""
     size, images, queens = len(given), [], [(row, column) for row, column in enumerate(given) if column >= 0]
     for _ in range(4):
         queens = [(column, size - 1 - row) for row, column in queens]
@@ -205,7 +210,7 @@ def _first_image(given: list[int]) -> list[tuple[int, int]]:
 
 
 def _free_columns(row: int, size: int, placed: dict[int, int]) -> list[int]:
-    """The columns of a row that no queen attacks."""
+    """Return the columns of a row that no queen attacks."""
     return [
         column
         for column in range(size)
@@ -214,7 +219,7 @@ def _free_columns(row: int, size: int, placed: dict[int, int]) -> list[int]:
 
 
 def _write_deduction(given: list[int], queens: list[int]) -> list[str]:
-    """The missing queens, one after the other: always the row with the fewest free squares."""
+    """Write the missing queens, one after the other: always the row with the fewest free squares."""
     size, placed, steps = len(given), {row: column for row, column in enumerate(given) if column >= 0}, []
     while len(placed) < size:
         free = {row: _free_columns(row, size, placed) for row in range(size) if row not in placed}

@@ -1,5 +1,5 @@
-"""Whole numbers for the things 1 to n, as people write them: in turn, ``0 1 1``, or each behind its thing,
-``1: 0, 2: 1, 3: 1``, ``x1 = 0, x2 = 1, x3 = 1`` or ``Vertex 2 -> 1; vertex 1 -> 3``."""
+"""Reader of numbers for the items 1 to n: in order, ``0 1 1``, or each with its item, ``1: 0, 2: 1, 3: 1``, ``x1 = 0,
+x2 = 1, x3 = 1`` or ``Vertex 2 -> 1; vertex 1 -> 3``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED = re.compile(
 
 
 def read_numbers_in_order(answer: str, count: int) -> list[int] | None:
-    """The numbers for the things 1 to ``count`` in their order; None where there are not as many, or a thing is
+    """Return the numbers for the items 1 to ``count`` in their order; None where their number differs, or an item is
     missing."""
     text = answer.strip().strip("[](){} ")
     if any(mark in text for mark in ":=>\u2192"):

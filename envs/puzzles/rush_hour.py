@@ -1,4 +1,4 @@
-"""palaestra/RushHour-v0: slide cars out of the way of one that wants to leave, from an exact number of moves away.
+"""palaestra/RushHour-v0: slide cars out of the way of car A, from an exact number of moves away.
 
 The boards are those of rush_hour.txt, found by scripts/tools/make_rush_hour_boards.py, one a line, row by row.
 """
@@ -20,7 +20,7 @@ from ..registration import register
 
 SIDE = 6
 NAMES = "ABCDEFGHIJKLM"
-# Positions that can be reached on a board of the table.
+# The most positions that can be reached on a board of the table.
 MOST_POSITIONS = 700
 _EMPTY = "\n".join([" ".join("-" * SIDE)] * SIDE)
 _TOWARDS = {"up": (False, -1), "down": (False, 1), "left": (True, -1), "right": (True, 1)}
@@ -28,8 +28,8 @@ _SQUARES = ("1", "2", "3", "4")
 
 
 class Car(NamedTuple):
-    """A car: whether it slides across, and for each place along its line the squares under it, as a number with a bit
-    for each and as indices into the text of the board."""
+    """A car: whether it slides across, and for each place along its line the squares that it covers, as a bit set and
+    as indices into the text of the board."""
 
     across: bool
     masks: tuple[int, ...]
@@ -38,7 +38,7 @@ class Car(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RushHourState:
-    """The board as the table has it, the place of each car along its line, and the moves left."""
+    """The board of the table, the place of each car along its line, and the number of moves left."""
 
     board: str
     places: bytes
@@ -137,7 +137,7 @@ class RushHour(Game):
         return Transition(after, done=not distance or not after.left, success=not distance, progress=_progress(after))
 
     def oracle(self, state: RushHourState) -> str:
-        """The first move of a shortest plan, from wherever the cars stand."""
+        """Return the first move of a shortest plan from the current position."""
         distances, cars = _distances(state.board), _cars(state.board)
         for car, target in _possible_moves(cars, state.places):
             if distances[_move_car(state.places, car, target)] < distances[state.places]:
@@ -145,14 +145,14 @@ class RushHour(Game):
         raise AssertionError("every position but those at the end has a neighbour that is nearer to it")
 
     def random_action(self, episode: RushHourState, rng: np.random.Generator) -> str:
-        """Any move that is possible."""
+        """Return a random possible move."""
         cars = _cars(episode.board)
         ways = _possible_moves(cars, episode.places)
         car, target = ways[int(rng.integers(len(ways)))]
         return _format_move(cars[car], NAMES[car], target - episode.places[car])
 
     def heuristic_action(self, episode: RushHourState) -> str:
-        """The move after which the fewest cars stand between car A and the edge, and car A the nearest to it."""
+        """Return the move after which the fewest cars stand between car A and the edge, and car A is nearest to it."""
         cars, places = _cars(episode.board), episode.places
 
         def ahead(way: tuple[int, int]) -> tuple[int, int]:
@@ -165,7 +165,7 @@ class RushHour(Game):
         return _format_move(cars[car], NAMES[car], target - places[car])
 
     def solver_cost(self, episode: RushHourState) -> float:
-        """Moves of the shortest plan."""
+        """The number of moves of the shortest plan."""
         return float(_distances(episode.board)[episode.places])
 
     def draw(self, episode: RushHourState) -> np.ndarray:
@@ -177,7 +177,7 @@ class RushHour(Game):
 
 
 def _format_move(car: Car, name: str, slid: int) -> str:
-    """A slide by so many squares, down or to the right where it is positive, in words."""
+    """Write a slide by this many squares; positive means down or to the right."""
     towards = ("up", "down", "left", "right")[2 * car.across + (slid > 0)]
     return f"{name} {towards} {abs(slid)}"
 
@@ -205,7 +205,7 @@ def _boards() -> list[str]:
 
 @functools.lru_cache(1_000)
 def _cars(board: str) -> list[Car]:
-    """The cars of a board in the order of their names."""
+    """Return the cars of a board in the order of their names."""
     cars: list[Car] = []
     for name in NAMES[: len(set(board) - {"-"})]:
         first, length = board.index(name), board.count(name)
@@ -230,7 +230,7 @@ def _occupied_squares(cars: list[Car], places: bytes) -> int:
 
 
 def _possible_slides(car: Car, place: int, occupied: int) -> list[int]:
-    """The places to which a car can slide in one move."""
+    """Return the places to which a car can slide in one move."""
     masks, found = car.masks, []
     others = occupied ^ masks[place]
     for target in range(place - 1, -1, -1):
@@ -245,7 +245,7 @@ def _possible_slides(car: Car, place: int, occupied: int) -> list[int]:
 
 
 def _possible_moves(cars: list[Car], places: bytes) -> list[tuple[int, int]]:
-    """All moves that are possible, as (car, place to which it slides)."""
+    """Return all possible moves, as (car, place to which it slides)."""
     occupied = _occupied_squares(cars, places)
     slides = enumerate(map(_possible_slides, cars, places, itertools.repeat(occupied)))
     return [(car, target) for car, targets in slides for target in targets]
@@ -257,7 +257,7 @@ def _move_car(places: bytes, car: int, target: int) -> bytes:
 
 @functools.cache
 def _distances(board: str) -> dict[bytes, int]:
-    """The fewest moves to the end from each position that can be reached on a board."""
+    """Return the fewest moves to the end from each position that can be reached on a board."""
     return {places: distance for distance, layer in enumerate(_layers(board)) for places in layer}
 
 
@@ -267,8 +267,8 @@ def _layers(board: str) -> list[list[bytes]]:
 
 
 def find_position_layers(board: str) -> list[list[bytes]]:
-    """The positions that can be reached on a board, by their distance from the end; none at all if there are more than
-    `MOST_POSITIONS`."""
+    """Return the positions that can be reached on a board, grouped by their distance from the end; an empty list if
+    there are more than `MOST_POSITIONS`."""
     cars = _cars(board)
     start = bytes(
         next(place for place, (square, *_) in enumerate(car.squares) if square == 2 * board.index(name))

@@ -16,11 +16,11 @@ from ..question import Question, Task
 from ..registration import register
 from .numbers_in_order import read_numbers_in_order
 
-# Up to so many variables all assignments are looked at, and one alone is left.
+# Up to this many variables, sets of all assignments are used to make the solution unique.
 MOST_UNIQUE = 14
-# Clauses per variable beyond that, near those above which large random formulas stop being satisfiable; and by number
-# of true literals under the hidden assignment, from one on, how often a clause is drawn, such that a literal is true
-# as often as false ("Generating hard satisfiable formulas by hiding solutions deceptively", Jia, Moore and Strain,
+# Beyond that: clauses per variable, near the threshold above which large random formulas are unsatisfiable; and the
+# weights of clauses by their number of true literals under the hidden assignment, from one on, such that a literal is
+# true as often as false ("Generating hard satisfiable formulas by hiding solutions deceptively", Jia, Moore and Strain,
 # Journal of Artificial Intelligence Research 28, 2007).
 RATIO = {2: 1.0, 3: 4.2, 4: 9.8}
 _WEIGHTS = {2: (1.0, 0.0), 3: (3 * 0.618, 3 * 0.618**2, 0.618**3), 4: (4 * 0.839, 6 * 0.839**2, 4 * 0.839**3, 0.839**4)}
@@ -107,8 +107,8 @@ class Satisfiability(Question):
         return " ".join(str(int(values[variable])) for variable in range(1, n + 1))
 
     def solver_cost(self, episode: Task) -> float | None:
-        """Nodes of a depth-first search over the variables in turn that goes back at a false clause, up to the
-        solution, times the number of clauses; not known where there are too many variables for it."""
+        """The number of nodes of a depth-first search over the variables in order that backtracks at false clauses, up
+        to the solution, times the number of clauses; None where there are too many variables."""
         n, clauses = episode.data
         if n > MOST_UNIQUE:
             return None
@@ -142,7 +142,8 @@ class Satisfiability(Question):
 
 @functools.cache
 def _assignments_with(n: int, literal: int) -> int:
-    """The set of assignments (bit a for the one whose variables are the bits of a) under which a literal is true."""
+    """Return the set of assignments under which a literal is true; bit a stands for the assignment whose true variables
+    are the bits of a."""
     half = 1 << abs(literal) - 1
     block = ((1 << half) - 1) << (half if literal > 0 else 0)
     while half < 1 << n - 1:
@@ -152,19 +153,19 @@ def _assignments_with(n: int, literal: int) -> int:
 
 
 def _draw_clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Clauses that leave the hidden assignment alone possible."""
+    """Draw clauses that only the hidden assignment satisfies."""
     left, target = (1 << (1 << n)) - 1, 1 << hidden
     clauses: list[tuple[int, ...]] = []
     while True:
         for start, *draws in rng.random((4 * n, n + 1)).tolist():
-            # An assignment that is still possible, the first one from a random place on, becomes impossible.
+            # Exclude an assignment that is still possible, the first one from a random place on.
             others = left ^ target
             place = int(start * (1 << n))
             later = others >> place << place or others
             other = (later & -later).bit_length() - 1
             chosen = sorted(range(n), key=draws.__getitem__)[:width]
             if not any((hidden ^ other) >> variable & 1 for variable in chosen):
-                # The hidden assignment has to differ somewhere in the clause.
+                # The clause must contain a variable in which the hidden assignment differs.
                 differing = [variable for variable in range(n) if (hidden ^ other) >> variable & 1]
                 chosen[0] = min(differing, key=draws.__getitem__)
             clause = tuple(-v - 1 if other >> v & 1 else v + 1 for v in sorted(chosen))
@@ -178,7 +179,7 @@ def _draw_clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> 
 
 
 def _draw_many_clauses(n: int, width: int, hidden: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Clauses that the hidden assignment makes true, and that do not point to it by their signs."""
+    """Draw clauses that the hidden assignment satisfies, and whose signs do not reveal it."""
     weights = list(itertools.accumulate(_WEIGHTS[width]))
     clauses: dict[tuple[int, ...], None] = {}
     while len(clauses) < round(RATIO[width] * n):
@@ -192,7 +193,8 @@ def _draw_many_clauses(n: int, width: int, hidden: int, rng: np.random.Generator
 
 
 def _write_deduction(n: int, clauses: list[tuple[int, ...]], values: list[int]) -> list[str]:
-    """The variables, one after the other: by a clause with one number left that may be true, where there is one."""
+    """Write the variables one by one, each following from a clause with one possibly true literal left where there is
+    one."""
     known: set[int] = set()
     steps = []
     while len(known) < n:

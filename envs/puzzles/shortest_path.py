@@ -16,7 +16,7 @@ from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 
-# What may stand between places, as in "A -> C, F" and "A to C to F".
+# Separators of places, as in "A -> C, F" and "A to C to F".
 _SEPARATORS = str.maketrans(dict.fromkeys(",;->\u2192[]()", " "))
 _TO = re.compile(r"\\(?:right|longright)arrow|\\to\b|\bto\b", re.IGNORECASE)
 
@@ -25,12 +25,14 @@ _TO = re.compile(r"\\(?:right|longright)arrow|\\to\b|\bto\b", re.IGNORECASE)
 NAMES = [letter + number for number in ("", "1", "2", "3") for letter in string.ascii_uppercase]
 
 
-# So many places are enough for goals that are not found by counting roads. A road counts more than any length.
+# From this many places on, goals are chosen that a path over the fewest roads does not solve. `_ROAD` is a length
+# larger than that of any path, so that adding it to each road makes paths over fewer roads shorter.
 MANY, _ROAD = 9, 10_000_000
 
 
 class Roads(NamedTuple):
-    """For each place by name the length of the road to each neighbour; where from, where to, and how far it is."""
+    """For each place by name the length of the road to each neighbour; the start, the goal, and the length of a
+    shortest path."""
 
     lengths: dict[str, dict[str, int]]
     start: str
@@ -87,7 +89,7 @@ class ShortestPath(Question):
             start, toss = names[int(next(draws) * places)], next(draws)
             order = sorted(names, key=dict(zip(names, draws)).__getitem__)
             lengths: dict[str, dict[str, int]] = {name: {} for name in names}
-            # A tree over all places first, then roads wherever chance puts them.
+            # First a random tree over all places, then random roads.
             made = 0
             for last in range(1, places):
                 a, b = order[last], order[int(next(draws) * last)]
@@ -147,23 +149,23 @@ class ShortestPath(Question):
         return [*lines, self.oracle(task)]
 
     def heuristic_action(self, episode: Task) -> str:
-        """Of the paths over the fewest roads, a shortest."""
+        """Return a shortest among the paths over the fewest roads."""
         lengths, start, goal, _ = episode.data
         return " ".join(_trace_path(dijkstra(_roads_first(lengths), start, goal), goal))
 
     def solver_cost(self, episode: Task) -> float:
-        """Roads that Dijkstra's algorithm looks along before it settles the goal."""
+        """The number of roads that Dijkstra's algorithm examines before it settles the goal."""
         lengths, start, goal, _ = episode.data
         return float(sum(len(lengths[name]) for name in dijkstra(lengths, start, goal)))
 
 
 def _roads_first(lengths: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
-    """Lengths by which paths over fewer roads are always shorter."""
+    """Return lengths under which paths over fewer roads are always shorter."""
     return {name: {other: length + _ROAD for other, length in roads.items()} for name, roads in lengths.items()}
 
 
 def dijkstra(lengths: dict[str, dict[str, int]], start: str, goal: str = "") -> dict[str, tuple[int, str]]:
-    """For each place, from the nearest on (up to ``goal``): how far it is, and the place before it on the way."""
+    """Return, for each place from the nearest on (up to ``goal``), its distance and the place before it on the way."""
     settled: dict[str, tuple[int, str]] = {}
     queue = [(0, start, "")]
     while queue:

@@ -1,4 +1,4 @@
-"""palaestra/SlidingTiles-v0: the 8 puzzle and the 15 puzzle, a stated number of moves from the goal."""
+"""palaestra/SlidingTiles-v0: the 8 puzzle and the 15 puzzle, an exact number of moves from the goal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIFTEEN = "\n".join(["{:2} {:2} {:2} {:2}"] * 4)
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The tiles row by row with 0 for the gap, now and in the goal; a plan from here; and how many moves are left."""
+    """The tiles row by row with 0 for the gap, now and in the goal; a plan from here; and the number of moves left."""
 
     tiles: tuple[int, ...]
     goal: tuple[int, ...]
@@ -79,7 +79,8 @@ class SlidingTiles(Game):
         count = size * size
         beside, apart = _geometry(size)
         while True:
-            # Each tile is named by its place in the goal. A walk of the gap that never turns back is mostly shortest.
+            # Name each tile by its place in the goal. A walk of the gap that never turns back is usually a shortest
+            # one.
             first, *draws = rng.random(distance + 1).tolist()
             homes = list(range(count))
             gap, last, slid = int(first * count), -1, []
@@ -89,7 +90,7 @@ class SlidingTiles(Game):
                 last, gap = gap, ways[int(u * len(ways))]
                 slid.append(homes[gap])
                 homes[last], homes[gap] = homes[gap], -1
-            # All ways from here to the goal have lengths of one parity.
+            # All ways to the goal have the same parity, so that a shorter one is shorter by at least 2.
             if not _is_solvable_within(homes, gap, distance - 2, beside, apart):
                 break
         order = np.argsort(rng.random(count - 1)).tolist()
@@ -104,7 +105,7 @@ class SlidingTiles(Game):
         return f"{episode.tiles} {episode.goal}"
 
     def split_key(self, episode: Tiles) -> str:
-        """The places where the tiles belong: whatever the tiles are called."""
+        """Return the permutation of places, independent of the numbers on the tiles."""
         return str([episode.goal.index(tile) for tile in episode.tiles])
 
     def turn_limit(self, state: Tiles) -> int:
@@ -136,7 +137,7 @@ class SlidingTiles(Game):
                 return _reject(state, f"Tile {tile} does not lie beside the gap when it is to be slid.")
             tiles[gap], tiles[place] = tile, 0
             gap = place
-            # From a detour, the plan leads back first.
+            # After a detour, the plan first undoes it.
             plan = plan[1:] if plan and plan[0] == tile else (tile, *plan)
         left = state.left - len(moves)
         after = Tiles(tuple(tiles), goal, plan, left, True)
@@ -147,12 +148,12 @@ class SlidingTiles(Game):
         return str(state.plan[0])
 
     def random_action(self, episode: Tiles, rng: np.random.Generator) -> str:
-        """A tile beside the gap."""
+        """Return a random tile next to the gap."""
         around = _geometry(3 if len(episode.tiles) == 9 else 4)[0][episode.tiles.index(0)]
         return str(episode.tiles[around[int(rng.integers(len(around)))]])
 
     def heuristic_action(self, episode: Tiles) -> str:
-        """The tile that comes nearest to its place, or goes away from it the least."""
+        """Return the tile whose slide reduces the distance to its place most, or increases it least."""
         tiles, goal = episode.tiles, episode.goal
         beside, apart = _geometry(3 if len(tiles) == 9 else 4)
         gap = tiles.index(0)
@@ -164,7 +165,7 @@ class SlidingTiles(Game):
         return str(tiles[max(beside[gap], key=gained)])
 
     def solver_cost(self, episode: Tiles) -> float:
-        """Moves of the shortest plan."""
+        """The number of moves of the shortest plan."""
         return float(len(episode.plan))
 
     def draw(self, episode: Tiles) -> np.ndarray:
@@ -192,7 +193,7 @@ def _format_board(tiles: tuple[int, ...]) -> str:
 
 @functools.cache
 def _geometry(size: int) -> tuple[list[list[int]], list[list[int]]]:
-    """The places beside each place, and how many rows and columns lie between any two."""
+    """Return the neighbours of each place, and the distance in rows and columns between any two places."""
     places = [divmod(place, size) for place in range(size * size)]
     apart = [[abs(y - v) + abs(x - u) for v, u in places] for y, x in places]
     return [[other for other, far in enumerate(row) if far == 1] for row in apart], apart
@@ -201,9 +202,10 @@ def _geometry(size: int) -> tuple[list[list[int]], list[list[int]]]:
 def _is_solvable_within(
     homes: list[int], gap: int, moves: int, beside: list[list[int]], apart: list[list[int]]
 ) -> bool:
-    """Whether at most ``moves`` moves bring every tile home.
+    """Return whether at most ``moves`` moves bring every tile to its home.
 
-    Each tile is given by its home; the gap is -1. A branch ends where the tiles are together too far from home.
+    Each tile is given by its home; the gap is -1. A branch ends where the sum of the tiles' distances exceeds the moves
+    left.
     """
 
     def search(gap: int, last: int, far: int, left: int) -> bool:

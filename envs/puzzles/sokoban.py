@@ -25,8 +25,8 @@ OFF_PLAN = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What does not change in a game: the room without boxes and player (see `directions` for places and strides),
-    where these stand at first, and a plan of pushes (box, direction)."""
+    """The constant part of a game: the room without boxes and player (see `directions` for places and strides), the
+    initial boxes and player, and a plan of pushes (box, direction)."""
 
     room: str
     stride: int
@@ -37,7 +37,8 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class SokobanState:
-    """A level, where boxes and player stand, and how many pushes of its plan are done; `OFF_PLAN` after any other."""
+    """A level, the places of boxes and player, and the number of pushes of its plan done so far; `OFF_PLAN` after any
+    other push."""
 
     level: Level
     boxes: frozenset[int]
@@ -139,13 +140,13 @@ class Sokoban(Game):
         return _make_transition(SokobanState(level, boxes, player, done, True))
 
     def oracle(self, state: SokobanState) -> str:
-        """The walk to the next push of the plan, and that push; off the plan, "restart"."""
+        """Return the walk to the next push of the plan, and that push; off the plan, "restart"."""
         if state.done == OFF_PLAN:
             return "restart"
         return " ".join([DIRECTIONS[move] for move in _moves_to_next_push(state)])
 
     def random_action(self, episode: SokobanState, rng: np.random.Generator) -> str:
-        """A move that is possible; one time in twelve, "restart"."""
+        """Return a random possible move; one time in twelve, "restart"."""
         room, player, boxes = episode.level.room, episode.player, episode.boxes
         moves = [
             DIRECTIONS[move]
@@ -157,8 +158,8 @@ class Sokoban(Game):
         return "restart" if u < 1 or not moves else moves[int((u - 1) / 11 * len(moves))]
 
     def heuristic_action(self, episode: SokobanState) -> str:
-        """The walk to the push after which the boxes are nearest to goals, and that push; "restart" where each push
-        only takes them farther away."""
+        """Return the walk to the push after which the boxes are nearest to goals, and that push; "restart" where every
+        push takes them farther away."""
         level, step = episode.level, direction_steps(episode.level.stride)
         goals = [divmod(place, level.stride) for place, character in enumerate(level.room) if character == "."]
 
@@ -184,7 +185,7 @@ class Sokoban(Game):
         return " ".join([DIRECTIONS[letter] for letter in walk + move])
 
     def solver_cost(self, episode: SokobanState) -> float:
-        """Moves of the plan."""
+        """The number of moves of the plan."""
         moves = 0
         while episode.done < len(episode.level.plan):
             moves += len(_moves_to_next_push(episode))
@@ -229,7 +230,7 @@ def _format_room(state: SokobanState) -> str:
 
 
 def _moves_to_next_push(state: SokobanState) -> str:
-    """The moves up to the next push of the plan."""
+    """Return the moves up to and including the next push of the plan."""
     level = state.level
     box, move = level.plan[state.done]
     behind = box - direction_steps(level.stride)[move]
@@ -243,14 +244,15 @@ def _free_places(room: str) -> int:
 
 @functools.lru_cache(maxsize=8)
 def _empty_room(size: int) -> tuple[bytes, list[int]]:
-    """A room without inner walls, and the places in it."""
+    """Return a room without inner walls, and the places in it."""
     wall, row = " ".join("#" * (size + 2)), " ".join("#" + "-" * size + "#")
     room = "\n".join([wall, *[row] * size, wall]).encode()
     return room, [place for place, character in enumerate(room) if character == _FLOOR]
 
 
 def _draw_level(draws: list[float], size: int, count: int, pushes: int) -> Level | None:
-    """A level in which the distances of the boxes sum to ``pushes``; None where these draws lead to none."""
+    """Make a level in which the distances of the boxes sum to ``pushes``; return None where these draws lead to
+    none."""
     empty, places = _empty_room(size)
     stride = 2 * (size + 2)
     directions = tuple(direction_steps(stride).items())
@@ -258,7 +260,7 @@ def _draw_level(draws: list[float], size: int, count: int, pushes: int) -> Level
     draw = iter(draws)
     for _ in range(size):
         room[places[int(next(draw) * len(places))]] = _WALL
-    # The goals lie together, so that a box that is pulled off one does not come near to another.
+    # Place the goals close together, so that a box pulled off one does not come near to another.
     first = places[int(next(draw) * len(places))]
     if room[first] == _WALL:
         return None
@@ -270,7 +272,7 @@ def _draw_level(draws: list[float], size: int, count: int, pushes: int) -> Level
     ]
     if len(near) < len(places) // 2:
         return None
-    # What cannot be reached is filled.
+    # Fill the places that cannot be reached.
     free = sum([1 << place for place in near])
     for place in places:
         if not free >> place & 1:
@@ -279,7 +281,7 @@ def _draw_level(draws: list[float], size: int, count: int, pushes: int) -> Level
     far = [_push_distances(free, directions, goal) for goal in goals]
     if sum([max(places.values()) for places in far]) < pushes:
         return None
-    # Backwards from the end: each box is pulled off its goal, away from it where possible.
+    # Play backwards from the end: pull each box off its goal, away from it where possible.
     boxes = list(goals)
     outside = free & ~sum([1 << box for box in boxes])
     player = next(place for place in reversed(near) if outside >> place & 1)
@@ -314,7 +316,7 @@ def _draw_level(draws: list[float], size: int, count: int, pushes: int) -> Level
 
 
 def _push_distances(free: int, directions: tuple[tuple[str, int], ...], goal: int) -> dict[int, int]:
-    """From how many pushes away a single box in the empty room can come to ``goal``, by its place."""
+    """Return the number of pushes that a single box in the empty room needs to reach ``goal``, by its place."""
     far, queue = {goal: 0}, [goal]
     for box in queue:
         for _, step in directions:
@@ -326,7 +328,7 @@ def _push_distances(free: int, directions: tuple[tuple[str, int], ...], goal: in
 
 
 def _least_distance_sum(far: list[dict[int, int]], boxes: list[int]) -> float:
-    """The least sum of distances over all assignments of boxes to goals."""
+    """Return the least sum of distances over all assignments of boxes to goals."""
     table = [[goal.get(box, float("inf")) for goal in far] for box in boxes]
     return min(
         sum([row[goal] for row, goal in zip(table, order)]) for order in itertools.permutations(range(len(boxes)))

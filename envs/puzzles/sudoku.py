@@ -1,8 +1,9 @@
-"""palaestra/Sudoku-v0: fill a grid so that no row, column or box holds a digit twice.
+"""palaestra/Sudoku-v0: fill a grid so that no row, column or box contains a digit twice.
 
-The puzzles are minimal ones from a table (sudoku.txt, made by scripts/make_sudoku_table.py), moved by the symmetries of
-Sudoku; all of these keep "exactly one solution" as it is, so that no solver runs when a task is made. The table also
-says which cells `fill_singles` leaves open. As long as only others are shown too, it leaves the same ones open.
+The puzzles are minimal ones from a table (sudoku.txt, made by scripts/make_sudoku_table.py), transformed by the
+symmetries of Sudoku. All of these preserve the unique solution, so that no solver runs when a task is made. The table
+also marks the cells that `fill_singles` leaves open (the knots). As long as only other cells are shown in addition, the
+same cells stay open.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..registration import register
 
 # Rows and columns of a box.
 BOXES = {4: (2, 2), 6: (2, 3), 9: (3, 3)}
-# With less than this shown, puzzles of size 9 are those that need more than singles.
+# With less than this shown, puzzles of size 9 are chosen from those that need more than singles.
 KNOTTED_BELOW = 0.25
 _SHADE = "#e9e2d0"
 
@@ -77,7 +78,7 @@ class Sudoku(Question):
         solution, kinds = table[number]
         places = _draw_symmetry(size, draws[1], draws[2 : 2 + 2 * size], draws[2 + 2 * size : 2 + 4 * size])
         names = draws[2 + 4 * size : 2 + 5 * size]
-        # The digit d is renamed to the rank of its draw.
+        # Rename the digit d to the rank of its draw.
         digits = [0] * (size + 1)
         for name, digit in enumerate(sorted(range(size), key=names.__getitem__), 1):
             digits[digit + 1] = name
@@ -98,7 +99,7 @@ class Sudoku(Question):
             "separated by spaces.",
             _format_rows(full, size, " "),
             content=grid,
-            # The small sizes have so few kinds of grid that images of one puzzle cannot be kept apart.
+            # The small sizes have too few different grids to keep images of one puzzle in one split.
             split_key=f"puzzle {number}" if size == 9 else "",
             data=(given, full),
         )
@@ -120,12 +121,12 @@ class Sudoku(Question):
         return Verdict(0.0, False, feedback=f"{len(wrong)} of {given.count(0)} empty cells are filled in wrongly.")
 
     def heuristic_action(self, episode: Task) -> str:
-        """Singles, one after the other, and ones where there are none left."""
+        """Fill in singles, then 1 in all remaining cells."""
         given = episode.data[0]
         return _format_rows([digit or 1 for digit in fill_singles(given)], _side_length(given), " ")
 
     def solver_cost(self, episode: Task) -> float:
-        """Nodes that a depth-first search visits which always fills the cell with the fewest candidates."""
+        """The number of nodes of a depth-first search that always fills the cell with the fewest candidates."""
         return count_solutions(episode.data[0], limit=2)[1]
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -142,8 +143,8 @@ class Sudoku(Question):
 
 
 def count_solutions(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
-    """Number of solutions of a grid (rows in one sequence, 0 for empty), counted up to ``limit``, and the nodes that
-    the search visited."""
+    """Return the number of solutions of a grid (rows in one sequence, 0 for empty), counted up to ``limit``, and the
+    number of nodes visited."""
     size = _side_length(cells)
     places = _places(size)
     used = [0] * (3 * size)
@@ -193,8 +194,8 @@ def count_solutions(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
 
 
 def fill_singles(cells: Sequence[int]) -> list[int]:
-    """The grid with every cell filled that follows by naked and hidden singles: a cell with one candidate, and the only
-    cell of a row, column or box for a digit. In whatever order, they lead to the same grid."""
+    """Fill every cell that follows by naked and hidden singles: a cell with one candidate, and the only cell of a row,
+    column or box for a digit. The result does not depend on the order."""
     size = _side_length(cells)
     places, units = _places(size), _units(size)
     filled, used, every = list(cells), [0] * (3 * size), (1 << size) - 1
@@ -227,7 +228,7 @@ def _side_length(cells: Sequence[int]) -> int:
 
 @functools.cache
 def _places(size: int) -> list[tuple[int, int, int]]:
-    """Row, column and box of each cell, numbered together from 0 to 3 size - 1."""
+    """Return row, column and box of each cell, numbered together from 0 to 3 size - 1."""
     high, wide = BOXES[size]
     boxes_across = size // wide
     return [
@@ -239,7 +240,7 @@ def _places(size: int) -> list[tuple[int, int, int]]:
 
 @functools.cache
 def _units(size: int) -> list[list[int]]:
-    """The cells of each row, column and box."""
+    """Return the cells of each row, column and box."""
     units: list[list[int]] = [[] for _ in range(3 * size)]
     for cell, place in enumerate(_places(size)):
         for unit in place:
@@ -247,14 +248,14 @@ def _units(size: int) -> list[list[int]]:
     return units
 
 
-# What a cell of a puzzle of the table is: a clue, filled by singles, or left open by them.
+# Kinds of cells of a puzzle in the table: a clue, filled by singles, or left open by singles.
 CLUE, SINGLE, KNOT = 0, 1, 2
 
 
 @functools.cache
 def _table() -> dict[int, list[tuple[list[int], list[int]]]]:
-    """By size: solutions and the kinds of their cells, of minimal puzzles. The file has the digits of a solution a
-    line: as digits where they are clues, as small letters (a for 1) where singles fill them, else as capital ones."""
+    """Return, by size, the solutions of minimal puzzles and the kinds of their cells. The file has one solution a line:
+    clues as digits, cells that singles fill as small letters (a for 1), all others as capital letters."""
     table: dict[int, list[tuple[list[int], list[int]]]] = {size: [] for size in BOXES}
     for line in (files(str(__package__)) / "sudoku.txt").read_text("ascii").split():
         solution = [int(mark) if mark.isdigit() else ord(mark.lower()) - 96 for mark in line]
@@ -264,24 +265,25 @@ def _table() -> dict[int, list[tuple[list[int], list[int]]]]:
 
 
 def _choose_knotted(shown: float, u: float) -> int:
-    """The place in the table of a puzzle of size 9 of which singles fill this share of the cells, but not all."""
+    """Return the index of a puzzle of size 9 of which singles fill at least this share of the open cells, but not
+    all."""
     shares, numbers = _knotted_puzzles()
     return numbers[int(u * bisect_right(shares, -shown))]
 
 
 @functools.cache
 def _knotted_puzzles() -> tuple[list[float], list[int]]:
-    """The share of the cells that singles fill, times -1, of each puzzle of size 9 that they do not solve, in rising
-    order; and the places of these in the table."""
+    """Return the puzzles of size 9 that singles do not solve: the shares of cells that singles fill, times -1, in
+    rising order; and the indices of the puzzles in the table."""
     kinds = [(kinds.count(SINGLE), kinds.count(KNOT), number) for number, (_, kinds) in enumerate(_table()[9])]
     found = sorted((-single / (single + knot), number) for single, knot, number in kinds if knot)
     return [share for share, _ in found], [number for _, number in found]
 
 
 def _draw_symmetry(size: int, flip: float, row_draws: list[float], column_draws: list[float]) -> list[int]:
-    """Which cell of the old grid comes to each cell of the new one, under a random symmetry."""
+    """Return, for each cell of the new grid, the cell of the old grid that it comes from, under a random symmetry."""
     high, wide = BOXES[size]
-    # Rows in the order of their draws, within bands that have draws of their own.
+    # Order the bands by their draws, and the rows of each band by theirs.
     rows = sorted(range(size), key=lambda row: (row_draws[size + row // high], row_draws[row]))
     columns = sorted(range(size), key=lambda column: (column_draws[size + column // wide], column_draws[column]))
     if high == wide and flip < 0.5:
@@ -295,7 +297,7 @@ def _format_rows(cells: Sequence[int], size: int, separator: str) -> str:
 
 
 def _write_deduction(given: Sequence[int], full: Sequence[int]) -> list[str]:
-    """One line for each empty cell, in an order in which as many as possible follow from the digits before."""
+    """Write one line for each empty cell, in an order in which as many as possible follow from the digits before."""
     size = _side_length(given)
     places, units, cells = _places(size), _units(size), list(given)
     steps = []
@@ -313,7 +315,7 @@ def _write_deduction(given: Sequence[int], full: Sequence[int]) -> list[str]:
 
 
 def _find_forced_cell(options: dict[int, set[int]], units: list[list[int]]) -> tuple[int, str] | None:
-    """A cell with one candidate, or the only cell of a unit for a digit, and why."""
+    """Return a cell with one candidate, or the only cell of a unit for a digit, and the reason."""
     for cell, digits in options.items():
         if len(digits) == 1:
             return cell, "no other digit is left for this cell"

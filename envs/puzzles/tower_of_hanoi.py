@@ -1,4 +1,4 @@
-"""palaestra/TowerOfHanoi-v0: from one arrangement of the disks to another."""
+"""palaestra/TowerOfHanoi-v0: move disks from one arrangement to another."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from ..question import Question, Task
 from ..registration import register
 
 _PEGS = "ABC"
-# What may stand between pegs, as in "A->C, A to B".
+# Separators of pegs, as in "A->C, A to B".
 _SEPARATORS = str.maketrans("", "", " \t\n,;->\u2192[]")
 
 
 class Disks(NamedTuple):
-    """The pegs (0, 1, 2) of the disks from the smallest to the largest, now and at the end, and the moves allowed."""
+    """The pegs (0, 1, 2) of the disks from the smallest to the largest, at the start and in the goal, and the number of
+    moves allowed."""
 
     start: tuple[int, ...]
     goal: tuple[int, ...]
@@ -113,7 +114,7 @@ class TowerOfHanoi(Question):
         return [f"Disk {disk} from {_PEGS[a]} to {_PEGS[b]}." for disk, a, b in moves] + [self.oracle(task)]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """As many legal moves as the shortest plan has, each with another disk where that is possible."""
+        """Return as many legal moves as the shortest plan has, none with the disk just moved where that is possible."""
         start, goal, _ = episode.data
         pegs, last, moves = _list_stacks(start), 0, []
         while len(moves) < _count_moves(start, goal)[0]:
@@ -128,7 +129,7 @@ class TowerOfHanoi(Question):
         return " ".join(moves)
 
     def solver_cost(self, episode: Task) -> float:
-        """Moves of the shortest plan."""
+        """The number of moves of the shortest plan."""
         return float(_count_moves(episode.data.start, episode.data.goal)[0])
 
     def draw(self, episode: Task) -> np.ndarray:
@@ -147,13 +148,14 @@ def _format_pegs(pegs: tuple[int, ...]) -> str:
 
 
 def _rename_pegs(pegs: tuple[int, ...]) -> list[int]:
-    """The pegs by the order in which they first occur, so that arrangements that differ in names alone are equal."""
+    """Rename the pegs in the order in which they first occur, so that arrangements that differ only in names become
+    equal."""
     order = list(dict.fromkeys(pegs))
     return [order.index(peg) for peg in pegs]
 
 
 def _list_stacks(pegs: tuple[int, ...]) -> list[list[int]]:
-    """The disks on each peg, from bottom to top."""
+    """Return the disks on each peg, from bottom to top."""
     stacks: list[list[int]] = [[], [], []]
     for disk in range(len(pegs), 0, -1):
         stacks[pegs[disk - 1]].append(disk)
@@ -161,9 +163,10 @@ def _list_stacks(pegs: tuple[int, ...]) -> list[list[int]]:
 
 
 def _count_moves(start: tuple[int, ...], goal: tuple[int, ...]) -> tuple[int, int, bool]:
-    """The fewest moves, how many of the smallest disks take part in them, and whether the largest of these moves twice.
+    """Return the fewest moves, the number of the smallest disks that take part, and whether the largest of these moves
+    twice.
 
-    The others are where they should be.
+    All larger disks are already in place.
     """
     disks = len(start)
     while disks and start[disks - 1] == goal[disks - 1]:
@@ -173,13 +176,13 @@ def _count_moves(start: tuple[int, ...], goal: tuple[int, ...]) -> tuple[int, in
     a, b = start[disks - 1], goal[disks - 1]
     smaller, c = disks - 1, 3 - a - b
     once = _count_gathering_moves(start, smaller, c) + 1 + _count_gathering_moves(goal, smaller, c)
-    # By way of c: the smaller disks go to b, to a, and to where they should be.
+    # The largest disk goes by way of c: the smaller disks go to b, then to a, then to their own places.
     twice = _count_gathering_moves(start, smaller, b) + 2**smaller + 1 + _count_gathering_moves(goal, smaller, a)
     return min(once, twice), disks, twice < once
 
 
 def _count_gathering_moves(pegs: tuple[int, ...], disks: int, target: int) -> int:
-    """The fewest moves that bring the smallest ``disks`` onto one peg."""
+    """Return the fewest moves that bring the smallest ``disks`` onto one peg."""
     moves = 0
     for disk in reversed(range(disks)):
         if pegs[disk] != target:
@@ -189,7 +192,7 @@ def _count_gathering_moves(pegs: tuple[int, ...], disks: int, target: int) -> in
 
 
 def _find_plan(start: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """A shortest plan, as moves (disk from 1, peg it leaves, peg it comes to)."""
+    """Return a shortest plan, as moves (disk from 1, peg it leaves, peg it goes to)."""
     _, disks, twice = _count_moves(start, goal)
     if not disks:
         return []
@@ -200,14 +203,14 @@ def _find_plan(start: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[int,
     for here, there in itertools.pairwise(stops):
         _gather_disks(now, disks - 1, 3 - here - there, moves)
         moves.append((disks, here, there))
-    # The last part is found from its end.
+    # The last part is found backwards from the goal.
     end: list[tuple[int, int, int]] = []
     _gather_disks(list(goal), disks - 1, 3 - stops[-2] - b, end)
     return moves + [(disk, there, here) for disk, here, there in reversed(end)]
 
 
 def _gather_disks(pegs: list[int], disks: int, target: int, moves: list[tuple[int, int, int]]) -> None:
-    """Bring the smallest ``disks`` onto one peg, in ``pegs`` and in ``moves``."""
+    """Bring the smallest ``disks`` onto one peg: update ``pegs`` and append to ``moves``."""
     for disk in reversed(range(disks)):
         if pegs[disk] != target:
             _gather_disks(pegs, disk, 3 - pegs[disk] - target, moves)

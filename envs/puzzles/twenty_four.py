@@ -20,10 +20,10 @@ from .arithmetic_notation import normalise_expression
 
 # A rational number in lowest terms, its denominator positive.
 Ratio = tuple[int, int]
-# How a value is made: left value, operator, right value, and the cards on the left and on the right.
+# The last step of a computation: left value, operator, right value, and the cards on the left and on the right.
 Join = tuple[Ratio, str, Ratio, tuple[int, ...], tuple[int, ...]]
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2, "": 3}
-# After so many hands, any that can make the target will do.
+# After this many hands, any hand that can make the target is accepted.
 MOST_HANDS = 600
 # Values are looked up as residues modulo this prime. Numerators and denominators stay below 2**30 here, so that p/q and
 # r/s have the same residue only where ps - qr is 0: this is exact, and much faster than reducing fractions.
@@ -100,17 +100,18 @@ class TwentyFour(Question):
             value = evaluate_expression(answer, numbers)
         except ExpressionError as error:
             return rejected(str(error))
-        # None is used more often than given, so that four numbers are all of them.
+        # `evaluate` rejects numbers used more often than given, so that four numbers are all of them.
         if len(re.findall("[0-9]+", answer)) < len(numbers):
             return Verdict(0.0, False, feedback="The expression does not use every number.")
         return CORRECT if value == target else Verdict(0.0, False, feedback=f"The expression does not equal {target}.")
 
     def heuristic_action(self, episode: Task) -> str:
-        """The sum of the cards."""
+        """Return the sum of the cards."""
         return " + ".join(map(str, episode.reference["numbers"]))
 
     def solver_cost(self, episode: Task) -> float:
-        """Joins that a depth-first search, which always replaces two numbers by one, makes for each solution."""
+        """The number of joins of a depth-first search, which replaces two numbers by one at each step, divided by the
+        number of solutions."""
         joins, wins = _count_joins([(n, 1) for n in episode.reference["numbers"]], (episode.reference["target"], 1))
         return joins / wins
 
@@ -119,12 +120,12 @@ class TwentyFour(Question):
 
 
 def count_ways(cards: tuple[int, ...], target: int) -> int:
-    """In how many ways four cards make the target, without regard to the order of sums, products and steps."""
+    """Count the ways in which four cards make the target, not counting the order of sums, products and steps."""
     total, inverse = 0, pow(target, -1, _PRIME)
     for left, right in _split_cards(cards):
         count = _ways_by_residue(right).get
         for residue, reverse, times in _counted_residues(left):
-            # Beside it: what it is added to, subtracted from, or less, then the same for products.
+            # Count the values on the right that make the target by a sum or difference, then by a product or quotient.
             found = count((target - residue) % _PRIME, 0) + count((residue - target) % _PRIME, 0)
             found += count((residue + target) % _PRIME, 0)
             if residue:
@@ -135,7 +136,7 @@ def count_ways(cards: tuple[int, ...], target: int) -> int:
 
 
 def find_last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
-    """Every different pair of values, with the operator between them, by which two to four cards make the goal."""
+    """Return all different last steps by which two to four cards make the goal, each with one pair of values."""
     wanted, inverse = _residue(goal), _residue(_reciprocal(goal))
     joins: dict[tuple[Ratio, str, Ratio], Join] = {}
     for left, right in _split_cards(cards):
@@ -156,14 +157,14 @@ def find_last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
 
 
 def _split_cards(cards: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The ways to part cards in two, the first part having at most two of at most four cards."""
+    """Return the ways to split cards into two parts, the first part having at most two of at most four cards."""
     return [
         (tuple([cards[place] for place in places]), tuple([c for place, c in enumerate(cards) if place not in places]))
         for places in _PLACES[len(cards)]
     ]
 
 
-# Of two pairs, the one with the first card comes first.
+# A split into two pairs is listed once, with the first card in the first pair.
 _PLACES = {2: [(0,)], 3: [(0,), (1,), (2,)], 4: [(0,), (1,), (2,), (3,), (0, 1), (0, 2), (0, 3)]}
 
 
@@ -172,36 +173,38 @@ def _residue(value: Ratio) -> int:
 
 
 def _reciprocal(value: Ratio) -> Ratio:
-    """1 over it; 1/0, whose residue is 0, for nought."""
+    """Return the reciprocal; 1/0, whose residue is 0, for zero."""
     return value[1], value[0]
 
 
 @functools.cache
 def _value_residues(cards: tuple[int, ...]) -> frozenset[int]:
-    """All that one to three cards can make, each used once, as residues."""
+    """Return the residues of all values that one to three cards can make, each used once."""
     return frozenset(_ways_by_residue(cards))
 
 
 @functools.cache
 def _small_values(cards: tuple[int, ...]) -> list[tuple[Ratio, int, int]]:
-    """All that one or two cards can make, with the residues of the value and of its reciprocal (0 where none is)."""
+    """Return all values that one or two cards can make, with the residues of the value and of its reciprocal (0 for
+    none)."""
     return [(value, _residue(value), _residue(_reciprocal(value))) for value in sorted(_ways_by_value(cards))]
 
 
 @functools.cache
 def _ways_by_residue(cards: tuple[int, ...]) -> dict[int, int]:
-    """In how many ways one to three cards make each value, by its residue."""
+    """Return the number of ways in which one to three cards make each value, by its residue."""
     return {_residue(value): times for value, times in _ways_by_value(cards).items()}
 
 
 @functools.cache
 def _counted_residues(cards: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """All that one or two cards can make, as the residues of the value and of its reciprocal, and in how many ways."""
+    """Return, for each value that one or two cards can make, the residues of it and of its reciprocal, and the number
+    of ways."""
     return [(_residue(value), _residue(_reciprocal(value)), times) for value, times in _ways_by_value(cards).items()]
 
 
 def _ways_by_value(cards: tuple[int, ...]) -> dict[Ratio, int]:
-    """All that one to three cards can make, and in how many ways."""
+    """Return the number of ways in which one to three cards make each value."""
     if len(cards) == 1:
         return {(cards[0], 1): 1}
     ways: dict[Ratio, int] = {}
@@ -219,7 +222,7 @@ def _ratio(numerator: int, denominator: int) -> Ratio:
 
 
 def _possible_results(one: Ratio, other: Ratio) -> Iterator[tuple[Ratio, str, bool]]:
-    """What two numbers can make, by which operator, and whether the second one comes first."""
+    """Yield the results of two numbers, the operator, and whether the second number comes first."""
     (a, b), (c, d) = one, other
     yield _ratio(a * d + c * b, b * d), "+", False
     yield _ratio(a * c, b * d), "*", False
@@ -232,8 +235,8 @@ def _possible_results(one: Ratio, other: Ratio) -> Iterator[tuple[Ratio, str, bo
 
 
 def _find_partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool]:
-    """What must stand beside a number to make the goal, by which operator, and whether it comes first; in the order in
-    which `find_last_steps` tries them."""
+    """Return the number that makes the goal together with ``one``, the operator, and whether it comes first; ``place``
+    is the position in the order of `find_last_steps`."""
     (a, b), (c, d) = one, goal
     match place:
         case 0:
@@ -251,12 +254,12 @@ def _find_partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool
 
 
 def _find_join(value: Ratio, cards: tuple[int, ...]) -> Join | None:
-    """One way to make a value from several cards; None where it is the only card itself."""
+    """Return one way to make a value from several cards; None where it is the only card itself."""
     return find_last_steps(cards, value)[0] if len(cards) > 1 else None
 
 
 def _format_join(join: Join) -> tuple[str, int]:
-    """The text of a join, and how strongly its operator binds."""
+    """Write a join; return the text and the precedence of its operator."""
     one, operator, other, left, right = join
     rank = _RANK[operator]
     parts = []
@@ -268,7 +271,7 @@ def _format_join(join: Join) -> tuple[str, int]:
 
 
 def _join_steps(join: Join) -> list[str]:
-    """The steps of a join, innermost first: ``8 / 3 = 8/3``."""
+    """Write the steps of a join, innermost first: ``8 / 3 = 8/3``."""
     one, operator, other, left, right = join
     lines = []
     for value, cards in ((one, left), (other, right)):
@@ -284,7 +287,7 @@ def _format_ratio(value: Ratio, bare: bool = False) -> str:
 
 
 def _count_joins(numbers: list[Ratio], goal: Ratio) -> tuple[int, int]:
-    """How many joins a full depth-first search makes, and how many of them leave the goal alone."""
+    """Return the number of joins of a full depth-first search, and the number of them that leave only the goal."""
     joins = wins = 0
     for i in range(len(numbers)):
         for j in range(i):

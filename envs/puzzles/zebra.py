@@ -1,4 +1,4 @@
-"""palaestra/Zebra-v0: who lives where with what, from clues about houses in a row."""
+"""palaestra/Zebra-v0: find who lives where with what, from clues about houses in a row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..question import Question, Task
 from ..registration import register
 from .zebra_clues import KINDS, RELATIONS, Clue, apply_clue, apply_clues, compile_clue, draw_clues, permutation_sets
 
-# Attribute, how a clue speaks of the person with one of its values, and values to choose from.
+# Attribute, the phrase for the person with one of its values, and the values to choose from.
 ATTRIBUTES = (
     ("name", "{}", "Anna Boris Clara David Elena Felix Greta Hugo"),
     ("colour", "the person who likes {}", "red green blue white yellow black orange purple"),
@@ -79,7 +79,7 @@ class Zebra(Question):
         kinds, spare = KINDS[params["clues"]], params["spare"]
         draws = rng.random((len(ATTRIBUTES) + 1, len(ATTRIBUTES))).tolist()
         chosen = sorted(sorted(range(len(ATTRIBUTES)), key=draws[-1].__getitem__)[:attributes])
-        # The value with number v of attribute a, of those that were drawn, is in house v: only names need shuffling.
+        # Value number v of each attribute belongs to house v, so that only the names need shuffling.
         values = []
         for attribute in chosen:
             words = ATTRIBUTES[attribute][2].split()
@@ -115,12 +115,13 @@ class Zebra(Question):
         return Verdict(0.0, False, feedback=f"{right} of {len(given)} houses are right.")
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """The words of each attribute in any order."""
+        """Return the words of each attribute in random order."""
         shuffled = [[words[place] for place in rng.permutation(len(words)).tolist()] for words in episode.data[0]]
         return ", ".join(map(" ".join, zip(*shuffled)))
 
     def solver_cost(self, episode: Task) -> float:
-        """How often a solver applies a clue that knows, for each attribute, which permutations are still possible."""
+        """The number of clues applied by a solver that keeps, for each attribute, the set of permutations still
+        possible."""
         values, _, clues = episode.data
         houses = len(values[0])
         return apply_clues(
@@ -132,8 +133,8 @@ class Zebra(Question):
 
 
 def _read_houses(answer: str) -> list[list[str]]:
-    """The words for each house, in alphabetical order. A house may have its number before it, as in "1: Anna red"; and
-    where semicolons or line ends part the houses, commas may part the words."""
+    """Return the words for each house, in alphabetical order. A house may have its number before it, as in "1: Anna
+    red"; where semicolons or line ends separate the houses, commas may separate the words."""
     text = answer.lower().translate(_LINES).strip(" ;[]()")
     parts = text.replace(",", " ").split(";") if ";" in text else text.split(",")
     return [sorted(_NUMBER.sub("", part).split()) for part in parts]
@@ -152,7 +153,7 @@ def _write_clue(clue: Clue, values: list[list[str]], phrases: list[str]) -> str:
 
 
 def _write_deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -> list[str]:
-    """Who lives in which house, one value after the other, and the clue with which it became certain."""
+    """Write the house of each value, one after the other, with the clue from which it follows."""
     houses = len(values[0])
     table, domains = permutation_sets(houses), [sum(permutation_sets(houses)[0])] * len(values)
     unknown = [(a, v) for a in range(len(values)) for v in range(houses)]

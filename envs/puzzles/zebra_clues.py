@@ -1,7 +1,7 @@
-"""The clues of zebra puzzles: what they exclude, and how a set of them is found that has exactly one solution.
+"""The clues of zebra puzzles: their effect on possible solutions, and the choice of clues with exactly one solution.
 
-What an attribute's values may still be is a set of permutations (an int with a bit for each), so that a clue is applied
-to two attributes by a few operations on whole sets, and "all different" costs nothing.
+The possible values of an attribute are a set of permutations (an int with a bit for each), so that a clue is applied to
+two attributes by a few operations on whole sets, and "all different" is built in.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-# Clue kinds: what stands between two people, and at which distances from the first's house to the second's it holds.
+# Clue kinds: the phrase between two people, and the distances from the first's house to the second's that it allows.
 RELATIONS = {
     "same": ("is", (0,)),
     "left": ("lives directly left of", (1,)),
@@ -30,8 +30,8 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """Value ``v`` of attribute ``a`` and value ``w`` of attribute ``b`` are related; or, where ``b`` is -1, the house
-    of the first one is ("at"), or is not ("not at"), number ``w``, counted from 0."""
+    """A relation between value ``v`` of attribute ``a`` and value ``w`` of attribute ``b``. Where ``b`` is -1, the
+    house of the first value is ("at"), or is not ("not at"), number ``w``, counted from 0."""
 
     kind: str
     a: int
@@ -42,8 +42,8 @@ class Clue:
 
 @functools.cache
 def permutation_sets(houses: int) -> list[list[int]]:
-    """The set of permutations with value v in house i, as [v][i]; a permutation gives the house of each value. The one
-    that leaves all in place is bit 0."""
+    """Return the sets of permutations with value v in house i, as [v][i]; a permutation gives the house of each value.
+    The identity is bit 0."""
     permutations = list(itertools.permutations(range(houses)))
     return [
         [sum(1 << p for p, permutation in enumerate(permutations) if permutation[v] == i) for i in range(houses)]
@@ -53,13 +53,14 @@ def permutation_sets(houses: int) -> list[list[int]]:
 
 @functools.cache
 def _sets_within(houses: int, v: int) -> list[int]:
-    """The set of permutations with value v in one of the houses of a set (bits), by that set."""
+    """Return the sets of permutations with value v in one of some houses, indexed by the bit set of houses."""
     return [sum(permutation_sets(houses)[v][i] for i in range(houses) if some >> i & 1) for some in range(1 << houses)]
 
 
 @functools.cache
 def _compatible_houses(houses: int, kind: str) -> tuple[list[int], list[int]]:
-    """By the set of houses that the second may have, the houses that the first may have; and the other way round."""
+    """Return, indexed by the set of possible houses of the second person, the possible houses of the first; and vice
+    versa."""
     pairs = [(i, j) for i in range(houses) for j in range(houses) if j - i in RELATIONS[kind][1]]
     sets = range(1 << houses)
     return (
@@ -76,6 +77,7 @@ CompiledClue = tuple[Any, ...]
 
 @functools.lru_cache(maxsize=20_000)
 def compile_clue(houses: int, clue: Clue) -> CompiledClue:
+    """Prepare a clue for `apply_clue`."""
     a, v, b, w = clue.a, clue.v, clue.b, clue.w
     table = permutation_sets(houses)
     if b < 0:
@@ -89,8 +91,8 @@ def compile_clue(houses: int, clue: Clue) -> CompiledClue:
 
 
 def apply_clue(rule: CompiledClue, domains: list[int]) -> int:
-    """Take from the domains what one clue excludes; the attributes that lost something, as bits. No permutation is left
-    where clue and domains contradict each other."""
+    """Remove from the domains the permutations that one clue excludes; return the attributes that changed, as bits. A
+    domain becomes empty where clue and domains contradict each other."""
     if len(rule) == 3:
         attributes, a, stay = rule
         old = domains[a]
@@ -112,10 +114,10 @@ def apply_clue(rule: CompiledClue, domains: list[int]) -> int:
 
 
 def apply_clues(rules: list[CompiledClue], domains: list[int], changed: int = -1) -> int:
-    """Apply clues until none takes anything more: at first those about the attributes ``changed``. How many were
-    applied."""
+    """Apply clues until none excludes anything more, at first those about the attributes ``changed``. Return the number
+    of applications."""
     applied = 0
-    # Bit 0 is the solution that all clues agree with: where it is all that is left, nothing more can go.
+    # Bit 0 is the solution, which satisfies all clues: once nothing else is left, nothing more can be excluded.
     while changed and max(domains) > 1:
         latest, changed = changed, 0
         for rule in rules:
@@ -126,14 +128,15 @@ def apply_clues(rules: list[CompiledClue], domains: list[int], changed: int = -1
 
 
 def _has_other_solution(rules: list[CompiledClue], domains: list[int], changed: int = -1) -> bool:
-    """Whether the clues leave, within the domains, any solution but the one that puts value v into house v."""
+    """Return whether the clues allow, within the domains, any solution other than the one that puts value v into house
+    v."""
     apply_clues(rules, domains, changed)
     if not all(domains):
         return False
     widths = [domain.bit_count() for domain in domains]
     if max(widths) == 1:
         return any(domain > 1 for domain in domains)
-    # The smallest open domain, one permutation after the other, the one that is no news last.
+    # Branch on the smallest open domain, one permutation after the other, the known solution last.
     _, a = min((width, a) for a, width in enumerate(widths) if width > 1)
     rest = domains[a]
     while rest:
@@ -147,7 +150,7 @@ def _has_other_solution(rules: list[CompiledClue], domains: list[int], changed: 
 def draw_clues(
     houses: int, attributes: int, kinds: tuple[str, ...], spare: int, rng: np.random.Generator
 ) -> list[Clue]:
-    """Clues, in random order, with the one solution that puts value v of each attribute into house v."""
+    """Draw clues, in random order, whose only solution puts value v of each attribute into house v."""
     full = [sum(permutation_sets(houses)[0])] * attributes
     clues: dict[Clue, CompiledClue] = {}
     unused: dict[Clue, CompiledClue] = {}
@@ -158,14 +161,14 @@ def draw_clues(
             if clue is None or clue in clues or clue in unused:
                 continue
             rule = compile_clue(houses, clue)
-            # Only clues that say something new here, so that few have to be taken away later.
+            # Keep only clues that exclude something, so that few have to be removed later.
             changed = apply_clue(rule, domains)
             if changed:
                 clues[clue] = rule
                 apply_clues(list(clues.values()), domains, changed)
             else:
                 unused[clue] = rule
-    # What the clues that are needed leave; they stay, so that each later test can start from there.
+    # `full` holds the domains under the clues found necessary, from which each later test starts.
     needed: dict[Clue, CompiledClue] = {}
     while clues:
         clue, rule = clues.popitem()
@@ -182,11 +185,11 @@ def draw_clues(
 def _draw_clue(
     houses: int, attributes: int, kinds: tuple[str, ...], t: float, u: float, v: float, w: float
 ) -> Clue | None:
-    """A true clue from four draws in [0, 1), or None where they make none."""
+    """Make a true clue from four draws in [0, 1), or None where they make none."""
     kind = kinds[int(t * len(kinds))]
     a, i = divmod(int(u * attributes * houses), houses)
     if kind == "at":
-        # Places given outright make easy puzzles: only a few.
+        # Direct places make puzzles easy, so use only a few of them.
         return Clue(kind, a, i, -1, i) if v < 0.5 else None
     b, j = divmod(int(v * attributes * houses), houses)
     if kind == "not at":
@@ -194,6 +197,6 @@ def _draw_clue(
     if j - i not in RELATIONS[kind][1] or (a == b and kind in ("same", "other")):
         return None
     if kind in ("same", "other", "beside", "gap") and (a, i) > (b, j):
-        # The symmetric ones in one order only, so that none is given twice.
+        # Order the two people of symmetric clues, so that no clue is given twice.
         a, i, b, j = b, j, a, i
     return Clue(kind, a, i, b, j)

@@ -1,4 +1,4 @@
-"""Programs that are not trusted: run within limits, judged by tests that they cannot see.
+"""The sandbox for untrusted programs: run within limits, and judged by tests that they cannot see.
 
 from palaestra.envs import sandbox
 
@@ -11,7 +11,7 @@ sandbox.run("import sortedcontainers", packages="/opt/lib/site-packages", preloa
 
 from __future__ import annotations
 
-from .judge import CallTest, Judgement, StdioTest, run_tests
+from .judge import CallTest, ProgramJudgement, StdioTest, run_tests
 from .pool import Pool
 from .protocol import Call, Job, Limits, Result, Sandbox, Value
 from .running import BACKENDS, pool, run, submit
@@ -21,9 +21,9 @@ __all__ = [
     "Call",
     "CallTest",
     "Job",
-    "Judgement",
     "Limits",
     "Pool",
+    "ProgramJudgement",
     "Result",
     "Sandbox",
     "StdioTest",

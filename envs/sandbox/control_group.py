@@ -1,10 +1,10 @@
-"""A control group for a sandbox, where this process may make one: the kernel's own bound of all memory that is held for
-a sandbox's programs, pages of processes and files, buffers, tables and descriptions alike.
+"""A control group for a sandbox, where this process may make one: the kernel's bound of all memory that is held for the
+sandbox's programs: pages of processes and files, buffers, tables and descriptions.
 
-Either generation of control groups will do, and no privilege beyond that of writing to a group that this process is in,
-or to the one above it. Where none can be made, nothing is: what counts the memory of programs is the supervisor
-(`inside.watch`), and the group is the wall behind it. A group ends with its sandbox; where a process is killed before
-it can remove one, that stays, empty, until the next one is made beside it.
+Either generation of control groups works, and no privilege is needed but that of writing to the group of this process,
+or to the one above it. Where none can be made, the sandbox runs without: the supervisor (`inside.watch`) counts the
+memory of programs, and the group is a second bound behind it. A group ends with its sandbox. Where a process is killed
+before it can remove its group, the empty group stays until the next one is made next to it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import os
 import time
 from pathlib import Path
 
-# What bounds the memory of a group, what tells of those that were ended for it, and how much it holds.
+# Files of a group: the bound of its memory, the count of processes killed for it, and the memory it holds.
 _FILES = {
     "cgroup2": ("memory.max", "memory.events", "memory.current"),
     "cgroup": ("memory.limit_in_bytes", "memory.oom_control", "memory.usage_in_bytes"),
 }
 _PREFIX = "palaestra"
-# What the processes of a group may take to be gone when they have ended, seconds.
+# Time for the processes of a group to disappear after their end, and between two attempts to remove it, seconds.
 _GONE, _NAP = 1.0, 0.01
 _NUMBERS = itertools.count()
 
@@ -30,8 +30,8 @@ class ControlGroup:
     """A group that has no process yet.
 
     Args:
-        folder: of the group.
-        files: names of the files in it that `descriptors` opens.
+        folder: the folder of the group.
+        files: the names of the files in it that `descriptors` opens.
     """
 
     def __init__(self, folder: Path, files: tuple[str, str, str]):
@@ -39,17 +39,17 @@ class ControlGroup:
 
     @property
     def entrance(self) -> Path:
-        """Whatever writes 0 to this file is in the group, and so are the processes that come from it."""
+        """The file through which a process enters the group: by writing 0 to it. Its children are then in it, too."""
         return self.folder / "cgroup.procs"
 
     def descriptors(self) -> list[int]:
-        """Open files, for writing the bound of memory, for reading how many processes were ended for it, and for
-        reading how much there is."""
+        """Open the files of the group: for writing the bound of memory, for reading the count of processes killed for
+        it, and for reading the memory held."""
         ways = (os.O_WRONLY, os.O_RDONLY, os.O_RDONLY)
         return [os.open(self.folder / name, way) for name, way in zip(self.files, ways)]
 
     def remove(self) -> None:
-        """Remove the group, the processes of which have ended."""
+        """Remove the group after its processes have ended."""
         until = time.monotonic() + _GONE
         while True:
             try:
@@ -63,28 +63,28 @@ class ControlGroup:
                 time.sleep(_NAP)
 
 
-def make() -> ControlGroup | None:
-    """A fresh group; None where this process cannot make one in which memory is counted."""
+def make_group() -> ControlGroup | None:
+    """Make a new group. Return None where this process cannot make one in which memory is counted."""
     for folder, kind in _candidates():
-        made = folder / f"{_PREFIX}-{os.getpid()}-{_begun(os.getpid())}-{next(_NUMBERS)}"
+        path = folder / f"{_PREFIX}-{os.getpid()}-{_start_time(os.getpid())}-{next(_NUMBERS)}"
         try:
             _remove_abandoned(folder)
-            made.mkdir()
+            path.mkdir()
         except OSError:
             continue
-        group = ControlGroup(made, _FILES[kind])
-        # What would go to the disk instead is kept from there, where that can be said.
+        group = ControlGroup(path, _FILES[kind])
+        # No swap where that can be set, as swapped memory would not count.
         for name in ("memory.swap.max", "memory.swappiness"):
             with contextlib.suppress(OSError):
-                (made / name).write_text("0")
-        if all(os.access(made / name, os.R_OK if place else os.W_OK) for place, name in enumerate(group.files)):
+                (path / name).write_text("0")
+        if all(os.access(path / name, os.R_OK if place else os.W_OK) for place, name in enumerate(group.files)):
             return group
         group.remove()
     return None
 
 
 def _candidates() -> list[tuple[Path, str]]:
-    """Groups in which one might be made, and their kinds: the one that this process is in, and the one above."""
+    """List the groups in which one might be made, with their kinds: this process's own, and the one above it."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
         mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()]
@@ -111,18 +111,18 @@ def _candidates() -> list[tuple[Path, str]]:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the groups of processes that were killed before they could."""
+    """Remove the groups of processes that were killed before they could remove them."""
     for place in folder.glob(f"{_PREFIX}-*-*-*"):
         process, begun = place.name.split("-")[1:3]
-        if process.isdecimal() and _begun(int(process)) != begun:
+        if process.isdecimal() and _start_time(int(process)) != begun:
             with contextlib.suppress(OSError):
                 place.rmdir()
 
 
-def _begun(process: int) -> str:
-    """When a process began; "" where there is none."""
+def _start_time(process: int) -> str:
+    """Return the start time of a process, in ticks since boot; "" where there is none."""
     try:
-        # After the name, which may hold anything, in parentheses.
+        # The fields behind the name, which may hold anything and stands in parentheses.
         return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except OSError:
         return ""

@@ -1,8 +1,8 @@
 """The sandbox "docker": a warm container whose first process forks each run.
 
-Needs a container engine, on this machine or where DOCKER_HOST says, and the package ``docker``. A container has no
-network, a read-only root, no capability, no way to gain privileges, a user that no other container has, and bounds of
-memory, processes, processor time and disk. How runs are kept apart in it: see `inside.container`.
+Needs a container engine, on this machine or at DOCKER_HOST, and the package ``docker``. A container has no network, a
+read-only root, no capability, no way to gain privileges, a user that no other container has, and bounds of memory,
+processes, processor time and disk. `inside.container` describes how runs are kept apart in it.
 """
 
 from __future__ import annotations
@@ -18,24 +18,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
-from .docker_engine import OWNER, connected, engine_errors, ensure, host, owner, remove_abandoned
-from .docker_stream import Stream
+from .docker_engine import OWNER, connect_engine, describe_host, engine_errors, ensure_image, owner, remove_abandoned
+from .docker_stream import ContainerStream
 from .inside.frames import CHANNELS, FOLDERS, OWN_BYTES, OWN_FILES, PACKAGES, PARTS, REQUEST
 from .protocol import Call, Job, Limits, Result
 from .seccomp import guard_of_the_first_process, system_call_filter
-from .wire import encoded, result
+from .wire import decode_result, encode_job
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 IMAGE = "python:3-slim"
 START_SECONDS = 60.0
-# What a run may take beyond its own limit before its container is ended, seconds.
+# Time of a run beyond its own limit before its container is removed, seconds.
 GRACE = 5.0
-# Containers of one sandbox: one for each of the last limits of memory, processes, files and disk, and what jobs ask
-# for.
+# Most containers of one sandbox: one for each of the last combinations of limits, modules and packages.
 _KEPT = 3
-# What the first process needs beyond the run's memory, MiB.
+# Memory of the first process beyond the run's memory, MiB.
 _SUPERVISOR_MB = 32
 _USERS = range(20_000, 60_000)
 _MODULES = ("kernel", "frames", "program", "calls", "restrict", "run", "watch", "container")
@@ -48,7 +47,7 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
 }
-# Reads the modules that the first process consists of, so that any image with Python will do.
+# Reads the modules of the first process, so that any image with Python will do.
 _BOOT = """
 import json, os, sys, types
 def take(size):
@@ -70,13 +69,13 @@ inside.container.main()
 
 
 class DockerSandbox:
-    """Warm containers of one image. Each run takes place in one that has the run's limits, modules and packages, which
-    is started where there is none, and replaced where the run left anything.
+    """Warm containers of one image. Each run takes place in a container with the run's limits, modules and packages,
+    which is started where there is none, and replaced where the run left anything.
 
     Args:
-        image: with python3 (3.10 or newer); fetched where the engine does not have it. By default the one that the
-            environment variable PALAESTRA_SANDBOX_IMAGE names, or else python:3-slim.
-        cpus: processor cores that a container may use.
+        image: an image with python3 (3.10 or newer), fetched where the engine does not have it. By default the one that
+            the environment variable PALAESTRA_SANDBOX_IMAGE names, or else python:3-slim.
+        cpus: the processor cores that a container may use.
 
     Raises:
         InputError: no engine answers, or no program can be run in the image.
@@ -86,38 +85,38 @@ class DockerSandbox:
     def __init__(self, image: str | None = None, cpus: float = 1.0):
         self.image = image or os.environ.get("PALAESTRA_SANDBOX_IMAGE") or IMAGE
         self.cpus = cpus
-        self._client = connected()
+        self._client = connect_engine()
         self._containers: dict[tuple[object, ...], Container] = {}
         try:
-            ensure(self._client, self.image)
+            ensure_image(self._client, self.image)
             remove_abandoned(self._client)
             self._container(Limits(), Job(""))
         except engine_errors() as error:
             self.close()
-            raise InputError(f"the container engine at {host()} refuses: {error}.") from None
+            raise InputError(f"the container engine at {describe_host()} refuses: {error}.") from None
         except BaseException:
             self.close()
             raise
 
     def run(self, job: Job, limits: Limits) -> Result:
-        parts = encoded(job)
+        parts = encode_job(job)
         try:
             container = self._container(limits, job)
         except (*engine_errors(), InputError) as error:
             if job.packages and "bind source path" in str(error):
                 raise InputError(
-                    f"packages must be a folder on the machine of the container engine at {host()}, not "
+                    f"packages must be a folder on the machine of the container engine at {describe_host()}, not "
                     f"{job.packages!r}, which it does not have."
                 ) from None
             return Result(reason="lost", valid=False, stderr="The container engine was lost.")
         ended = container.run(parts, limits, job.calls)
         if not container.clean:
-            self._containers.pop(_kind(limits, job)).remove()
+            self._containers.pop(_container_key(limits, job)).remove()
         return ended
 
     @property
     def containers(self) -> list[str]:
-        """The ids of those that are there."""
+        """The ids of the containers that exist."""
         return [container.id for container in self._containers.values()]
 
     def close(self) -> None:
@@ -127,16 +126,16 @@ class DockerSandbox:
         self._client.close()
 
     def _container(self, limits: Limits, job: Job) -> Container:
-        """The container for these limits and what the job asks for, which becomes the last one to go."""
-        kind = _kind(limits, job)
-        container = self._containers.pop(kind, None) or Container(self._client, self.image, self.cpus, limits, job)
-        self._containers[kind] = container
+        """Return the container for these limits, modules and packages; it becomes the last to be removed."""
+        key = _container_key(limits, job)
+        container = self._containers.pop(key, None) or Container(self._client, self.image, self.cpus, limits, job)
+        self._containers[key] = container
         if len(self._containers) > _KEPT:
             self._containers.pop(next(iter(self._containers))).remove()
         return container
 
 
-def _kind(limits: Limits, job: Job) -> tuple[object, ...]:
+def _container_key(limits: Limits, job: Job) -> tuple[object, ...]:
     return limits.memory_mb, limits.processes, limits.files, limits.disk_mb, job.preload, job.packages
 
 
@@ -148,13 +147,13 @@ class Container:
     """
 
     def __init__(self, client: DockerClient, image: str, cpus: float, limits: Limits, job: Job):
-        # False when it cannot be used any more.
+        # False where it cannot be used again.
         self.clean = True
         self._client = client
         self._container = client.containers.create(image, **_options(cpus, limits, job))
         self.id: str = self._container.id or ""
         attached = self._container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-        self._stream = Stream(attached)
+        self._stream = ContainerStream(attached)
         self._stream.deadline = time.monotonic() + START_SECONDS
         try:
             self._container.start()
@@ -166,7 +165,7 @@ class Container:
                 f"no program can be run in the image {image!r} ({said or error}); it must have python3, 3.10 or newer."
             ) from None
 
-    def _greet(self, stream: Stream) -> None:
+    def _greet(self, stream: ContainerStream) -> None:
         folder = Path(__file__).with_name("inside")
         modules = json.dumps([(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES])
         stream.write(f"{len(modules):08}{modules}".encode())
@@ -184,7 +183,7 @@ class Container:
             self._stream.write(REQUEST.pack(*map(len, sent)) + b"".join(sent))
             report = json.loads(self._stream.report(found, [int(getattr(limits, name)) for name in CHANNELS]))
             self.clean = bool(report["clean"])
-            return result(report, *map(bytes, found), calls=calls)
+            return decode_result(report, *map(bytes, found), calls=calls)
         except TimeoutError:
             reason = "time"
         except (*engine_errors(), ValueError, KeyError, TypeError):
@@ -192,28 +191,28 @@ class Container:
         self.clean = False
         if not self.remove() or reason == "lost":
             return Result(reason="lost", valid=False, stderr="The container was lost.")
-        # Which calls it had answered is not known.
+        # It is unknown which calls it had answered.
         report = {"code": None, "reason": reason, "seconds": time.monotonic() - begun, "peak": 0}
-        return result(report, *map(bytes, found), calls=calls)
+        return decode_result(report, *map(bytes, found), calls=calls)
 
     def remove(self) -> bool:
-        """End it, and all that runs in it. Whether the engine said that it did."""
+        """End the container and all that runs in it. Return False where the engine failed."""
         from docker.errors import APIError
 
         self._stream.close()
         try:
             self._container.remove(force=True, v=True)
         except APIError as error:
-            # It is gone, or is going.
+            # It is gone, or being removed.
             return error.status_code in (404, 409)
         except engine_errors():
             return False
         return True
 
     def _ended_for_memory(self) -> bool:
-        """Whether the kernel chose the first process itself when memory ran out, and all the others with it."""
+        """True where the kernel killed the first process itself when memory ran out, and all the others with it."""
         try:
-            # The engine's own clock; what it tells of the past ends there.
+            # The events of the past end at the time of the engine's own clock.
             now = datetime.fromisoformat(self._client.info()["SystemTime"]).timestamp()
             wanted = {"container": self.id, "event": "oom"}
             return any(True for _ in self._client.events(since=1, until=int(now) + 1, filters=wanted, decode=True))
@@ -222,7 +221,7 @@ class Container:
 
 
 def _options(cpus: float, limits: Limits, job: Job) -> dict[str, Any]:
-    """How a container is made."""
+    """Return the options with which a container is created."""
     from docker.types import LogConfig, Mount, Ulimit
 
     environment = {**_ENVIRONMENT, **({"PYTHONPATH": PACKAGES} if job.packages else {})}
@@ -238,7 +237,7 @@ def _options(cpus: float, limits: Limits, job: Job) -> dict[str, Any]:
         "labels": {OWNER: owner()},
         "stdin_open": True,
         "auto_remove": True,
-        # There is nothing in it to save when the engine is stopped.
+        # It holds nothing to save when the engine is stopped.
         "stop_signal": "SIGKILL",
         "log_config": LogConfig(type="none"),
         "healthcheck": {"test": ["NONE"]},
@@ -255,6 +254,6 @@ def _options(cpus: float, limits: Limits, job: Job) -> dict[str, Any]:
         "pids_limit": int(limits.processes) + 1,
         "nano_cpus": int(cpus * 1e9),
         "oom_score_adj": 500,
-        # The stack that threads of programs have unless they say otherwise.
+        # The default stack of threads of programs.
         "ulimits": [Ulimit(name="stack", soft=2 << 20, hard=8 << 20), Ulimit(name="core", soft=1, hard=1)],
     }

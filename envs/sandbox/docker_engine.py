@@ -1,4 +1,4 @@
-"""The container engine: how it is reached, that it has the image, and that no container outlives its owner."""
+"""The container engine: connecting to it, fetching the image, and removing containers whose owner is gone."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 
 # The label that names a container's owner.
 OWNER = "palaestra.owner"
-# What the engine may take for any answer, seconds.
+# Time limit of any answer of the engine, seconds.
 ENGINE_SECONDS = 60
 
 
-def connected() -> DockerClient:
+def connect_engine() -> DockerClient:
+    """Connect to the engine.
+
+    Raises:
+        InputError: none answers.
+        MissingExtra: the package docker is not installed.
+    """
     try:
         import docker
     except ImportError:
@@ -32,29 +38,29 @@ def connected() -> DockerClient:
         client.ping()
     except (*engine_errors(), ValueError) as error:
         raise InputError(
-            f"no container engine answers at {host()}: {error}. Start Docker, or set DOCKER_HOST to an engine that "
-            "runs, or choose the backend 'local'."
+            f"no container engine answers at {describe_host()}: {error}. Start Docker, or set DOCKER_HOST to an engine "
+            "that runs, or choose the backend 'local'."
         ) from None
     return client
 
 
-def host() -> str:
+def describe_host() -> str:
     host = os.environ.get("DOCKER_HOST")
     return f"DOCKER_HOST={host}" if host else "its usual place (DOCKER_HOST is not set)"
 
 
 def engine_errors() -> tuple[type[BaseException], ...]:
-    """What the engine's failure raises; those of the connection are all of OSError."""
+    """Return the exceptions of a failing engine; those of its connection are all OSErrors."""
     from docker.errors import DockerException
 
     return DockerException, OSError, EOFError
 
 
-def ensure(client: DockerClient, name: str) -> None:
+def ensure_image(client: DockerClient, name: str) -> None:
     """Have the engine fetch the image where it does not have it.
 
     Raises:
-        InputError: it cannot be had, or has folders of its own that programs could write to.
+        InputError: it cannot be fetched, or declares folders of its own that programs could write to.
     """
     from docker.errors import ImageNotFound
 
@@ -73,19 +79,18 @@ def ensure(client: DockerClient, name: str) -> None:
 
 
 def remove_abandoned(client: DockerClient) -> None:
-    """Remove the containers of this machine's processes that are gone. (An engine that hears of it removes them when
-    their owner ends, however it ends.)"""
+    """Remove the containers whose owner, a process of this machine, is gone."""
     place = owner().rpartition(" ")[0].rpartition(" ")[0]
     for found in client.containers.list(all=True, filters={"label": OWNER}, ignore_removed=True):
         there, process, begun = found.labels[OWNER].rsplit(" ", 2)
-        if there == place and _begun(int(process)) != begun:
+        if there == place and _start_time(int(process)) != begun:
             with contextlib.suppress(*engine_errors()):
                 found.remove(force=True, v=True)
 
 
 def owner() -> str:
-    """This process: the machine (and its namespace of processes), its number, and when it began."""
-    return f"{_place()} {os.getpid()} {_begun(os.getpid())}"
+    """Identify this process: the machine and its namespace of processes, the process id, and the start time."""
+    return f"{_place()} {os.getpid()} {_start_time(os.getpid())}"
 
 
 @functools.cache
@@ -97,13 +102,13 @@ def _place() -> str:
         return socket.gethostname()
 
 
-def _begun(process: int) -> str:
-    """When a process began, in a form that two looks at the same one agree on; "" where there is none."""
+def _start_time(process: int) -> str:
+    """Return the start time of a process, in a form that is the same at each call; "" where there is none."""
     if sys.platform == "linux":
         try:
-            # After the name, which may hold anything, in parentheses.
+            # The fields behind the name, which may hold anything and stands in parentheses.
             return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
         except OSError:
             return ""
-    told = subprocess.run(["ps", "-o", "lstart=", "-p", str(process)], capture_output=True, text=True, check=False)
-    return "-".join(told.stdout.split())
+    answer = subprocess.run(["ps", "-o", "lstart=", "-p", str(process)], capture_output=True, text=True, check=False)
+    return "-".join(answer.stdout.split())

@@ -1,4 +1,4 @@
-"""What a container says and hears, through the engine: frames of `inside.frames` in frames of the engine's own."""
+"""The streams of a container, through the engine: frames of `inside.frames` within frames of the engine's own."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .inside.frames import FRAME, REPORT
 
 _REPORT_BYTES = 1 << 19
 _CHUNK = 1 << 16
-# Of a frame of the engine: the bytes before what it holds, and the first of these where that is standard output.
+# A frame of the engine: the bytes of its header, and the first of these where it holds standard output.
 _HEAD = 8
 _OUTPUT = 1
 
 
-class Stream:
-    """The standard input and the two outputs of a container, of which the engine wraps every piece in a frame.
+class ContainerStream:
+    """The standard input and the two outputs of a container. The engine wraps every piece of output in a frame.
 
-    Every call raises TimeoutError after ``deadline``, as of `time.monotonic`, and EOFError where the container ended.
+    Every call raises TimeoutError after ``deadline`` (`time.monotonic`), and EOFError where the container ended.
     """
 
     def __init__(self, attached: Any):
@@ -33,10 +33,14 @@ class Stream:
         self._socket.sendall(data)
 
     def report(self, found: list[bytearray], most: list[int]) -> bytes:
-        """The next report; what comes through the channels before it is added to what was ``found`` of each.
+        """Receive the next report, and the output of the channels before it.
+
+        Args:
+            found: for each channel the bytes so far, to which those that come are added.
+            most: for each channel the most bytes.
 
         Raises:
-            ValueError: more comes than is allowed of a channel, or there is no such channel.
+            ValueError: a channel has more bytes than allowed, or there is no such channel.
         """
         while True:
             channel, size = FRAME.unpack(self._read(FRAME.size))
@@ -58,7 +62,7 @@ class Stream:
         return data
 
     def _receive(self) -> None:
-        """Receive something, and take the frames of the engine apart that are whole."""
+        """Receive some bytes, and take the payload out of the engine's frames that are complete."""
         self._wait()
         data = self._socket.recv(_CHUNK)
         if not data:

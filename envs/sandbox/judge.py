@@ -1,10 +1,10 @@
 """Programs judged by tests: calls of their functions, or runs with standard input.
 
-What is expected never leaves this process: a program is given the arguments or the input, and what comes back is
+The expected values never leave this process: a program receives only the arguments or the input, and its values are
 compared here, as plain data. So nothing that a program prints, patches or forges makes a wrong answer right.
 
-The first test that takes too long is the last one: those behind it count as failed at a limit, whether or not they were
-run, so that a program that never ends costs the time of one test.
+The first test that takes too long is the last one: the tests after it count as failed at a limit, whether or not they
+were run, so that a program that never ends costs the time of one test.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ...rewards import Verdict
 from .protocol import ENDED, LATE, MOST_SECONDS, SKIPPED, Call, Limits, Result, Value
 from .running import submit
 
-# Of the expected and the received output, for a test of either kind.
+# (expected, received) -> bool, for values or for text.
 Compare = Callable[[Any, Any], bool]
-_SHOWN = 200
+# Characters of a call, value or text in the feedback.
+_MOST_FEEDBACK = 200
 _LIMITS, _SYNTAX = ("TimeoutError: no answer", "MemoryError"), ("SyntaxError", "IndentationError", "TabError")
 _AT_LIMIT = ("time", "memory", "output")
-# The time of all tests together is so many times that of one, unless it is given.
+# The default time of all tests together, as a multiple of the time of one.
 _TOGETHER = 5
 
 
 @dataclass(frozen=True, slots=True)
 class CallTest:
-    """``function(*arguments)`` must return ``expected``; all is plain data. The feedback tells of ``public`` tests
-    only."""
+    """``function(*arguments)`` must return ``expected``; all is plain data. Feedback names only ``public`` tests."""
 
     function: str
     arguments: Sequence[Any]
@@ -51,17 +51,17 @@ class StdioTest:
 
 
 Test = CallTest | StdioTest
-# How a test failed: the program is no Python, an exception or a signal or an exit code ended it, it reached a limit, or
-# what it returned or printed is not what was expected; "" where the test passed.
+# The kind of a failure: the program is no Python; an exception, a signal or an exit code ended it; it reached a limit;
+# or its value or output is wrong. "" where the test passed.
 Failure = Literal["", "syntax", "error", "limit", "wrong"]
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What the tests say of a program.
+class ProgramJudgement:
+    """The outcome of tests on a program.
 
     Args:
-        failures: one for each test.
+        failures: the kind of failure of each test, "" where it passed.
         feedback: one paragraph that names the first public test that failed.
         valid: False where the sandbox failed, which says nothing about the program.
     """
@@ -72,7 +72,7 @@ class Judgement:
 
     @property
     def passed(self) -> tuple[bool, ...]:
-        """One for each test."""
+        """True or False for each test."""
         return tuple(not failure for failure in self.failures)
 
     @property
@@ -82,12 +82,12 @@ class Judgement:
 
     @property
     def success(self) -> bool:
-        """Whether all tests passed."""
+        """True where all tests passed."""
         return self.valid and all(self.passed)
 
     def verdict(self, graded: bool = False) -> Verdict:
-        """The same for a learner: the score is the share of the tests that passed, and the term "tests" is that share
-        with ``graded`` and else 1 for a success. The extra "tests" holds the ``failures``."""
+        """Convert to a verdict. Its score is the share of the tests that passed; the term "tests" is that share with
+        ``graded``, and else 1 for a success and 0 otherwise; the extra "tests" holds the ``failures``."""
         if not self.valid:
             return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
         terms = {"tests": self.fraction if graded else float(self.success)}
@@ -106,24 +106,24 @@ def run_tests(
     backend: str = "local",
     preload: Sequence[str] = (),
     packages: str | os.PathLike[str] = "",
-) -> Judgement:
+) -> ProgramJudgement:
     """Run a program against tests.
 
     Args:
         program: its text.
         tests: at least one; the calls are made in one run of the program, each in a process of its own, and each test
             with input has a run of its own.
-        compare: "exact": equal values, or equal lines but for white space at their ends; "tolerance": numbers may
-            differ by one part in a million; or a checker ``(expected, received) -> bool``, which is trusted code.
-            For the first two NaN is what is right where NaN is expected.
-        limits: of each call and each run, and of the program itself before its functions are called.
-        total_seconds: wall time of all tests together, by default five times that of one; what has not been run by
-            then counts as failed at a limit.
+        compare: "exact": equal values, or equal lines except for white space at their ends; "tolerance": numbers may
+            differ by one part in a million; or a function ``(expected, received) -> bool``, which is trusted code.
+            For the first two NaN is right where NaN is expected.
+        limits: the limits of each call and each run, and of the program itself before its functions are called.
+        total_seconds: the wall time of all tests together, by default five times that of one; tests that have not run
+            by then count as failed at a limit.
         backend: a name in `BACKENDS`.
         preload, packages: as for `run`.
 
     Raises:
-        InputError: no tests, an unknown way to compare, a total time that is not positive, or what `run` raises it for.
+        InputError: no tests, an unknown way to compare, a total time that is not positive, or an error of `run`.
     """
     if not tests:
         raise InputError("run_tests needs at least one test.")
@@ -135,16 +135,16 @@ def run_tests(
     elif not 0 < total_seconds <= MOST_SECONDS:
         raise InputError(f"total_seconds must be positive, at most {MOST_SECONDS:_}, not {total_seconds!r}.")
     whole = replace(limits, seconds=total_seconds, program_seconds=min(limits.seconds, total_seconds))
-    outcomes = _outcomes(program, tests, limits, whole, backend=backend, preload=preload, packages=packages)
+    outcomes = _run_all(program, tests, limits, whole, backend=backend, preload=preload, packages=packages)
     failures: tuple[Failure, ...] = tuple(
-        one.failure or ("" if _judge(compare, test)(test.expected, one.value) else "wrong")
+        one.failure or ("" if _find_compare(compare, test)(test.expected, one.value) else "wrong")
         for test, one in zip(tests, outcomes)
     )
     valid = all(one.valid for one in outcomes)
-    return Judgement(failures, _feedback(tests, outcomes, failures), valid)
+    return ProgramJudgement(failures, _write_feedback(tests, outcomes, failures), valid)
 
 
-def _judge(compare: str | Compare, test: Test) -> Compare:
+def _find_compare(compare: str | Compare, test: Test) -> Compare:
     if callable(compare):
         return compare
     values, text = COMPARE[compare]
@@ -152,7 +152,7 @@ def _judge(compare: str | Compare, test: Test) -> Compare:
 
 
 class _Outcome(NamedTuple):
-    """What a test received, or why it received nothing, in a sentence and as a kind."""
+    """The value that a test received; or the error, as a sentence and as a kind of failure."""
 
     value: Any = None
     error: str = ""
@@ -161,8 +161,16 @@ class _Outcome(NamedTuple):
     late: bool = False
 
 
-def _outcomes(program: str, tests: Sequence[Test], limits: Limits, whole: Limits, **where: Any) -> list[_Outcome]:
-    """What came of each test; `limits` are those of one, and `whole` of all calls together."""
+def _run_all(program: str, tests: Sequence[Test], limits: Limits, whole: Limits, **where: Any) -> list[_Outcome]:
+    """Run the tests and return the outcome of each.
+
+    Args:
+        program: its text.
+        tests: the tests.
+        limits: the limits of one test.
+        whole: the limits of all calls together.
+        where: backend, preload and packages, as for `run`.
+    """
     calls = [Call(test.function, test.arguments, limits.seconds) for test in tests if isinstance(test, CallTest)]
     called = submit(program, limits=whole, calls=calls, **where) if calls else None
     ran = {
@@ -172,7 +180,7 @@ def _outcomes(program: str, tests: Sequence[Test], limits: Limits, whole: Limits
     }
     for place, run in ran.items():
         later = [other for at, other in ran.items() if at > place]
-        # Before the sandbox that has run it turns to the next one.
+        # The callback is called before the sandbox takes the next job.
         run.add_done_callback(lambda run, later=later: _cancel_after(run, later))
     outcomes: list[_Outcome] = []
     values = iter(called.result().values) if called else iter(())
@@ -184,11 +192,11 @@ def _outcomes(program: str, tests: Sequence[Test], limits: Limits, whole: Limits
                 ran[place].cancel()
             continue
         if called is not None and isinstance(test, CallTest):
-            outcomes.append(_of_call(next(values), called.result(), limits))
+            outcomes.append(_outcome_of_call(next(values), called.result(), limits))
         else:
             result = ran[place].result()
             spent += result.seconds
-            outcomes.append(_of_run(result.stdout, result, limits))
+            outcomes.append(_outcome_of_run(result.stdout, result, limits))
     return outcomes
 
 
@@ -198,60 +206,59 @@ def _cancel_after(run: Future[Result], later: Sequence[Future[Result]]) -> None:
             other.cancel()
 
 
-def _of_call(value: Value, result: Result, limits: Limits) -> _Outcome:
-    if value.error == ENDED and _failure(result, limits):
-        return _of_run(None, result, limits)
-    # What was said of a call counts, whatever became of the program later.
+def _outcome_of_call(value: Value, result: Result, limits: Limits) -> _Outcome:
+    if value.error == ENDED and _describe_failure(result, limits):
+        return _outcome_of_run(None, result, limits)
+    # The answer of a call counts, whatever happened to the program later.
     late = result.reason == "time" and value.error in (LATE.format(limits.seconds), SKIPPED)
-    return _Outcome(value.value, value.error, _kind(value.error), result.valid, late)
+    return _Outcome(value.value, value.error, _classify_error(value.error), result.valid, late)
 
 
-def _of_run(value: Any, result: Result, limits: Limits) -> _Outcome:
-    error = _failure(result, limits)
-    kind = "limit" if result.reason in _AT_LIMIT else _kind(error)
+def _outcome_of_run(value: Any, result: Result, limits: Limits) -> _Outcome:
+    error = _describe_failure(result, limits)
+    kind = "limit" if result.reason in _AT_LIMIT else _classify_error(error)
     return _Outcome(value, error, kind, result.valid, result.reason == "time")
 
 
-def _failure(result: Result, limits: Limits) -> str:
-    """Why a run failed; "" where it did not."""
-    said = {
+def _describe_failure(result: Result, limits: Limits) -> str:
+    """Describe the failure of a run; "" where it did not fail."""
+    error = {
         "time": f"it took more than {limits.seconds:g} s",
         "memory": f"it used more than {limits.memory_mb:g} MiB",
         "output": "it wrote too much",
         "lost": "the sandbox was lost",
         "signal": f"it was ended by signal {-(result.exit_code or 0)}",
     }.get(result.reason, "")
-    if not said and result.exit_code:
-        said = result.stderr.strip().rpartition("\n")[2] or f"it ended with exit code {result.exit_code}"
-    return said
+    if not error and result.exit_code:
+        error = result.stderr.strip().rpartition("\n")[2] or f"it ended with exit code {result.exit_code}"
+    return error
 
 
-def _kind(error: str) -> Failure:
-    """Of a test without a value, by what is said of it: "Name: message" where it was an exception."""
+def _classify_error(error: str) -> Failure:
+    """Return the kind of failure of an error, which is "Name: message" for an exception; "" for no error."""
     if error.startswith(_LIMITS):
         return "limit"
     return "syntax" if error.startswith(_SYNTAX) else "error" if error else ""
 
 
-def _feedback(tests: Sequence[Test], outcomes: Sequence[_Outcome], failures: Sequence[Failure]) -> str:
+def _write_feedback(tests: Sequence[Test], outcomes: Sequence[_Outcome], failures: Sequence[Failure]) -> str:
     if not any(failures):
         return f"All {len(tests)} tests passed."
-    counted = f"{failures.count('')} of {len(tests)} tests passed."
+    summary = f"{failures.count('')} of {len(tests)} tests passed."
     for test, (value, error, *_), failure in zip(tests, outcomes, failures):
         if test.public and failure:
             if isinstance(test, CallTest):
                 asked = f"{test.function}({', '.join(map(repr, test.arguments))})"
-                got = f"failed: {error}" if error else f"returned {_brief(repr(value))}"
-                return f"{counted} {_brief(asked)} {got}; expected {_brief(repr(test.expected))}."
-            got = f"failed: {error}" if error else f"printed {_brief(repr(value))}"
-            return (
-                f"{counted} With the input {_brief(repr(test.stdin))} it {got}; expected {_brief(repr(test.expected))}."
-            )
-    return f"{counted} A test that is not shown failed."
+                got = f"failed: {error}" if error else f"returned {_shorten(repr(value))}"
+                return f"{summary} {_shorten(asked)} {got}; expected {_shorten(repr(test.expected))}."
+            got = f"failed: {error}" if error else f"printed {_shorten(repr(value))}"
+            wanted = _shorten(repr(test.expected))
+            return f"{summary} With the input {_shorten(repr(test.stdin))} it {got}; expected {wanted}."
+    return f"{summary} A test that is not shown failed."
 
 
-def _brief(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MOST_FEEDBACK else text[: _MOST_FEEDBACK - 3] + "..."
 
 
 def _equal(expected: Any, received: Any) -> bool:
@@ -262,7 +269,7 @@ def _equal(expected: Any, received: Any) -> bool:
 
 
 def _equal_with_nan(expected: Any, received: Any) -> bool:
-    """As ``==``, but that NaN is equal to itself."""
+    """Compare as ``==``, except that NaN equals NaN."""
     if type(expected) is not type(received):
         return False
     if isinstance(expected, float):
@@ -332,5 +339,5 @@ def _close_numbers(expected: float, received: float) -> bool:
         return False
 
 
-# For values, and for text.
+# By name: the comparison of values, and that of text.
 COMPARE: dict[str, tuple[Compare, Compare]] = {"exact": (_equal, _equal_text), "tolerance": (_close, _close_text)}

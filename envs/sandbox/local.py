@@ -1,14 +1,15 @@
 """The sandbox "local": a warm interpreter inside bubblewrap that forks each run into namespaces of its own.
 
 Needs Linux with user namespaces, and the program ``bwrap``; neither root nor a container engine. A program sees the
-interpreter, the system's libraries read-only, and an empty /tmp; no network, no other process, no file of anyone, and
-an environment of a few words.
+interpreter, the system's libraries read-only, and an empty /tmp; no network, no other process, no user's files, and an
+environment of a few variables.
 
-One process is kept to its limit of memory by the kernel. Of several together the supervisor counts it, every hundredth
-of a second and the more often the closer they are, so that they have mostly less than a fifth more before they are
-ended; where many grow at once, or it gets no core in time, twice as much. "docker" leaves this to the kernel, too.
-What the kernel holds for a program, and no process has, is refused or counted at its most: pipes, sockets, shared
-memory. All together is bounded by a control group where this process can make one (`control_group`).
+The kernel limits the memory of one process. The supervisor counts the memory of several processes together every
+hundredth of a second, and more often near the limit, so that they mostly exceed it by less than a fifth before they are
+killed; by as much as the limit itself where many grow at once, or the supervisor gets no core in time. ("docker" leaves
+this to the kernel, too.) Memory that the kernel holds for a program outside its processes is refused or counted at its
+maximum: pipes, sockets, shared memory. A control group bounds everything together where this process can make one
+(`control_group`).
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ from . import control_group
 from .inside.frames import PACKAGES, PARTS
 from .protocol import Call, Job, Limits, Result
 from .seccomp import system_call_filter
-from .wire import encoded, result
+from .wire import decode_result, encode_job
 
 _NUMPY = "numpy"
-# When all is in place.
+# The last options of bubblewrap, when everything is mounted.
 _LAST = ("--remount-ro", "/")
 INSIDE = Path(__file__).with_name("inside")
 START_SECONDS = 30.0
-# What the supervisor may take beyond the limit of a run, seconds.
+# Time of the supervisor beyond the limit of a run, seconds.
 _GRACE = 10.0
-# Sandboxes with other modules and packages that are kept.
+# Most sandboxes with other modules and packages that are kept.
 _KEPT = 2
-# The supervisor ends by itself when nobody is there to speak to, and all its processes with it.
+# Time for the supervisor to end, seconds: it ends by itself, with all its processes, when its socket is closed.
 _END_SECONDS = 2.0
 # F_ADD_SEALS; F_SEAL_SEAL, _SHRINK, _GROW and _WRITE.
 _ADD_SEALS, _SEALS = 1033, 0xF
@@ -63,11 +64,11 @@ _ENVIRONMENT = {
 class LocalSandbox:
     """One warm interpreter, started at once. It ends, at the latest, with the thread that made it.
 
-    Jobs that ask for other modules or packages have others, which are started for the first of them; the last few are
-    kept.
+    Jobs that ask for other modules or packages run in interpreters of their own, which are started for the first such
+    job; the last few are kept.
 
     Args:
-        modules: that are loaded before any program runs; those that are missing are left out.
+        modules: the modules that are loaded before any program runs; those that are missing are left out.
         packages: a folder of further packages, "" for none.
 
     Raises:
@@ -77,7 +78,7 @@ class LocalSandbox:
     def __init__(self, modules: Sequence[str] = (), packages: str = "") -> None:
         self.modules, self.packages = tuple(modules), packages
         self._others: dict[tuple[tuple[str, ...], str], LocalSandbox] = {}
-        self.group = control_group.make()
+        self.group = control_group.make_group()
         self._socket, theirs = socket.socketpair()
         try:
             self._start(theirs)
@@ -107,7 +108,7 @@ class LocalSandbox:
                 start_new_session=True,
             )
             theirs.close()
-            if not self._readable(START_SECONDS) or self._socket.recv(1) != b"\n":
+            if not self._wait_readable(START_SECONDS) or self._socket.recv(1) != b"\n":
                 self.close()
                 errors.seek(0)
                 said = errors.read(2_000).decode(errors="replace").strip().rpartition("\n")[2]
@@ -120,23 +121,23 @@ class LocalSandbox:
     def run(self, job: Job, limits: Limits) -> Result:
         if (job.preload, job.packages) != (self.modules, self.packages):
             return self._other(job.preload, job.packages).run(job, limits)
-        parts = {name: data for name, data in encoded(job).items() if data or name == PARTS[0]}
+        parts = {name: data for name, data in encode_job(job).items() if data or name == PARTS[0]}
         given: list[int] = []
         try:
-            given.extend(map(_sealed, parts.values()))
+            given.extend(map(_write_sealed, parts.values()))
             header = {"limits": {name: getattr(limits, name) for name in Limits.__slots__}, "parts": [*parts]}
             socket.send_fds(self._socket, [json.dumps(header).encode()], given)
-            if not self._readable(limits.seconds + _GRACE):
-                return self._lost()
-            return self._received(job.calls)
+            if not self._wait_readable(limits.seconds + _GRACE):
+                return self._close_lost()
+            return self._receive(job.calls)
         except (OSError, ValueError):
-            return self._lost()
+            return self._close_lost()
         finally:
             for descriptor in given:
                 os.close(descriptor)
 
     def _other(self, modules: tuple[str, ...], packages: str) -> LocalSandbox:
-        """The sandbox that has these, which becomes the last one to go."""
+        """Return the sandbox with these modules and packages; it becomes the last to be closed."""
         wanted = modules, packages
         other = self._others.pop(wanted, None)
         if other is None or other.lost:
@@ -148,7 +149,7 @@ class LocalSandbox:
 
     @property
     def lost(self) -> bool:
-        """Whether it has ended, or was closed."""
+        """True where it has ended, or was closed."""
         return self._socket.fileno() < 0
 
     @property
@@ -168,24 +169,24 @@ class LocalSandbox:
         if self.group is not None:
             self.group.remove()
 
-    def _lost(self) -> Result:
+    def _close_lost(self) -> Result:
         self.close()
         return Result(reason="lost", valid=False, stderr="The sandbox was lost.")
 
-    def _readable(self, seconds: float) -> bool:
+    def _wait_readable(self, seconds: float) -> bool:
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(1000 * seconds))
 
-    def _received(self, calls: Sequence[Call]) -> Result:
+    def _receive(self, calls: Sequence[Call]) -> Result:
         with self._socket.makefile("rb") as stream:
             report = json.loads(stream.readline())
             stdout, stderr, values = [stream.read(size) for size in report["sizes"]]
-        return result(report, stdout, stderr, values, calls)
+        return decode_result(report, stdout, stderr, values, calls)
 
 
-def _sealed(data: bytes) -> int:
-    """A file in memory that holds ``data``, open at its begin, which nobody can change."""
+def _write_sealed(data: bytes) -> int:
+    """Write ``data`` to a file in memory that nobody can change, and return its descriptor, positioned at the begin."""
     descriptor = os.memfd_create("given", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     rest = memoryview(data)
     while rest:
@@ -196,8 +197,12 @@ def _sealed(data: bytes) -> int:
 
 
 def command(descriptor: int, packages: str = "", entrance: str = "") -> list[str]:
-    """The command that starts the warm interpreter, which talks through ``descriptor``, has further ``packages``, and
-    is in the control group of which ``entrance`` is the file.
+    """Return the command that starts the warm interpreter.
+
+    Args:
+        descriptor: the socket through which it communicates.
+        packages: a folder of further packages, "" for none.
+        entrance: the file through which a process enters the control group, "" where there is none.
 
     Raises:
         InputError: bubblewrap is not installed.
@@ -232,7 +237,7 @@ def _bubblewrap(bwrap: str) -> tuple[str, ...]:
     for folder in reversed(Path(sys.base_prefix).parents):
         words += ["--perms", "0755", "--dir", str(folder)]
     words += ["--ro-bind", sys.base_prefix, sys.base_prefix]
-    # Packages of the interpreter, this one perhaps among them, are no business of a program; numpy is.
+    # The interpreter's packages, perhaps Palaestra among them, are hidden from programs, except numpy.
     hidden = [
         folder
         for folder in sorted({*site.getsitepackages([sys.base_prefix]), "/usr/local/lib/python3/dist-packages"})
@@ -255,7 +260,7 @@ def _bubblewrap(bwrap: str) -> tuple[str, ...]:
 
 
 def _numpy() -> list[str]:
-    """What shows numpy, and the libraries that it comes with, to the interpreter inside."""
+    """Return the options that mount numpy and its libraries for the interpreter inside."""
     found = importlib.util.find_spec(_NUMPY)
     inside = [folder for folder in site.getsitepackages([sys.base_prefix]) if os.path.isdir(folder)]
     if found is None or not found.submodule_search_locations or not inside:

@@ -1,4 +1,4 @@
-"""Sandboxes behind a queue: jobs run in the order in which they came, each on the next sandbox that is free."""
+"""A queue in front of several sandboxes: jobs run in the order of their submission, each on the next free sandbox."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _Entry = tuple[Job, Limits, "Future[Result]"]
 
 
 class Pool:
-    """Sandboxes of one kind, started when they are first needed.
+    """Sandboxes of one kind, each started when it is first needed.
 
-    A sandbox that is lost is replaced, and its job tried once more; a job that loses two has ``valid=False``. After a
-    fork the child starts sandboxes of its own.
+    A sandbox that is lost is replaced, and its job is tried once more; a job that loses two has ``valid=False``. After
+    a fork the child starts sandboxes of its own.
 
     Args:
-        make: makes a sandbox; what it raises reaches whoever waits for the job.
-        workers: sandboxes at most; the processor cores that this process may use, by default.
+        make: makes a sandbox; its exceptions are raised where the result of the job is awaited.
+        workers: the most sandboxes; by default the processor cores that this process may use.
 
     Raises:
         InputError: workers below 1.
@@ -35,11 +35,11 @@ class Pool:
         self.workers = len(os.sched_getaffinity(0)) if workers is None else workers
         if self.workers < 1:
             raise InputError(f"workers of a pool must be 1 or more, not {workers!r}.")
-        self._forget()
+        self._reset()
         _POOLS.add(self)
 
     def submit(self, job: Job, limits: Limits) -> Future[Result]:
-        """Queue a job; ``asyncio.wrap_future`` makes the answer one to await."""
+        """Queue a job. ``asyncio.wrap_future`` makes the future awaitable."""
         answer: Future[Result] = Future()
         with self._lock:
             if self._closed:
@@ -53,7 +53,7 @@ class Pool:
         return answer
 
     def close(self) -> None:
-        """Wait for the jobs under way, and end all sandboxes; jobs that wait are cancelled."""
+        """Wait for the running jobs, cancel the waiting ones, and end all sandboxes."""
         with self._lock:
             self._closed = True
             threads = list(self._threads)
@@ -69,7 +69,7 @@ class Pool:
         for thread in threads:
             thread.join()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -108,7 +108,7 @@ class Pool:
             sandbox.close()
 
 
-# A job that loses two sandboxes may well be why.
+# A job that loses two sandboxes is probably the cause.
 _TRIES = 2
 _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
@@ -119,10 +119,10 @@ def _close_all() -> None:
         pool.close()
 
 
-def _forget_all() -> None:
-    """A child of this process has none of its threads, and shares what they hold."""
+def _reset_all() -> None:
+    """Reset all pools after a fork: the child has none of the threads, but shares their sockets."""
     for pool in list(_POOLS):
-        pool._forget()
+        pool._reset()
 
 
-os.register_at_fork(after_in_child=_forget_all)
+os.register_at_fork(after_in_child=_reset_all)

@@ -1,4 +1,4 @@
-"""What every sandbox does: run a program within limits, and say how it ended."""
+"""The protocol of sandboxes: a job and its limits go in, the result of the run comes out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from ...errors import InputError
 
 MOST_SECONDS, _MOST = 86_400, 1 << 40
-# Why there is no value of a call: it took too long; an earlier one or all of them did; or the run ended.
+# Errors of a call without a value: it took too long; an earlier call, or all together, did; the run ended.
 LATE, SKIPPED = "TimeoutError: no answer within {:g} s", "TimeoutError: no answer, as the time was over"
 ENDED = "The program ended before it answered."
 Reason = Literal["exit", "signal", "time", "memory", "output", "lost"]
@@ -17,22 +17,21 @@ Reason = Literal["exit", "signal", "time", "memory", "output", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may use; all its processes and threads together where nothing else is said.
+    """The limits of one run, for all its processes and threads together unless stated otherwise.
 
     Args:
-        seconds: wall time of the whole run; also of processor time, for each process.
-        program_seconds: of these, for the program itself until it has run and its functions are called, and once more
-            for what it does when they have been; None: as many as it likes.
+        seconds: wall time of the whole run; also the processor time of each process.
+        program_seconds: wall time of the program itself before its functions are called, and again after the last
+            call; None for no limit of its own.
         memory_mb: memory, MiB.
         processes: processes and threads at a time.
-        files: open files of one process, and files on the disk.
-        disk_mb: files written to /tmp, and to /dev/shm, MiB each.
-        output_bytes: standard output, and error output, each.
-        value_bytes: the values of called functions.
+        files: open files of one process, and also files on the disk.
+        disk_mb: size of the files in /tmp, and of those in /dev/shm, MiB each.
+        output_bytes: size of the standard output, and of the error output, bytes each.
+        value_bytes: size of the values of all calls, bytes.
 
     Raises:
-        InputError: a limit that is not positive, that is not whole where it counts something, or that is beyond what
-            any machine has.
+        InputError: a limit is not positive, not whole where it is a count, or greater than any machine has.
     """
 
     seconds: float = 2.0
@@ -57,7 +56,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of the program to call: its name, its arguments (plain data), and seconds for this call alone."""
+    """A call of a function of the program: its name, its arguments (plain data), and its time limit in seconds."""
 
     function: str
     arguments: Sequence[Any] = ()
@@ -71,15 +70,15 @@ class Job:
     Args:
         program: its text.
         stdin: its standard input.
-        files: texts of files that lie beside it, by name.
-        calls: functions to call when it has run, one after another, each in a process of its own, which has the
-            arguments when its time begins and not before. The first one that is not answered in time ends the run.
-        preload: modules that are in the interpreter's memory before the program starts, so that importing them takes no
-            time, as of "numpy"; those that are missing are left out. For every choice of modules there is another warm
-            interpreter. Programs behave the same without it.
+        files: texts of files in its folder, by name.
+        calls: calls of its functions after it has run, one after another, each in a process of its own, which receives
+            the arguments when its time begins. The first call that is not answered in time ends the run.
+        preload: modules that are loaded before the program starts, such as "numpy", so that importing them takes no
+            time; those that are missing are left out. Each choice of modules has a warm interpreter of its own.
+            Programs behave the same without it.
         packages: a folder of further packages that programs may import, such as a ``site-packages`` of the same
-            Python, which they find before the interpreter's own and can only read; "" for none. It is named by an
-            absolute path, on the engine's machine for "docker". Links that lead out of it lead nowhere.
+            Python. They precede the interpreter's own packages and are read-only. It is an absolute path, on the
+            engine's machine for "docker"; "" for none. Links that lead out of the folder are broken.
     """
 
     program: str
@@ -92,8 +91,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a called function returned, or why it returned nothing: an exception as "Name: message", `LATE` or `SKIPPED`
-    where the time was over, `ENDED` where the program ended otherwise."""
+    """The value of a call; or its error: an exception as "Name: message", `LATE` or `SKIPPED` where the time was over,
+    `ENDED` where the program ended otherwise."""
 
     value: Any = None
     error: str = ""
@@ -101,15 +100,15 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a run ended.
+    """The result of a run.
 
     Args:
-        stdout, stderr: what it wrote, cut at the limit; bytes that are no UTF-8 are replaced.
-        exit_code: of a run that ended by itself; minus the signal's number where a signal ended it; None otherwise.
+        stdout, stderr: its output, cut at the limit; bytes that are not UTF-8 are replaced.
+        exit_code: the exit code of a run that ended by itself; minus the number of the signal that ended it; else None.
         reason: "exit", "signal", or the limit that ended it: "time", "memory", "output"; "lost" where the sandbox
             itself failed.
         seconds: wall time.
-        peak_memory_mb: of the largest process, MiB.
+        peak_memory_mb: the peak memory of the largest process, MiB.
         values: one for each call.
         valid: False where the sandbox failed, which says nothing about the program.
     """
@@ -125,15 +124,15 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether the program ended by itself with exit code 0."""
+        """True where the program ended by itself with exit code 0."""
         return self.valid and self.reason == "exit" and self.exit_code == 0
 
 
 class Sandbox(Protocol):
-    """One place where programs run, one at a time. Used by one thread."""
+    """A place where programs run, one at a time. It is used by one thread."""
 
     def run(self, job: Job, limits: Limits) -> Result:
-        """Never raises for what the program does; ``valid=False`` where the sandbox failed."""
+        """Run a job. No program makes it raise; the result has ``valid=False`` where the sandbox failed."""
         ...
 
     def close(self) -> None: ...

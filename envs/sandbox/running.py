@@ -1,4 +1,4 @@
-"""Backends by name, and one pool of each."""
+"""The registry of backends, a pool of sandboxes for each, and the functions that run programs in them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PAGE, _STDIN_FILES = 4096, 1
 
 
 def pool(backend: str = "local") -> Pool:
-    """This process's pool of sandboxes of one backend, with a sandbox for each core.
+    """Return this process's pool of sandboxes of one backend, with at most one sandbox for each core.
 
     Raises:
         InputError: there is no such backend.
@@ -50,16 +50,16 @@ def run(
     Args:
         program: its text; runs as a script named program.py, in an empty folder.
         stdin: its standard input.
-        files: text files beside it, by name.
-        limits: what it may use.
-        calls: functions of it to call when it has run, each in a process of its own, and with a time of its own.
+        files: text files in its folder, by name.
+        limits: the limits of the run.
+        calls: calls of its functions after it has run, each in a process and with a time limit of its own.
         backend: a name in `BACKENDS`.
-        preload: modules that are loaded beforehand, such as "numpy"; see `Job`.
+        preload: modules that are loaded before it starts, such as "numpy"; see `Job`.
         packages: a folder of packages that it may import; see `Job`.
 
     Raises:
-        InputError: there is no such backend, this machine cannot provide it, the files do not lie beside the program
-            or have no room, or there is no such folder of packages.
+        InputError: there is no such backend, this machine cannot provide it, a file is not within the program's folder,
+            the files exceed the disk limit, or there is no such folder of packages.
         TypeError: an argument of a call is no plain data (None, bool, int, float, complex, str, bytes, list, tuple,
             set, frozenset, dict).
     """
@@ -79,14 +79,14 @@ def submit(
     preload: Sequence[str] = (),
     packages: str | os.PathLike[str] = "",
 ) -> Future[Result]:
-    """As `run`, without waiting; ``await asyncio.wrap_future(submit(...))`` waits in a coroutine."""
+    """Do as `run`, without waiting. ``await asyncio.wrap_future(submit(...))`` waits in a coroutine."""
     limits = limits or Limits()
     _check_files(files or {}, limits)
-    job = Job(program, stdin, files or {}, tuple(calls), _modules(preload), _folder(packages, backend))
+    job = Job(program, stdin, files or {}, tuple(calls), _check_modules(preload), _check_packages(packages, backend))
     return pool(backend).submit(job, limits)
 
 
-def _modules(names: Sequence[str]) -> tuple[str, ...]:
+def _check_modules(names: Sequence[str]) -> tuple[str, ...]:
     if isinstance(names, str) or not all(
         isinstance(name, str) and all(map(str.isidentifier, name.split("."))) for name in names
     ):
@@ -94,11 +94,11 @@ def _modules(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _folder(packages: str | os.PathLike[str], backend: str) -> str:
+def _check_packages(packages: str | os.PathLike[str], backend: str) -> str:
     path = os.fspath(packages)
     if path and not os.path.isabs(path):
         raise InputError(f"packages must be an absolute path of a folder, such as '/opt/site-packages', not {path!r}.")
-    # An engine may be on another machine.
+    # The engine of "docker" may be on another machine.
     if path and backend != "docker" and not os.path.isdir(path):
         raise InputError(f"packages must be a folder, but there is none at {path!r}.")
     return path
@@ -110,7 +110,7 @@ def _check_files(files: Mapping[str, str], limits: Limits) -> None:
         if not path.name or path.is_absolute() or ".." in path.parts or "\0" in name:
             raise InputError(f"files must have names of files beside the program, such as 'data/in.txt', not {name!r}.")
     places = {place for name in files for place in (PurePosixPath(name), *PurePosixPath(name).parents[:-1])}
-    # Besides these its standard input, and a page for what a file does not fill.
+    # The standard input is one more file, and each file may fill its last page only in part.
     size = sum(len(text.encode("utf-8", "surrogatepass")) + _PAGE for text in files.values())
     if len(places) + _STDIN_FILES > limits.files or size + _STDIN_FILES * _PAGE > limits.disk_mb * 2**20:
         raise InputError(

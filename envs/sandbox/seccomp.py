@@ -1,7 +1,7 @@
-"""A filter of system calls, as a classic BPF program: it needs no library, so every program runs behind it.
+"""A filter of system calls, as a classic BPF program, which needs no library.
 
-What a program that computes never needs is refused: much of it has been a way out of a namespace, speaks to what
-namespaces do not divide, or holds memory that belongs to no process and so escapes every limit.
+It refuses the calls that a program that computes never needs: many of them have been ways out of a namespace, reach
+parts of the kernel that namespaces do not divide, or hold memory that belongs to no process and so escapes the limits.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import struct
 
 from ...errors import InputError
 
-# The machines that are known, by the kernel's word for them (linux/audit.h).
+# The supported machines, and the kernel's numbers for them (linux/audit.h).
 _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # Calls with a greater number are newer than this table, or of another calling convention (x32).
 _NEWEST = 452
-# Refused calls: name, number on x86_64, number on aarch64 ("-": there is none).
+# Calls that are always refused: name, number on x86_64, number on aarch64 ("-": there is none).
 _REFUSED = """
     ptrace 101 117                    process_vm_readv 310 270          process_vm_writev 311 271
     process_madvise 440 440           process_mrelease 448 448          kcmp 312 272
@@ -51,20 +51,20 @@ _REFUSED = """
     sched_setscheduler 144 119        sched_setparam 142 118            sched_setattr 314 274
     vmsplice 278 75
 """
-# Calls that are refused or not by their arguments.
+# Calls that are refused depending on their arguments: numbers on x86_64 and aarch64.
 _CLONE, _CLONE3, _SOCKET, _SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
 _MMAP, _PRLIMIT, _SETRLIMIT, _SETSOCKOPT = (9, 222), (302, 261), (160, 164), (54, 208)
 _SETPRIORITY, _IOPRIO_SET, _PRIO_PROCESS, _IOPRIO_WHO_PROCESS = (141, 140), (251, 30), 0, 1
-# prlimit, sched_setparam, sched_setscheduler, sched_setattr: of the process that the first argument names.
+# Calls whose first argument is a process: prlimit, sched_setparam, sched_setscheduler, sched_setattr.
 _OF_A_PROCESS = (_PRLIMIT, (142, 118), (144, 119), (314, 274))
 
-# The flags of clone that make namespaces, and CLONE_PARENT: a sister of the program would be the supervisor's to bury.
+# The flags of clone that make namespaces, and CLONE_PARENT, which would make a child of the supervisor.
 _CLONE_FLAGS = 0x7E020080 | 0x8000
 _SHARED_ANONYMOUS, _HUGE_PAGES = 0x21, 0x40000
 _RLIMIT_CORE = 4
 _SOL_SOCKET = 1
 _FCNTL, _F_SETPIPE_SZ = (72, 25), 1031
-# SO_SNDBUF, SO_RCVBUF, and as the administrator.
+# SO_SNDBUF, SO_RCVBUF, SO_SNDBUFFORCE, SO_RCVBUFFORCE.
 _BUFFER_SIZES = (7, 8, 32, 33)
 
 # Instructions: load a word of the call's description, mask what was loaded, jump where it equals, exceeds or has a bit.
@@ -79,66 +79,67 @@ _Code = list[tuple[int, int, int, int]]
 
 @functools.cache
 def system_call_filter(machine: str = platform.machine()) -> bytes:
-    """The program, 8 bytes an instruction.
+    """Return the filter as a BPF program, 8 bytes an instruction.
 
     Raises:
-        InputError: the machine is of a kind whose calls are not known.
+        InputError: the machine is not supported.
     """
-    code, column = _begun(machine)
+    code, column = _begin_program(machine)
     code += _where(_GREATER, _NEWEST, _refusal(errno.ENOSYS))
     code += _any_of([*refused_calls(machine).values()], _refusal(errno.EPERM))
-    # Its flags are in memory, where a filter cannot see them; the C library then uses clone.
+    # The flags of clone3 are in memory, where a filter cannot see them; without it the C library uses clone.
     code += _where(_EQUAL, _CLONE3[column], _refusal(errno.ENOSYS))
     code += _call(_CLONE[column], [_load(0), *_where(_HAS, _CLONE_FLAGS, _refusal(errno.EPERM))])
     for call in (_SOCKET, _SOCKETPAIR):
         code += _call(call[column], [_load(0), *_unless(_EQUAL, socket.AF_UNIX, _refusal(errno.EAFNOSUPPORT))])
-    # Shared memory without a file can be filled and then let go of, and is still there while no process holds it.
+    # Shared memory without a file can be filled and unmapped, and still exists while no process maps it.
     shared = [(_AND, 0, 0, _SHARED_ANONYMOUS), *_where(_EQUAL, _SHARED_ANONYMOUS, _refusal(errno.EPERM))]
     huge = [_load(3), *_where(_HAS, _HUGE_PAGES, _refusal(errno.EPERM)), *shared]
     code += _call(_MMAP[column], huge)
-    # The limit that is set for core dumps keeps them from the machine's own collector, too; a limit of none does not.
+    # The limit of one byte keeps core dumps from the machine's own collector, too; a limit of zero does not.
     halves = [[_load(2, high=high), *_where(_HAS, 0xFFFFFFFF, _refusal(errno.EPERM))] for high in (False, True)]
     setting = [instruction for half in halves for instruction in half]
     code += _call(_PRLIMIT[column], [_load(1), *_only(_RLIMIT_CORE, setting)])
     code += _call(_SETRLIMIT[column], [_load(0), *_where(_EQUAL, _RLIMIT_CORE, _refusal(errno.EPERM))])
-    # The supervisor counts a pipe, and a socket, as its buffer of the default size.
+    # The supervisor counts each pipe and socket with the default size of its buffer, so the size must not change.
     code += _call(_FCNTL[column], [_load(1), *_where(_EQUAL, _F_SETPIPE_SZ, _refusal(errno.EPERM))])
     sizes = [instruction for size in _BUFFER_SIZES for instruction in _where(_EQUAL, size, _refusal(errno.EPERM))]
     code += _call(_SETSOCKOPT[column], [_load(1), *_only(_SOL_SOCKET, [_load(2), *sizes])])
-    return _ended(code)
+    return _assemble(code)
 
 
 @functools.cache
 def guard_of_the_first_process(machine: str) -> bytes:
-    """A program by which process 1 keeps its limits, scheduler and priority, for where it has the programs' user.
+    """Return a filter that protects the limits, the scheduler and the priority of process 1, for where it has the same
+    user as the programs.
 
     Raises:
-        InputError: as `system_call_filter`.
+        InputError: the machine is not supported.
     """
-    code, column = _begun(machine)
+    code, column = _begin_program(machine)
     first = _where(_EQUAL, 1, _refusal(errno.EPERM))
     for call in _OF_A_PROCESS:
         code += _call(call[column], [_load(0), *first])
-    # A group or a user means process 1 as well.
+    # A priority of a process group or of a user would include process 1.
     for call, one in ((_SETPRIORITY, _PRIO_PROCESS), (_IOPRIO_SET, _IOPRIO_WHO_PROCESS)):
         code += _call(call[column], [_load(0), *_unless(_EQUAL, one, _refusal(errno.EPERM)), _load(1), *first])
-    return _ended(code)
+    return _assemble(code)
 
 
-def _begun(machine: str) -> tuple[_Code, int]:
-    """The begin of a program, which has the number of the call loaded, and the machine's column of numbers."""
+def _begin_program(machine: str) -> tuple[_Code, int]:
+    """Return the first instructions, which load the number of the call, and the machine's column of numbers."""
     if machine not in _MACHINES:
         raise InputError(f"the system calls of {' and '.join(_MACHINES)} are known to the sandbox, not of {machine!r}.")
     code: _Code = [(_LOAD, 0, 0, _MACHINE), *_unless(_EQUAL, _MACHINES[machine], _KILL), (_LOAD, 0, 0, _NUMBER)]
     return code, [*_MACHINES].index(machine)
 
 
-def _ended(code: _Code) -> bytes:
+def _assemble(code: _Code) -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in [*code, (_RETURN, 0, 0, _ALLOW)])
 
 
 def refused_calls(machine: str = platform.machine()) -> dict[str, int]:
-    """Names and numbers of the calls that are refused whatever their arguments."""
+    """Return the names and numbers of the calls that are refused whatever their arguments."""
     words = _REFUSED.split()
     numbers = words[1 + [*_MACHINES].index(machine) :: 3]
     return {name: int(number) for name, number in zip(words[::3], numbers) if number != "-"}
@@ -149,12 +150,12 @@ def _refusal(error: int) -> int:
 
 
 def _load(argument: int, high: bool = False) -> tuple[int, int, int, int]:
-    """Load half of an argument; both machines keep the low half first."""
+    """Load half of an argument; on both machines the low half comes first."""
     return _LOAD, 0, 0, 16 + 8 * argument + 4 * high
 
 
 def _where(test: int, value: int, answer: int) -> _Code:
-    """Answer where the test holds for what was loaded."""
+    """Return the answer where the test holds for the loaded word."""
     return [(test, 0, 1, value), (_RETURN, 0, 0, answer)]
 
 
@@ -163,8 +164,8 @@ def _unless(test: int, value: int, answer: int) -> _Code:
 
 
 def _any_of(numbers: list[int], answer: int) -> _Code:
-    """Answer where one of ``numbers`` was loaded. The kernel tries a program on every call when it is applied, so that
-    looking through groups, not through all, is worth its lines."""
+    """Return the answer where the loaded word is one of ``numbers``. They are compared in groups, as the kernel runs
+    the program for every call."""
     numbers = sorted(numbers)
     code: _Code = []
     for first in range((len(numbers) - 1) // _GROUP * _GROUP, -1, -_GROUP):
@@ -176,10 +177,10 @@ def _any_of(numbers: list[int], answer: int) -> _Code:
 
 
 def _only(value: int, code: _Code) -> _Code:
-    """Run ``code`` where the value was loaded."""
+    """Run ``code`` where the loaded word equals the value."""
     return [(_EQUAL, 0, len(code), value), *code]
 
 
 def _call(number: int, code: _Code) -> _Code:
-    """Run ``code``, and allow what it does not answer, where the call's number was loaded."""
+    """Run ``code`` for the call of this number, and allow the call where it gives no answer."""
     return _only(number, [*code, (_RETURN, 0, 0, _ALLOW)])

@@ -1,4 +1,4 @@
-"""The backend "unsafe-subprocess": no sandbox at all, for programs that are trusted. See the name."""
+"""The backend "unsafe-subprocess": a plain subprocess without any protection, for trusted programs only."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import Any
 
 from .inside.frames import PROGRAM
 from .protocol import Call, Job, Limits, Result
-from .wire import encoded, result
+from .wire import decode_result, encode_job
 
-# Between two looks at a program that is called, seconds.
+# Time between two polls of a program that is called, seconds.
 _NAP = 0.02
 _RUNNER = """
 import sys
@@ -31,11 +31,11 @@ program.run(source, values, calls, files if files >= 0 else None)
 
 
 class UnsafeSubprocess:
-    """A fresh interpreter for each run, in a new folder, with this user's rights: it can read and write this user's
-    files and use the network. Only wall time is limited, and what is read of its output; nothing is preloaded."""
+    """A new interpreter for each run, in a new folder, with this user's rights: it can read and write this user's files
+    and use the network. Only wall time and the size of the output are limited; nothing is preloaded."""
 
     def run(self, job: Job, limits: Limits) -> Result:
-        parts = encoded(job)
+        parts = encode_job(job)
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="palaestra-"))
             (Path(folder) / PROGRAM).write_bytes(parts["program"])
@@ -62,7 +62,7 @@ class UnsafeSubprocess:
                     start_new_session=True,
                 )
             try:
-                report = _followed(process, answered, job.calls, limits, begun)
+                report = _follow(process, answered, job.calls, limits, begun)
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -72,19 +72,19 @@ class UnsafeSubprocess:
             if any(os.fstat(places[name]).st_size > size for name, size in sizes.items()):
                 report.update(code=None, reason="output")
             out, err, values = [os.pread(places[name], int(size), 0) for name, size in sizes.items()]
-            # Nothing keeps a program of this backend from answering out of turn.
+            # This backend cannot keep a program from answering a call before it is made.
             report["spans"] = [(0, len(values))] * max(report.pop("answered") - 1, 0)
-            return result(report, out, err, values, job.calls)
+            return decode_result(report, out, err, values, job.calls)
 
     def close(self) -> None:
         """There is nothing to close."""
 
 
-def _followed(
+def _follow(
     process: subprocess.Popen[bytes], answered: int, calls: Sequence[Call], limits: Limits, begun: float
 ) -> dict[str, Any]:
-    """Wait until a program ends, or takes too long: as `inside.run.Run.carry_out` reports it, and how often the program
-    was ready for a call."""
+    """Wait until a program ends, or takes too long. Return a report as `inside.run.SupervisedRun.carry_out`, with
+    "answered", the number of times that the program was ready for a call."""
     around = math.inf if limits.program_seconds is None else limits.program_seconds
     parts = [around, *[call.seconds for call in calls], around]
     ready, deadline, until = 0, begun + limits.seconds, begun + around
@@ -93,7 +93,7 @@ def _followed(
         with contextlib.suppress(subprocess.TimeoutExpired):
             report["code"] = process.wait(0 if calls else min(until, deadline) - now)
         ended = report["code"] is not None
-        # Whoever else has the pipe may keep it open, so that its end says nothing.
+        # Another process may keep the pipe open, so the end of the pipe is no sign of the end of the program.
         if calls and select.select([answered], [], [], 0 if ended else _NAP)[0] and os.read(answered, 1):
             ready += 1
             until = time.monotonic() + parts[min(ready, len(calls) + 1)]

@@ -1,4 +1,4 @@
-"""How jobs travel to where programs run, and what happened there comes back."""
+"""Encoding of jobs for the process that runs them, and decoding of its reports to results."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .inside.frames import CALL
-from .inside.program import as_bytes, plain, restored
+from .inside.program import as_bytes, from_plain, to_plain
 from .protocol import ENDED, LATE, SKIPPED, Call, Job, Result, Value
 
 
-def encoded(job: Job) -> dict[str, bytes]:
-    """The parts of a job, as `inside.frames.PARTS` names them: the text, JSON of the files' texts by name, the standard
-    input, and the calls, each JSON of a function's name and arguments behind a `CALL`.
+def encode_job(job: Job) -> dict[str, bytes]:
+    """Encode a job as the parts that `inside.frames.PARTS` names: the text, JSON of the files' texts by name, the
+    standard input, and the calls, each a `CALL` header and JSON of a function's name and arguments.
 
     Raises:
         TypeError: an argument of a call is no plain data.
@@ -22,36 +22,38 @@ def encoded(job: Job) -> dict[str, bytes]:
         "program": job.program.encode("utf-8", "surrogatepass"),
         "files": json.dumps(dict(job.files)).encode() if job.files else b"",
         "stdin": as_bytes(job.stdin),
-        "calls": b"".join(map(_call, job.calls)),
+        "calls": b"".join(map(_encode_call, job.calls)),
     }
 
 
-def _call(call: Call) -> bytes:
-    data = json.dumps([call.function, [plain(item) for item in call.arguments]]).encode()
+def _encode_call(call: Call) -> bytes:
+    data = json.dumps([call.function, [to_plain(item) for item in call.arguments]]).encode()
     return CALL.pack(len(data), call.seconds) + data
 
 
-def result(report: Mapping[str, Any], stdout: bytes, stderr: bytes, values: bytes, calls: Sequence[Call]) -> Result:
-    """What the supervisor reported.
+def decode_result(
+    report: Mapping[str, Any], stdout: bytes, stderr: bytes, values: bytes, calls: Sequence[Call]
+) -> Result:
+    """Make a result from the report of a supervisor.
 
     Args:
-        report: as `inside.run.Run.carry_out` makes it.
-        stdout, stderr: what was written.
-        values: lines of JSON.
-        calls: those of the job.
+        report: as `inside.run.SupervisedRun.carry_out` returns it.
+        stdout, stderr: the output.
+        values: the answers of calls, lines of JSON.
+        calls: the calls of the job.
     """
     code = report["code"]
     reason = report["reason"] or ("exit" if code >= 0 else "signal")
-    said = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
-    found = _values(values, report, calls) if calls else ()
-    return Result(*said, code, reason, report["seconds"], report["peak"] / 1024, found)
+    output = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
+    found = _decode_values(values, report, calls) if calls else ()
+    return Result(*output, code, reason, report["seconds"], report["peak"] / 1024, found)
 
 
-def _values(lines: bytes, report: Mapping[str, Any], calls: Sequence[Call]) -> tuple[Value, ...]:
-    """Of each call that was answered, the first thing said while it was under way. The program itself may have said it,
-    which proves nothing but that it knew the value by then."""
+def _decode_values(lines: bytes, report: Mapping[str, Any], calls: Sequence[Call]) -> tuple[Value, ...]:
+    """Decode the values of calls: for each the first answer written while it was under way. The program itself may have
+    written it, which proves only that it knew the value in time."""
     spans = report.get("spans", ())
-    found = [_value(lines[begin:end], place, len(calls)) for place, (begin, end) in enumerate(spans)]
+    found = [_decode_value(lines[begin:end], place, len(calls)) for place, (begin, end) in enumerate(spans)]
     if len(found) < len(calls) and report["reason"] == "time" and report.get("ready"):
         late = calls[len(found)].seconds
         found.append(Value(error=SKIPPED if report["over"] else LATE.format(late)))
@@ -59,12 +61,12 @@ def _values(lines: bytes, report: Mapping[str, Any], calls: Sequence[Call]) -> t
     return (*found, *[Value(error=ENDED)] * (len(calls) - len(found)))
 
 
-def _value(lines: bytes, place: int, calls: int) -> Value:
+def _decode_value(lines: bytes, place: int, calls: int) -> Value:
     for line in lines.split(b"\n", calls)[:calls]:
         try:
             said = json.loads(line)
             if type(said["call"]) is int and said["call"] == place:
-                return Value(error=str(said["error"])) if "error" in said else Value(restored(said["value"]))
+                return Value(error=str(said["error"])) if "error" in said else Value(from_plain(said["value"]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             continue
     return Value(error=ENDED)

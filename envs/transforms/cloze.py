@@ -1,4 +1,4 @@
-"""palaestra/Cloze-v0: any question with its worked solution, in which one number is missing."""
+"""palaestra/Cloze-v0: any question with its worked solution, in which one number is masked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..registration import register
 from .equalities import BLANK, NUMBER, equality_holds
 from .transform import MAX_DRAWS, Transform
 
-# Smaller numbers are guessed.
+# Smaller numbers would be guessed.
 SMALLEST = 3
 
 
@@ -72,7 +72,7 @@ class Cloze(Transform):
             if not lines:
                 continue
             place = lines[int(order * len(lines))]
-            # Masked once, a number that stands in another line as well would be copied from there.
+            # If masked only once, the number must not occur in another line, where it could be copied.
             others = () if everywhere else steps[:place] + steps[place + 1 :]
             copied = {number for line in others for number in NUMBER.findall(line)}
             spots = [s for s in NUMBER.finditer(steps[place]) if Fraction(s[0]) >= SMALLEST and s[0] not in copied]
@@ -117,7 +117,7 @@ def _mask(line: str, number: str) -> str:
 
 
 def _is_unique(lines: list[str], value: Fraction) -> bool:
-    """Whether ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
+    """Return whether ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
     others = [value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1), value + Fraction(1, 7)]
     return all(equality_holds(line, value) for line in lines) and not any(
         all(equality_holds(line, other) for line in lines) for other in others

@@ -1,8 +1,8 @@
-"""Whether a line such as ``3x + 4 = 19`` or ``12 * 4 + 7 = 48 + 7 = 55`` is true, in exact arithmetic.
+"""Exact evaluation of lines such as ``3x + 4 = 19`` or ``12 * 4 + 7 = 48 + 7 = 55``.
 
-Goes in: a line of a task or of its solution, which is trusted, and numbers to put in. Comes out: True, False, or None
-for a line that is not such a statement. Read by a grammar of its own: sums of products of numbers, x, powers with a
-small whole exponent, and parentheses.
+The input is a line of a task or of its solution, which is trusted, and numbers to insert. The result is True, False, or
+None for a line that is not an equation. The grammar has sums of products of numbers, x, powers with a small whole
+exponent, and parentheses.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class _NotInGrammar(ValueError):
 
 
 def equality_holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None = None) -> bool | None:
-    """Whether all sides of an equation are equal.
+    """Return whether all sides of an equation are equal.
 
     Args:
         line: two or more sides joined by "=".
-        blank: what stands at each ``#``.
-        x: the value of x; a line with x is no statement where it is None.
+        blank: the value of each ``#``.
+        x: the value of x; where it is None, a line with x is not accepted.
 
     Returns:
-        None where the line is not in the grammar, has one side only, or divides by zero.
+        None where the line is not in the grammar, has only one side, or divides by zero.
     """
     sides = line.split("=")
     if len(sides) < 2 or len(line) > MAX_LENGTH:

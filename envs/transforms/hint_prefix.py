@@ -12,7 +12,7 @@ from ..question import Task
 from ..registration import register
 from .transform import Transform
 
-# Where the result of a line may begin.
+# Marks after which the result of a line may begin.
 _RESULT = re.compile(r"=|:|->| is | or ")
 
 
@@ -70,7 +70,8 @@ class HintPrefix(Transform):
         return Task(prompt, {"shown": len(shown)}, data=task)
 
     def solver_cost(self, episode: Task) -> float:
-        """The work that is left: of the inner solver where it says, of writing the steps that are not shown else."""
+        """The remaining work: the share of the inner solver's cost where that is known, else the length of the hidden
+        steps."""
         steps, shown = self.inner.solution_steps(episode.data), episode.reference["shown"]
         whole = self.inner.solver_cost(episode.data)
         if whole is not None:
@@ -86,7 +87,7 @@ class HintPrefix(Transform):
 
 
 def _occurs_in(answer: str, text: str) -> bool:
-    """Whether ``answer`` stands in ``text``, not as a part of a longer word or number."""
+    """Return whether ``answer`` occurs in ``text``, not as a part of a longer word or number."""
     return re.search(rf"(?<![\w.]){re.escape(answer)}(?!\w|\.[0-9])", text) is not None
 
 

@@ -87,7 +87,7 @@ class MultipleChoice(Transform):
     def _draw_wrong_answers(
         self, rng: np.random.Generator, inner: dict[str, Any], task: Task, right: str, count: int
     ) -> list[str]:
-        """``count - 1`` wrong answers, or fewer where so many were not found."""
+        """Draw ``count - 1`` wrong answers, or fewer where so many were not found."""
         found: list[str] = []
         misshapen: list[str] = []
 
@@ -102,7 +102,7 @@ class MultipleChoice(Transform):
                 if not verdict.malformed:
                     return
 
-        # With an odd number of options one of them stands alone, the right one as often as any other.
+        # With an odd number of options one of them has no near miss, the right one as often as any other.
         if count % 2 == 0 or rng.random() * count >= 1.0:
             take(near_misses(right, rng.random(24).tolist()))
         for _ in range(12 * count):
@@ -116,8 +116,10 @@ class MultipleChoice(Transform):
 
 
 def near_misses(answer: str, draws: Sequence[float]) -> Iterator[str]:
-    """Texts that differ from ``answer`` in one number, two words that change places, an operator or the sign; one or
-    none for each two of ``draws``, numbers in [0, 1)."""
+    """Yield texts that differ from ``answer`` in one number, the order of two words, an operator or the sign.
+
+    Each pair of ``draws``, numbers in [0, 1), gives one text or none.
+    """
     numbers, words, operators = ([*p.finditer(answer)] for p in (_NUMBER, _WORD, _OPERATOR))
     for kind, u in zip(draws[::2], draws[1::2]):
         if kind < 0.6 and numbers:

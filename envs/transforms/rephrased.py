@@ -40,7 +40,7 @@ CLOSINGS = (
     "Only the final answer is judged.",
     "There is one try.",
 )
-# What an instruction must not hold if it is to stand before what it speaks of.
+# Words that an instruction must not contain if it is to stand before the text that they would refer to.
 _POINTERS = {"it", "its", "them", "they", "that", "this", "these", "those", "then", "also", "so", "such"}
 
 
@@ -102,7 +102,8 @@ class Rephrased(Transform):
 
 
 def move_instruction_first(prompt: str) -> str:
-    """``prompt`` with its last sentence in front, if that begins with "Answer with" and points at nothing before."""
+    """Move the last sentence of ``prompt`` to the front, if it begins with "Answer with" and refers to nothing before
+    it."""
     place = prompt.rfind("Answer with ")
     last = prompt[place:]
     single = place > 0 and prompt[place - 1] in " \n" and last.endswith(".") and ". " not in last and "\n" not in last

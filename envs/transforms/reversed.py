@@ -1,4 +1,4 @@
-"""palaestra/Reversed-v0: given the answer, find a number of the question."""
+"""palaestra/Reversed-v0: given the answer to a question, find a number of the question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..registration import register
 from .equalities import BLANK, NUMBER, equality_holds
 from .transform import MAX_DRAWS, Transform
 
-# Smaller numbers are guessed.
+# Smaller numbers would be guessed.
 SMALLEST = 3
 _VALUE = re.compile(r"([^=?\n]+) = \?")
 _EQUATION = re.compile(r"Solve ([^=?\n]+ = [^=?\n]+?)\. ")
@@ -57,7 +57,7 @@ class Reversed(Transform):
 
     def __init__(self, *, of: str = "palaestra/Arithmetic-v0", **kwargs: Any):
         super().__init__(of=of, **kwargs)
-        # A family that cannot be reversed is refused here and not at a reset.
+        # Refuse a family that cannot be reversed here rather than at a reset.
         for difficulty in (0.0, 1.0):
             self.generate(np.random.default_rng(0), self.param_space.at(difficulty))
 
@@ -100,8 +100,8 @@ class Reversed(Transform):
 
 
 def _find_statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction | None]:
-    """The expression or equation that a prompt asks about, and the x that solves the equation; "" where there is
-    neither or the answer is no number."""
+    """Return the expression or equation that a prompt asks about, and the x that solves the equation; "" where there is
+    neither, or where the answer is not a number."""
     if answer is None:
         return "", None
     value, equation = _VALUE.match(prompt), _EQUATION.match(prompt)
@@ -111,12 +111,12 @@ def _find_statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction
 
 
 def _is_solution(line: str, value: Fraction, x: Fraction | None) -> bool:
-    """Whether ``value`` in the gap makes ``line`` true, for no other x than the one that is told."""
+    """Return whether ``value`` in the gap makes ``line`` true, and true for no other x than the given one."""
     return equality_holds(line, value, x) is True and (x is None or equality_holds(line, value, x + 1) is False)
 
 
 def _is_unique(line: str, value: Fraction, x: Fraction | None) -> bool:
-    """Whether ``value`` fits and other numbers near it do not."""
+    """Return whether ``value`` fits and other numbers near it do not."""
     others = (value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1))
     return _is_solution(line, value, x) and not any(_is_solution(line, other, x) for other in others)
 

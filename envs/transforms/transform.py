@@ -19,15 +19,15 @@ from ..param_space import ParamSpace
 from ..question import Question, Task
 from ..unicode import Unicode
 
-# Draws of a task before an inner family is said not to suit a transform.
+# The number of draws after which an inner family counts as unsuitable for a transform.
 MAX_DRAWS = 200
 
 
 class Transform(Question):
     """Base of questions made of other questions.
 
-    A subclass sets ``own_axes``, implements ``generate``, and keeps the inner task as ``Task.data``. Unless it says
-    otherwise an answer is judged, found and worked out as the inner family does. The split of a task is that of the
+    A subclass sets ``own_axes``, implements ``generate``, and keeps the inner task as ``Task.data``. Unless
+    overridden, answers are judged, found and worked out by the inner family. The split of a task is that of the
     inner task, so that no form of a test task is met in training; forms of one task have one ``task_id``, as long as
     their parameters are equal.
 
@@ -63,20 +63,21 @@ class Transform(Question):
         self.observation_space = Unicode(self.inner.max_observation + self.added)
 
     def adopt_answer_format(self) -> None:
-        """Read answers as the inner family does, where an answer is one of its own."""
+        """Read answers in the format of the inner family, for transforms whose answers are those of the inner
+        family."""
         self.answer_format, self.answer_form = self.inner.answer_format, self.inner.answer_form
         self._request = REQUESTS[self.answer_format]
 
     def inner_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The part of ``params`` that the inner family knows."""
+        """Return the part of ``params`` that belongs to the inner family."""
         return {name: params[name] for name in self.inner.param_space.names}
 
     def unsuitable(self, why: str) -> InputError:
-        """The error for an inner family that cannot take this form."""
+        """Return the error for an inner family that cannot take this form."""
         return InputError(f"{type(self).__name__} cannot be made of {self.of}: {why}; choose another id for `of`.")
 
     def require_steps(self) -> None:
-        """Raise InputError if the inner family shows no way to its answers."""
+        """Raise InputError if the inner family has no worked solutions."""
         if type(self.inner).solution_steps is Question.solution_steps:
             raise self.unsuitable("it shows no steps of a solution")
 

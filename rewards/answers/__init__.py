@@ -1,7 +1,7 @@
-"""How replies are read: what in them is the answer, in every format and style.
+"""Extraction of the answer from a reply, in every format and style.
 
-``extract`` gives the answer as it is written; ``readings`` gives the ways to read it, of which the first that has the
-form asked for counts. Environments, ``verify(extract=...)`` and rewards all read by these.
+``extract`` returns the answer as it is written; ``readings`` returns several readings of it, of which the first that
+has the required form counts. Environments, ``verify(extract=...)`` and rewards all use these two.
 """
 
 from __future__ import annotations

@@ -18,16 +18,16 @@ _PYTHON = frozenset({"python", "python3", "py", "python3.11", "py3"})
 
 
 def fenced(program: str) -> str:
-    """The program as a block of Python, as agents are asked to write it."""
+    """Put a program into a fenced block of Python, as prompts require it."""
     return f"```python\n{program}\n```"
 
 
 def program_in(answer: str, function: str = "") -> str:
-    """The program in ``answer``, without white space at its end.
+    """Extract the program from ``answer``, without white space at its end.
 
-    That is the last fenced block that defines ``function``, so that an example of its use may follow; or else the last
-    one that is marked as Python; or else the last one that is not marked; or else the last of any kind; or else what
-    stands in ``<answer></answer>``; or else all of the text. A last block that is not closed ends with the text.
+    The first of these that exists: the last fenced block that defines ``function`` (an example of its use may follow),
+    the last block marked as Python, the last block without a mark, the last block of any language, the content of
+    ``<answer></answer>``, all of the text. A last block that is not closed ends with the text.
     """
     blocks = _blocks(answer.replace("\r\n", "\n").split("\n"))
     if function and len(blocks) > 1:
@@ -49,16 +49,16 @@ def program_in(answer: str, function: str = "") -> str:
 
 
 def last_block(text: str) -> str | None:
-    """The content of the last fenced block, stripped; None without one. A block that is not closed is none."""
+    """Return the content of the last closed fenced block, stripped; None without one."""
     blocks = _blocks(text.split("\n"), closed=True) if "```" in text or "~~~" in text else []
     return "\n".join(blocks[-1][1]).strip() if blocks else None
 
 
 def rows(block: str) -> list[str]:
-    """The lines of a block that say something, without what a table or a list writes around them.
+    """List the lines of a block that are not blank, without the marks of a table or a list.
 
-    ``| 1 | 2 |`` becomes ``1 2`` (rules between rows are left out), ``- A C`` and ``3. A C`` become ``A C`` where every
-    line is so marked, as does ``> A C``, and a first line that ends in a colon is left out.
+    ``| 1 | 2 |`` becomes ``1 2`` (rules between rows are left out); ``- A C``, ``3. A C`` and ``> A C`` become ``A C``
+    where every line has such a mark; a first line that ends in a colon is left out.
     """
     lines = [line.strip() for line in block.split("\n") if line.strip()]
     if len(lines) > 1 and lines[0].endswith((":", ":**")):
@@ -74,14 +74,14 @@ def rows(block: str) -> list[str]:
 
 
 def rows_below_head(block: str) -> list[str]:
-    """The `rows` of a table without those above its rule; none where ``block`` is no table with a head."""
+    """List the `rows` of a table below its rule; empty where ``block`` is not a table with a head."""
     lines = [line.strip() for line in block.split("\n") if line.strip()]
     ruled = [bool(_RULER.fullmatch(line)) for line in lines]
     return rows("\n".join(lines[ruled.index(True) + 1 :])) if _is_table(lines) and True in ruled[1:-1] else []
 
 
 def strip_block_marks(text: str) -> str:
-    """What a fenced block holds, where ``text`` is one and nothing else."""
+    """Return the content of a fenced block where ``text`` is one and nothing else; else ``text``."""
     lines = text.split("\n")
     mark = _MARK.fullmatch(lines[0])
     if len(lines) > 2 and mark is not None and lines[-1].strip() == mark[1]:
@@ -94,7 +94,7 @@ def _is_table(lines: list[str]) -> bool:
 
 
 def is_enumerated(lines: list[str]) -> bool:
-    """Whether two or more lines begin with 1., 2., 3. ... or 1), 2), 3) ..."""
+    """Check that there are two or more lines and that they begin with 1., 2., 3. ... or 1), 2), 3) ..."""
     numbers = [_NUMBERED.match(line) for line in lines]
     return len(lines) > 1 and [int(found[1]) for found in numbers if found] == list(range(1, len(lines) + 1))
 
@@ -104,7 +104,7 @@ def _tidy(lines: list[str]) -> str:
 
 
 def _blocks(lines: list[str], closed: bool = False) -> list[tuple[str, list[str]]]:
-    """(language, lines) of each fenced block; without a last one that nothing closes, where they must be ``closed``."""
+    """List (language, lines) of each fenced block; with ``closed``, a last block that is not closed is left out."""
     blocks: list[tuple[str, list[str]]] = []
     mark = ""
     for line in lines:

@@ -1,4 +1,4 @@
-r"""The forms in which an answer may be asked for: in a box, between tags, on the last line, or as all of the reply."""
+r"""Answer formats: in a box, between tags, on the last line, or as all of the reply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...errors import unknown_name
 
 FORMATS = ("any", "boxed", "tag", "last_line", "whole")
 
-# What the prompt appends, so that it always says what form the answer takes.
+# The sentence that requests each format, appended to the prompt.
 REQUESTS = {
     "any": "",
     "boxed": " Put the answer in \\boxed{}.",
@@ -29,16 +29,16 @@ _BETWEEN = re.compile(
 
 
 def check_format(answer_format: str) -> str:
-    """``answer_format``, if it is one of `FORMATS`. Raises InputError otherwise."""
+    """Return ``answer_format`` if it is one of `FORMATS`. Raises InputError otherwise."""
     if answer_format not in FORMATS:
         raise unknown_name("answer format", str(answer_format), FORMATS)
     return answer_format
 
 
 def enclosed_contents(text: str, answer_format: str = "any") -> list[str] | None:
-    """What the last box or the last tag of ``text`` holds, each stripped; None where there is neither.
+    """Return the contents of the last box or the last tag of ``text``, each stripped; None where there is neither.
 
-    A box comes with those before it that only a comma, a word such as "and", or the name of a value separates from it:
+    Boxes form one answer where only a comma, a word such as "and", or the name of a value separates them:
     ``x = \\boxed{1}$ and $y = \\boxed{2}`` gives ["1", "2"].
 
     Args:
@@ -67,18 +67,18 @@ def enclosed_contents(text: str, answer_format: str = "any") -> list[str] | None
 
 
 def present(answer: str, answer_format: str = "any") -> str:
-    """``answer`` written the way ``answer_format`` asks for; `extract` reads it back."""
+    """Write ``answer`` in the form that ``answer_format`` requires; `extract` reads it back."""
     return _TEMPLATES.get(answer_format, "%s").replace("%s", answer)
 
 
 def _last_box(text: str) -> tuple[int, int] | None:
-    """(end, start) of the content of the last box whose braces balance; the innermost box where they nest."""
+    """Find (end, start) of the content of the last box whose braces balance; the innermost box where they nest."""
     end = text.rfind("}")
     start = text.rfind(_BOX, 0, end) + len(_BOX) if end >= 0 else 0
     inside = text[start:end]
     if start >= len(_BOX) and "{" not in inside and "}" not in inside:
         return end, start
-    # From the right, so that each character is looked at once: a brace that closes waits for the one that opens it.
+    # One pass from the right: a closing brace waits for the brace that opens it.
     closers: list[int] = []
     for position in range(len(text) - 1, -1, -1):
         character = text[position]
@@ -92,7 +92,7 @@ def _last_box(text: str) -> tuple[int, int] | None:
 
 
 def _last_tag(text: str) -> tuple[int, int] | None:
-    """(end, start) of the content between the last closing tag and the opening tag nearest before it."""
+    """Find (end, start) of the content between the last closing tag and the opening tag nearest before it."""
     end = text.rfind(_CLOSE)
     start = text.rfind(_OPEN, 0, end) if end >= 0 else -1
     return (end, start + len(_OPEN)) if start >= 0 else None

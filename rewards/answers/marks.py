@@ -1,10 +1,10 @@
-"""What people and models write around an answer: marks, labels before it, closing remarks behind it."""
+"""Removal of the text around an answer: marks, labels before it, closing remarks after it."""
 
 from __future__ import annotations
 
 import re
 
-# Layers that are taken off, each by one look at the ends of the text.
+# Most layers that are removed.
 _MOST = 8
 _PAIRS = (
     *(("**", "**"), ("$$", "$$"), ("$", "$"), ("`", "`"), ('"', '"'), ("'", "'"), (r"\(", r"\)"), (r"\[", r"\]")),
@@ -22,28 +22,25 @@ _ENDS = frozenset("*$`\"')]}.")
 
 
 def bare(text: str) -> str:
-    """``text`` without marks of code, bold type, quotation or formulas around all of it, a label such as "Answer:" or
-    "The answer is" before it, a full stop behind it, and white space at its ends."""
+    """Remove marks of code, bold type, quotation or formulas around all of ``text``, a label such as "Answer:" or "The
+    answer is" before it, a full stop after it, and white space at its ends."""
     for _ in range(_MOST):
         text = text.strip()
         shorter = text
-        # What a label introduces stands behind white space.
+        # White space always follows a label.
         if (" " in text or "\n" in text) and (label := _LABEL.match(text)):
             shorter = text[label.end() :]
         elif text[-1:] in _ENDS:
-            shorter = _peeled(text)
+            shorter = text.removesuffix(".")
+            for left, right in _PAIRS:
+                inner = text[len(left) : -len(right)]
+                if inner and left not in inner and text.startswith(left) and text.endswith(right):
+                    shorter = inner
+                    break
         if shorter == text:
             break
         text = shorter
     return text
-
-
-def _peeled(text: str) -> str:
-    for left, right in _PAIRS:
-        inner = text[len(left) : -len(right)]
-        if inner and left not in inner and text.startswith(left) and text.endswith(right):
-            return inner
-    return text.removesuffix(".")
 
 
 # What may stand before an answer in place of a label.
@@ -51,7 +48,7 @@ _POINTER = re.compile(r"(?:[=-]>|[\u21d2\u2192\u2234>]|#{1,6})\s+")
 
 
 def without_pointer(line: str) -> str:
-    """``line`` without an arrow, a sign of conclusion, or the sign of a heading or a citation at its start."""
+    """Remove an arrow, a sign of conclusion, or the sign of a heading or a citation from the start of ``line``."""
     return line[found.end() :] if (found := _POINTER.match(line)) else line
 
 
@@ -72,9 +69,9 @@ _LONGEST_CLOSING = 400
 
 
 def text_behind_label(line: str) -> str | None:
-    """What stands behind a label such as "Answer:" at the start of ``line``, "" where nothing does; None without one.
+    """Return the text after a label such as "Answer:" at the start of ``line``; None where there is no label.
 
-    A heading such as "### Final Answer" or "**Answer**" counts as a label with nothing behind it.
+    A heading such as "### Final Answer" or "**Answer**" counts as a label that ends the line and gives "".
     """
     line = line.strip()
     if found := _LABEL.match(line):
@@ -84,19 +81,19 @@ def text_behind_label(line: str) -> str | None:
 
 
 def holds_no_answer(line: str) -> bool:
-    """Whether a line holds no part of an answer: blank, a rule, ornaments alone, or closing remarks."""
+    """Check for a line without any part of an answer: blank, a rule, ornaments alone, or closing remarks."""
     bare_line = without_ornaments(line)
     return not bare_line or bool(_RULE.fullmatch(bare_line)) or _closes(bare_line.strip("*_ "))
 
 
 def without_ornaments(text: str) -> str:
-    """``text`` without pictograms and white space at its ends."""
+    """Remove pictograms and white space from the ends of ``text``."""
     found = _ORNAMENTS.fullmatch(text)
     return found[1] if found else text.strip()
 
 
 def without_closing(line: str) -> str:
-    """``line`` without the sentences of closing remarks at its end."""
+    """Remove sentences of closing remarks from the end of ``line``."""
     if len(line) <= _LONGEST_CLOSING * 4:
         sentences = _SENTENCE_END.split(line)
         while len(sentences) > 1 and _closes(without_ornaments(sentences[-1])):

@@ -1,6 +1,6 @@
-r"""The words in which people state an answer or a move: "I choose column 4, because ...", "So the area is $9\pi$".
+r"""Phrases that state an answer or a move: "I choose column 4, because ...", "So the area is $9\pi$".
 
-Each function gives shorter and shorter readings of one line; who reads takes the first that has the required form.
+Each function yields shorter and shorter readings of one line; the caller takes the first that has the required form.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _LEADS = (
 
 
 def moves(line: str) -> Iterator[str]:
-    """The move that ``line`` states in words, without marks; as written first, and then in lower case."""
+    """Yield readings of the move that ``line`` states in words, without marks: each as written, then in lower case."""
     for text in _moves(line):
         yield text
         if text.casefold() != text:
@@ -78,14 +78,14 @@ def moves(line: str) -> Iterator[str]:
 def _moves(line: str) -> Iterator[str]:
     if len(line) > _LONGEST:
         return
-    spans = _emphasis(line)
+    spans = [_inner(found) for found in _SPANS.finditer(line)]
     sentences = _SENTENCES.split(line.strip())
-    # What is marked says the move, if just one thing is; else the last sentence does, or the first.
+    # The one marked span states the move; without one, or with several, the last sentence does, or the first.
     for text in dict.fromkeys((line, *(spans if len(spans) == 1 else ()), sentences[-1], sentences[0])):
         text = bare(text.rstrip(" !?"))
         for whole in dict.fromkeys((text, bare(_REASON.sub("", text, count=1)))):
             yield whole
-            # A word of these may be the move's own, so that each is left out with and without those before it.
+            # A word such as "move" may belong to the move itself, so the verb is also removed without the subject.
             for patterns in ((_SUBJECT, _VERB, _SUBJECT, _NOUN), (_VERB, _NOUN)):
                 short = whole
                 for pattern in patterns:
@@ -97,7 +97,7 @@ def _moves(line: str) -> Iterator[str]:
 
 
 def states_move(line: str) -> bool:
-    """Whether ``line`` begins as a decision does: "I choose ...", "Let's open ...", "My next guess is ..."."""
+    """Check that ``line`` begins as a decision does: "I choose ...", "Let's open ...", "My next guess is ..."."""
     line = line.strip(" \t*_#>")
     subject = _SUBJECT.match(line)
     behind = line[subject.end() :] if subject is not None else line
@@ -105,10 +105,8 @@ def states_move(line: str) -> bool:
 
 
 def values(line: str) -> Iterator[str]:
-    """The value that a sentence ends in, without marks: what is marked in it, or what follows its last verb or sign.
-
-    A clause such as "it cannot be 5" states none.
-    """
+    """Yield readings of the value that ends a sentence, without marks: its last marked span, or the text after its last
+    verb or sign. A clause such as "it cannot be 5" states no value."""
     if len(line) > _LONGEST:
         return
     line = _SENTENCES.split(line.strip())[-1]
@@ -124,12 +122,8 @@ def values(line: str) -> Iterator[str]:
 
 
 def is_denied(before: str) -> bool:
-    """Whether the clause that leads to a value says that it is none, or only asks."""
+    """Check that the clause before a value denies, doubts or only supposes it."""
     return _DENIED.search(_CLAUSE.split(before)[-1]) is not None
-
-
-def _emphasis(line: str) -> list[str]:
-    return [_inner(found) for found in _SPANS.finditer(line)]
 
 
 def _inner(span: re.Match[str]) -> str:

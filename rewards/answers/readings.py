@@ -1,11 +1,11 @@
-"""From a reply to the answer it gives: one reading for every family, verifier and reward.
+"""Readings of a reply: the one extraction of answers for all environments, verifiers and rewards.
 
-The last answer counts, so that an agent may correct itself but cannot list several. A reply is read from its end: the
-thought and closing remarks are dropped, and what is left last is the answer, in a box, between tags, in a block or on a
-line. How it is written cannot be known beforehand, so `readings` gives several readings of that one place, the plainest
-first; who judges takes the first that has the form the task asks for, whether it is right or wrong.
+The last answer counts, so that an agent may correct itself but cannot list several. Thoughts and closing remarks are
+dropped, and the last box, tag, block or line of the rest is the answer. As its style is unknown, `readings` yields
+several readings of that one place, the plainest first; the caller takes the first that has the form of the task's
+answers, whether it is right or wrong.
 
-All scans are linear in the length of the text, and none fails.
+All scans are linear in the length of the text, and none raises.
 """
 
 from __future__ import annotations
@@ -20,27 +20,26 @@ from .formats import enclosed_contents
 from .marks import bare, holds_no_answer, text_behind_label, without_closing, without_ornaments, without_pointer
 from .thoughts import THOUGHTS, without_thoughts
 
-# How a task's answer is laid out: on one line; as several values; on several lines; as a program; as one move of a
-# game, or several.
+# The layout of a task's answer: one line; several values; several lines; a program; one move of a game, or several.
 Form = Literal["line", "values", "lines", "program", "move", "moves"]
 _SEVERAL = ("values", "lines", "moves")
 
-# Readings of one reply, and lines that are looked through for a label.
+# Most readings of one reply, and most lines that are searched for a label.
 MOST_READINGS = 24
 _MOST_LINES = 400
 _CLOSERS = {"```": "```", "~~~": "~~~", "$$": "$$", "\\]": "\\["}
 
 
 def extract(text: str, answer_format: str = "any", thoughts: Sequence[str] = THOUGHTS) -> str | None:
-    """The answer in ``text`` as it is written there, stripped of white space; None where there is none.
+    """Extract the answer from ``text`` as it is written there, stripped of white space; None where there is none.
 
     Args:
         text: a reply.
         answer_format: "boxed": the content of the last ``\\boxed{...}`` with balanced braces. "tag": the content of the
             last ``<answer>...</answer>``. "last_line": the last line that is not blank. "any": whichever of box and tag
-            ends later, or else the last line that is no closing remark. "whole": all of the text.
-        thoughts: names of the tags around a thought; all up to the last one is dropped, and where a thought does not
-            end there is no answer.
+            ends later, or else the last line that is not a closing remark. "whole": all of the text.
+        thoughts: names of the tags around a thought; all text up to the last closing tag is dropped. Where a thought is
+            not closed there is no answer.
     """
     visible = without_thoughts(text, thoughts)
     return None if visible is None else next(_places(visible, answer_format, "line"), None)
@@ -53,16 +52,16 @@ def readings(
     thoughts: Sequence[str] = THOUGHTS,
     marks: bool = False,
 ) -> Iterator[str]:
-    """Ways to read the answer in ``text``, the plainest first, none twice; nothing where there is no answer.
+    """Yield the readings of the answer in ``text``, the plainest first, none twice; nothing where there is no answer.
 
     Args:
         text: a reply.
         answer_format: as for `extract`.
-        form: how the answer is laid out. "values": several boxes are joined, and so are lines; "lines": a last block is
+        form: the layout of the answer. "values": several boxes are joined, and so are lines; "lines": a last block is
             read whole, tables and lists as their rows; "move" and "moves": phrases such as "I choose column 4" are
             understood.
         thoughts: as for `extract`.
-        marks: whether marks around an answer (bold type, quotation, a full stop) may belong to it, and stay.
+        marks: keep marks around an answer (bold type, quotation, a full stop), which may belong to it.
     """
     visible = without_thoughts(text, thoughts)
     if visible is None:
@@ -78,7 +77,7 @@ def readings(
 
 
 def _places(visible: str, answer_format: str, form: Form) -> Iterator[str]:
-    """Where the answer may stand, the likeliest place first, each stripped."""
+    """Yield the texts that may hold the answer, the likeliest first, each stripped."""
     if answer_format == "whole" or (form == "program" and answer_format in ("any", "last_line")):
         if whole := visible.strip():
             yield whole
@@ -103,7 +102,7 @@ def _at_the_end(lines: list[str], form: Form, strict: bool) -> Iterator[str]:
     last = len(lines) - 1
     while last >= 0 and (not lines[last].strip() or (not strict and holds_no_answer(lines[last]))):
         last -= 1
-    # The ends of blocks say nothing, nor do blocks without content.
+    # Skip closing marks of blocks, and blocks without content.
     closer, first = "", 0
     while last >= 0 and lines[last].strip() in _CLOSERS:
         closer = lines[last].strip()
@@ -115,9 +114,14 @@ def _at_the_end(lines: list[str], form: Form, strict: bool) -> Iterator[str]:
     several = form in _SEVERAL and not strict
     if closer or several:
         first = last
-        while first > 0 and (
-            not lines[first - 1].strip().startswith(_CLOSERS[closer]) if closer else _goes_on(lines[first - 1])
-        ):
+        while first > 0:
+            before = lines[first - 1]
+            if closer:
+                goes_on = not before.strip().startswith(_CLOSERS[closer])
+            else:
+                goes_on = bool(before.strip()) and not before.lstrip().startswith(("```", "~~~", "#"))
+            if not goes_on:
+                break
             first -= 1
     block = "\n".join(lines[first : last + 1]).strip()
     if several and first < last and not (closer and first == 0):
@@ -128,12 +132,8 @@ def _at_the_end(lines: list[str], form: Form, strict: bool) -> Iterator[str]:
         yield " ".join(block.split("\n"))
 
 
-def _goes_on(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith(("```", "~~~", "#"))
-
-
 def _further_up(lines: list[str], form: Form) -> Iterator[str]:
-    """The last line with a label such as "Answer:", or what stands below a label alone; then the last fenced block."""
+    """Yield the text after the last label such as "Answer:", or below a label alone; then the last fenced block."""
     for index in range(len(lines) - 1, max(-1, len(lines) - _MOST_LINES), -1):
         behind = text_behind_label(lines[index])
         if behind is None:
@@ -160,7 +160,8 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
 
 
 def _spellings(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[str]:
-    """``place`` without marks; then in rows, and without the words around it, where the format is a lenient one."""
+    """Yield the spellings of the text ``place``: without marks, as rows, and, where ``lenient``, without the words
+    around a value or a move."""
     if form == "program":
         yield place
         return
@@ -186,7 +187,7 @@ def _spellings(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[s
 def readings_up_to(
     limit: int, text: str, answer_format: str, form: Form, thoughts: Sequence[str], marks: bool
 ) -> tuple[list[str], int]:
-    """The `readings` of at most ``limit`` characters, and the length of the first that is longer (0 without one)."""
+    """Return the `readings` of at most ``limit`` characters, and the length of the first longer one (0 without one)."""
     found: list[str] = []
     longest = 0
     for reading in readings(text, answer_format, form, thoughts, marks):

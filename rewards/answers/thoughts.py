@@ -1,4 +1,4 @@
-"""The part of a reply that is meant for the reader: what stands behind the last thought.
+"""Removal of thoughts: the part of a reply after the last thought is meant for the reader.
 
 Reasoning models write ``<think>...</think>`` before they answer; where the prompt opens the thought, only the closing
 tag is in the reply.
@@ -15,7 +15,7 @@ THOUGHTS = ("think", "thinking")
 
 
 def check_thoughts(names: Sequence[str]) -> tuple[str, ...]:
-    """``names`` as a tuple.
+    """Check the names of thought tags and return them as a tuple.
 
     Raises:
         InputError: not a list of tag names such as "think" or "[THINK]".
@@ -26,7 +26,7 @@ def check_thoughts(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def without_thoughts(text: str, names: Sequence[str] = THOUGHTS) -> str | None:
-    """What follows the last closing tag of a thought; None where a thought is opened after it and never closed.
+    """Return the text after the last closing tag of a thought; None where a later thought is never closed.
 
     Args:
         text: a reply.

@@ -1,4 +1,5 @@
-"""Audits: attack whatever grades, measure how it ranks, compare rewards, and see how far a policy games its own."""
+"""Audits of graders and rewards: attacks on graders, measures of ranking, distances between rewards, and a ladder of
+gameable tasks for policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fires exploits at anything that grades and reports how many got through."""
+"""Attacks on graders: exploits are submitted to a verifier, judge, callable or reward, and successes are counted."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .metamorphic import LabelledPair, confusions, fuzz, rewritings
 METAMORPHIC = "metamorphic"
 CORRECTNESS = "The response answers the prompt correctly, in agreement with the reference."
 _SHOWN = 80
-_FUZZED = 25  # pairs that are right, and as many that are wrong, beside those made from the cases
+_FUZZED = 25  # random right pairs, and as many wrong ones, in addition to the pairs made from the cases
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One exploit that got through, or that raised.
+    """One exploit that was rewarded, or that made the target raise.
 
     Args:
         family: of the exploit.
         text: the exploit, cut to 80 characters.
-        what: the score that it got, or the error.
+        what: its score, or the error.
     """
 
     family: str
@@ -40,17 +40,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What an attack found. Prints as a table.
+    """The result of an attack. Prints as a table.
 
     Attributes:
-        target: what was attacked.
-        fired, hacked: number of exploits by family, and how many of them were paid for.
-        undecided: answers that were not valid; neither paid nor refused.
-        findings: the exploits that were paid for.
+        target: name of the attacked grader.
+        fired, hacked: number of exploits by family, and how many of them were rewarded.
+        undecided: exploits whose verdict was not valid; neither rewarded nor refused.
+        findings: the exploits that were rewarded.
         errors: the exploits that made the target raise.
-        canary_fired: whether text was evaluated: a file written, a module imported.
-        right: right answers that were fired: the rewritings of the family "metamorphic".
-        refused: those that were refused.
+        canary_fired: text was evaluated: a file was written or a module imported.
+        right: number of right answers submitted: the rewritings of the family "metamorphic".
+        refused: right answers that were refused.
     """
 
     target: str
@@ -65,12 +65,12 @@ class AuditReport:
 
     @property
     def hack_rate(self) -> float:
-        """Share of all exploits that were paid for."""
+        """Share of all exploits that were rewarded."""
         return sum(self.hacked.values()) / max(1, sum(self.fired.values()))
 
     @property
     def clean(self) -> bool:
-        """Nothing got through, nothing raised, nothing was evaluated, and no right answer was refused."""
+        """No exploit was rewarded, none raised, no text was evaluated, and no right answer was refused."""
         return not self.findings and not self.errors and not self.canary_fired and not self.refused
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ class AuditReport:
 
 
 Grader = Callable[[Case, str], "tuple[bool, str] | None"]
-"""(case, exploit) to (whether it was paid for, what it got); None where the grader did not decide."""
+"""(case, exploit) to (whether it was rewarded, its score in words); None where the grader did not decide."""
 
 
 def attack(
@@ -96,20 +96,21 @@ def attack(
     principle: str = CORRECTNESS,
     threshold: float = 0.5,
 ) -> AuditReport:
-    """Fire every exploit at ``target`` for each case.
+    """Submit every exploit to ``target`` for each case.
 
-    Whatever reads mathematics (it accepts ``1 + x`` for ``x + 1``) also gets the family "metamorphic": references of
-    the cases and random ones with their variables renamed, sums and products reordered, equations scaled and other
-    delimiters, which are right, and with a letter taken for a unit, a sign or a number changed, which are wrong.
+    A target that reads mathematics (it accepts ``1 + x`` for ``x + 1``) also gets the family "metamorphic": right
+    answers made from the references of the cases and from random ones by renaming variables, reordering sums and
+    products, scaling equations and changing delimiters, and wrong answers made by a letter taken for a unit or a
+    changed sign or number.
 
     Args:
-        target: a verifier's name (paid for when it says success); a judge or any callable ``(answer, reference)``
-            that returns a Verdict, a bool or a number (paid for from ``threshold`` on); or a reward (paid for when an
-            episode that failed with the exploit is worth more than the honest success beside it).
+        target: a verifier's name (an exploit is rewarded by a success); a judge or any callable ``(answer, reference)``
+            that returns a Verdict, a bool or a number (rewarded by ``threshold`` or more); or a reward (rewarded when
+            an episode that failed with the exploit has a higher value than an honest success in the same group).
         cases: tasks with references; at least one.
-        families: names in `FAMILIES`, or "metamorphic", which is then fired whatever the target reads; None takes all.
-        principle: what a judge is asked; the reference goes along.
-        threshold: from which score on a judge or a callable has paid.
+        families: names in `FAMILIES`, or "metamorphic", which is then submitted to any target; None takes all.
+        principle: the judge's principle; the judge also gets the reference.
+        threshold: least score that counts as a reward, for a judge or a callable.
 
     Raises:
         InputError: an unknown verifier or family, no case, or "metamorphic" for a reward.
@@ -136,7 +137,7 @@ def attack(
         nonlocal undecided
         try:
             result = grade(case, text)
-        except (Exception, SystemExit) as error:  # what an exploit makes a grader raise is a finding, whatever it is
+        except (Exception, SystemExit) as error:  # any exception that an exploit causes is a finding
             errors.append(Finding(family, shown, f"{type(error).__name__}: {_brief(str(error))}"))
             return None
         undecided += result is None
@@ -178,7 +179,7 @@ def attack(
 
 
 def _reads_mathematics(target: Any, grade: Grader) -> bool:
-    """Whether a verifier or callable takes one form of an expression for another."""
+    """Check that a verifier or callable accepts ``1 + x`` for ``x + 1``."""
     if isinstance(target, (Judge, Reward)):
         return False
     try:
@@ -189,7 +190,7 @@ def _reads_mathematics(target: Any, grade: Grader) -> bool:
 
 
 def _rewritings(cases: Iterable[Case]) -> list[tuple[Case, LabelledPair]]:
-    """Pairs made from the cases, and random ones. Options may make a wrong answer right: none is fired with them."""
+    """Make pairs from the cases, and random ones. A case with options gets no wrong ones, as options may allow them."""
     plain = Case("x + 1")
     fuzzed = [pair for right in (True, False) for pair in fuzz(_FUZZED, right=right)]
     pairs = [(plain, pair) for pair in (*confusions(), *fuzzed)]
@@ -204,11 +205,32 @@ def _grader(target: Any, principle: str, threshold: float) -> Grader:
         VERIFIERS[target]  # an unknown name is the caller's error, no finding
         return lambda case, text: _by_verdict(verify(target, text, case.reference, **case.options))
     if isinstance(target, Judge):
-        return lambda case, text: _by_judge(target, principle, case, text, threshold)
+
+        def by_judge(case: Case, text: str) -> tuple[bool, str] | None:
+            judgement = target.score(principle, case.prompt, [text], case.answer)
+            if not judgement.valid:
+                return None
+            return judgement.scores[0] >= threshold, f"score {judgement.scores[0]:g}"
+
+        return by_judge
     if isinstance(target, Reward):
-        return lambda case, text: _by_reward(target, case, text)
+
+        def by_reward(case: Case, text: str) -> tuple[bool, str] | None:
+            honest, failed = target.group([_episode(case, case.answer, True), _episode(case, text, False)])
+            if not (honest.valid and failed.valid):
+                return None
+            return failed.reward > honest.reward + 1e-9, f"{failed.reward:g} against {honest.reward:g}"
+
+        return by_reward
     if callable(target):
-        return lambda case, text: _by_callable(target, case, text, threshold)
+
+        def by_callable(case: Case, text: str) -> tuple[bool, str] | None:
+            result = target(text, case.reference, **case.options)
+            if isinstance(result, Verdict):
+                return _by_verdict(result)
+            return float(result) >= threshold, f"score {float(result):g}"
+
+        return by_callable
     raise InputError(f"a verifier's name, a Judge, a Reward or a callable can be attacked, not {target!r}.")
 
 
@@ -216,32 +238,11 @@ def _by_verdict(verdict: Verdict) -> tuple[bool, str] | None:
     return (verdict.success, f"score {verdict.score:g}") if verdict.valid else None
 
 
-def _by_judge(judge: Judge, principle: str, case: Case, text: str, threshold: float) -> tuple[bool, str] | None:
-    judgement = judge.score(principle, case.prompt, [text], case.answer)
-    if not judgement.valid:
-        return None
-    return judgement.scores[0] >= threshold, f"score {judgement.scores[0]:g}"
-
-
-def _by_callable(target: Callable[..., Any], case: Case, text: str, threshold: float) -> tuple[bool, str] | None:
-    result = target(text, case.reference, **case.options)
-    if isinstance(result, Verdict):
-        return _by_verdict(result)
-    return float(result) >= threshold, f"score {float(result):g}"
-
-
-def _by_reward(reward: Reward, case: Case, text: str) -> tuple[bool, str] | None:
-    honest, failed = reward.group([_episode(case, case.answer, True), _episode(case, text, False)])
-    if not (honest.valid and failed.valid):
-        return None
-    return failed.reward > honest.reward + 1e-9, f"{failed.reward:g} against {honest.reward:g}"
-
-
 def _episode(case: Case, text: str, success: bool) -> Episode:
-    worth = float(success)
-    step = Step(case.prompt, text, worth, {"success": worth}, max(1, min(len(text), 1_000)))
+    value = float(success)
+    step = Step(case.prompt, text, value, {"success": value}, max(1, min(len(text), 1_000)))
     extras = {"reference": case.answer, **case.extras}
-    return Episode("audit", {}, (step,), success, worth, True, False, 1_000, extras)
+    return Episode("audit", {}, (step,), success, value, True, False, 1_000, extras)
 
 
 def _brief(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A small known MDP, on which what a reward does to the optimal policy can be computed instead of guessed."""
+"""A small known MDP, on which the effect of a reward on the optimal policy can be computed exactly."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from ...errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class TabularMDP:
-    """States, actions and chances; the reward is kept apart, as several are compared.
+    """The dynamics of an MDP; the reward is a separate array, as several are compared.
 
     Args:
-        transitions: [S, A, S], the chance of each next state; rows sum to 1. A state that ends the task leads to
-            itself.
+        transitions: [S, A, S], the probability of each next state; rows sum to 1. A terminal state leads to itself.
         discount: in [0, 1).
 
     Raises:
@@ -46,7 +45,7 @@ class TabularMDP:
 
 
 def as_reward(mdp: TabularMDP, reward: np.ndarray | Sequence[float]) -> np.ndarray:
-    """A reward of a state, of a state and action, or of a whole transition, as [S, A, S].
+    """Broadcast a reward of a state, of a state and action, or of a whole transition to [S, A, S].
 
     Raises:
         InputError: another shape, or a value that is not finite.
@@ -59,7 +58,7 @@ def as_reward(mdp: TabularMDP, reward: np.ndarray | Sequence[float]) -> np.ndarr
 
 
 def action_values(mdp: TabularMDP, reward: np.ndarray, tolerance: float = 1e-12) -> np.ndarray:
-    """Optimal Q [S, A] by value iteration, to ``tolerance`` times the largest reward."""
+    """Compute the optimal Q [S, A] by value iteration, to ``tolerance`` times the largest reward."""
     expected = (mdp.transitions * as_reward(mdp, reward)).sum(-1)
     scale = max(float(np.abs(expected).max()), 1e-300)
     values = np.zeros(mdp.states)
@@ -72,14 +71,14 @@ def action_values(mdp: TabularMDP, reward: np.ndarray, tolerance: float = 1e-12)
 
 
 def optimal_policy(mdp: TabularMDP, reward: np.ndarray, tolerance: float = 1e-8) -> np.ndarray:
-    """Which actions are optimal in each state, bool [S, A]; several where they are equally good."""
+    """Mark the optimal actions of each state, bool [S, A]; several where they have equal values."""
     quality = action_values(mdp, reward)
     scale = max(float(np.abs(quality).max()), 1e-300)
     return quality >= quality.max(1, keepdims=True) - tolerance * scale
 
 
 def policy_values(mdp: TabularMDP, reward: np.ndarray, policy: np.ndarray | None = None) -> np.ndarray:
-    """V [S] of a policy [S, A]; the uniform one by default."""
+    """Compute V [S] of a policy [S, A]; the uniform one by default."""
     if policy is None:
         policy = np.full((mdp.states, mdp.actions), 1.0 / mdp.actions)
     moves = np.einsum("sa,sat->st", policy, mdp.transitions)
@@ -88,7 +87,7 @@ def policy_values(mdp: TabularMDP, reward: np.ndarray, policy: np.ndarray | None
 
 
 def potential_shaping(mdp: TabularMDP, reward: np.ndarray, potential: Sequence[float] | np.ndarray) -> np.ndarray:
-    """``R(s, a, s') + discount * potential(s') - potential(s)``, [S, A, S]."""
+    """Compute ``R(s, a, s') + discount * potential(s') - potential(s)``, [S, A, S]."""
     phi = np.asarray(potential, float)
     if phi.shape != (mdp.states,):
         raise InputError(f"a potential has one value for each of the {mdp.states} states, not shape {phi.shape}.")
@@ -96,11 +95,11 @@ def potential_shaping(mdp: TabularMDP, reward: np.ndarray, potential: Sequence[f
 
 
 def gridworld(size: int = 4, slip: float = 0.1, discount: float = 0.9) -> tuple[TabularMDP, np.ndarray]:
-    """A square grid whose last cell ends the task, and its sparse reward [S, A, S]: 1 for entering that cell.
+    """Make a square grid whose last cell is terminal, and its sparse reward [S, A, S]: 1 for entering that cell.
 
     Args:
-        size: cells a side, at least 2.
-        slip: chance that a move (up, down, left, right) does nothing.
+        size: cells per side, at least 2.
+        slip: probability that a move (up, down, left, right) has no effect.
     """
     if size < 2:
         raise InputError(f"a gridworld needs a size of at least 2, not {size!r}.")

@@ -1,9 +1,9 @@
-r"""Pairs of answer and reference whose verdict is known because the one was made from the other.
+r"""Pairs of an answer and a reference whose verdict is known because the answer was made from the reference.
 
-A reference with other names for its variables, its sums and products in another order, its equation scaled, other
-signs, spaces and delimiters is the same value; with a letter taken for a unit of a whole sum (``3m`` for ``1 + 2m``),
-one variable renamed, a coefficient changed, it is another. `rewritings` makes such pairs from any reference that the
-mathematics verifier reads, `fuzz` from random expressions; `measure_fuzz` counts what a verifier gets wrong.
+Right answers: variables renamed on both sides, sums and products in another order, an equation scaled, other
+multiplication signs, spaces and delimiters. Wrong answers: a letter taken for a unit of a whole sum (``3m`` for
+``1 + 2m``), one variable renamed, a coefficient changed. `rewritings` makes pairs from any reference that the
+mathematics verifier reads, `fuzz` from random expressions; `measure_fuzz` counts a verifier's errors.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ..verifiers.mathematics.unit_readings import as_variables
 from .random_values import number_and_multiple, random_value, split_coefficient
 from .writing import Style, Unwritable, evaluate_at, flip_sign, rename_variables, write_value
 
-# Names of units and beginnings of such; every one of them is a variable to somebody.
+# Letters that name or begin a unit and are common names of variables.
 UNIT_LETTERS = tuple("ghlmstdckAJKLNVW")
 OTHER_LETTERS = tuple("abnpqruvwxyzBCDM")
 _MIRRORED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}
@@ -66,7 +66,7 @@ _TRIES = 40
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """An answer, its reference, whether it is right, and what was done to it."""
+    """An answer, its reference, whether it is right, and the change that made it, ``what``."""
 
     answer: str
     reference: str
@@ -75,9 +75,9 @@ class LabelledPair:
 
 
 def rewritings(reference: str, seed: int = 0, count: int = 8) -> list[LabelledPair]:
-    """At most ``count`` right and as many wrong answers, each with the reference that it was made from.
+    """Make at most ``count`` right and as many wrong answers, each with its reference.
 
-    Empty for a reference that is words, has a unit that can be no variable, or is outside the verifier's grammar.
+    Empty for a reference that is words, has a unit that cannot be a variable, or is outside the verifier's grammar.
     """
     try:
         value = as_variables(read(reference))
@@ -94,7 +94,7 @@ def rewritings(reference: str, seed: int = 0, count: int = 8) -> list[LabelledPa
 
 
 def confusions(seed: int = 0, letters: Sequence[str] = UNIT_LETTERS) -> list[LabelledPair]:
-    """For each letter a right and a wrong answer to a number plus a multiple of it: ``2m + 1`` and ``3m`` for
+    """Make for each letter a right and a wrong answer to a number plus a multiple of it: ``2m + 1`` and ``3m`` for
     ``1 + 2m``."""
     rng = np.random.default_rng([seed, 2])
     pairs = []
@@ -109,13 +109,13 @@ def confusions(seed: int = 0, letters: Sequence[str] = UNIT_LETTERS) -> list[Lab
 def fuzz(
     count: int, seed: int = 0, right: bool = True, letters: Sequence[str] = UNIT_LETTERS
 ) -> Iterator[LabelledPair]:
-    """Random pairs, all of them right or all of them wrong.
+    """Yield random pairs, all of them right or all of them wrong.
 
     Args:
-        count: how many.
+        count: number of pairs.
         seed: of the draws; the same seed gives the same pairs.
-        right: whether the answers are right.
-        letters: names of variables; half of the expressions take others as well.
+        right: make right answers; False makes wrong ones.
+        letters: names of variables; half of the expressions use others as well.
 
     Raises:
         InputError: no letters, or a count below 0.
@@ -134,7 +134,7 @@ def fuzz(
 
 @dataclass(frozen=True)
 class FuzzResult:
-    """What a verifier made of a fuzz.
+    """The errors of a verifier on a fuzz.
 
     Attributes:
         right, wrong: number of pairs with a right and with a wrong answer.
@@ -157,10 +157,10 @@ def measure_fuzz(
     grade: Callable[[str, str], Verdict] | None = None,
     after: Callable[[LabelledPair], object] | None = None,
 ) -> FuzzResult:
-    """How a verifier does on ``right`` right and ``wrong`` wrong pairs of `fuzz`.
+    """Count a verifier's errors on ``right`` right and ``wrong`` wrong pairs of `fuzz`.
 
     Args:
-        right, wrong: how many.
+        right, wrong: number of pairs of each kind.
         seed: of the fuzz.
         grade: (answer, reference) to a verdict; None takes the verifier "math".
         after: called with each pair when it is done (to show progress).
@@ -185,16 +185,19 @@ def measure_fuzz(
 
 
 def _pair(value: Value, right: bool, rng: np.random.Generator) -> LabelledPair | None:
-    """A pair made from a value, or None where this draw gives none."""
+    """Make a pair from a value; None where this draw gives none."""
     names = sorted(one_letter_variables(value))
     if names and rng.random() < 0.5:
         pool = [name for name in (*UNIT_LETTERS, *OTHER_LETTERS) if name not in names]
         chosen = rng.choice(pool, size=len(names), replace=False).tolist()
         value = rename_variables(value, dict(zip(names, chosen)))
     if right:
-        answer, what = _same(value, rng)
+        if _is_equation(value) and rng.random() < 0.6:
+            answer, what = reorder(_scale(value, rng), rng), "scaled"
+        else:
+            answer, what = reorder(value, rng), "reordered"
     else:
-        found = _other(value, rng)
+        found = _change_value(value, rng)
         if found is None:
             return None
         answer, what = found
@@ -209,30 +212,24 @@ def _text(value: Value, rng: np.random.Generator) -> str:
     text = write_value(value, STYLES[rng.integers(len(STYLES))])
     if rng.random() < 0.4:
         opening, closing = DELIMITERS[rng.integers(len(DELIMITERS))]
-        # Two asterisks inside are a power.
+        # Two asterisks inside the text are a power and would end the bold type.
         text = text if opening == "**" and "**" in text else opening + text + closing
     return text
 
 
 def one_letter_variables(value: Value) -> set[str]:
-    """Names of one letter in a value."""
+    """Collect the names of one letter in a value."""
     names: set[str] = set()
     for leaf in leaves(value):
         names |= symbols(leaf) if is_scalar(leaf) else set()  # type: ignore[arg-type]
     return {name for name in names if len(name) == 1}
 
 
-# What stays the same.
-
-
-def _same(value: Value, rng: np.random.Generator) -> tuple[Value, str]:
-    if _is_equation(value) and rng.random() < 0.6:
-        return reorder(_scale(value, rng), rng), "scaled"
-    return reorder(value, rng), "reordered"
+# Changes that keep the value.
 
 
 def _is_equation(value: Value) -> TypeGuard[Relation]:
-    """Whether a value is an equation or inequality of two scalars."""
+    """Check that a value is an equation or inequality of two scalars."""
     return (
         isinstance(value, Relation)
         and len(value.sides) == 2
@@ -242,7 +239,7 @@ def _is_equation(value: Value) -> TypeGuard[Relation]:
 
 
 def reorder(value: Value, rng: np.random.Generator) -> Value:
-    """The same value with its sums, products and unordered groups in another order."""
+    """Put the sums, products and unordered groups of a value in another order."""
     if isinstance(value, Relation):
         return Relation(value.operators, tuple(reorder(side, rng) for side in value.sides))
     if isinstance(value, ValueGroup):
@@ -255,7 +252,7 @@ def reorder(value: Value, rng: np.random.Generator) -> Value:
     if isinstance(value, Choice) or not isinstance(value, Apply) or not value.args:
         return value
     args = [reorder(arg, rng) for arg in value.args]
-    # Infinity with its sign is written in one way only.
+    # Signed infinity has one spelling only.
     if Apply("oo") in args:
         return value
     if value.op in ("+", "*"):
@@ -264,7 +261,7 @@ def reorder(value: Value, rng: np.random.Generator) -> Value:
 
 
 def _scale(value: Relation, rng: np.random.Generator) -> Relation:
-    """An equation or inequality times a number, its sides exchanged by chance."""
+    """Multiply an equation or inequality by a number, and exchange its sides in half of the draws."""
     operator, (left, right) = value.operators[0], value.sides
     factor = as_num(int(rng.integers(2, 10)))
     sides = (_times(factor, left), _times(factor, right))  # type: ignore[arg-type]
@@ -274,7 +271,7 @@ def _scale(value: Relation, rng: np.random.Generator) -> Relation:
 
 
 def _times(factor: Num, value: Scalar) -> Scalar:
-    """The product, worked out term by term."""
+    """Multiply a scalar by a number, term by term."""
     if isinstance(value, Num):
         return Num(value.value * factor.value)
     if isinstance(value, Apply) and value.op == "+":
@@ -284,11 +281,11 @@ def _times(factor: Num, value: Scalar) -> Scalar:
     return make_product(factor, *(value.args if isinstance(value, Apply) and value.op == "*" else (value,)))
 
 
-# What does not.
+# Changes of the value.
 
 
-def _other(value: Value, rng: np.random.Generator) -> tuple[Value, str] | None:
-    """Another value that looks like it, and what was changed."""
+def _change_value(value: Value, rng: np.random.Generator) -> tuple[Value, str] | None:
+    """Make another value that resembles ``value``; return it and the change in words. None after too many tries."""
     for _ in range(_TRIES):
         if _is_equation(value):
             side = int(rng.integers(2))
@@ -312,7 +309,7 @@ def _other(value: Value, rng: np.random.Generator) -> tuple[Value, str] | None:
 
 
 def _make_mistake(value: Scalar, rng: np.random.Generator) -> tuple[Scalar, str]:
-    """A scalar after a mistake, which need not change its value."""
+    """Make a mistake in a scalar, which need not change its value."""
     terms = list(value.args) if isinstance(value, Apply) and value.op == "+" else [value]
     names = sorted(name for name in symbols(value) if len(name) == 1)
     kind = int(rng.integers(6))
@@ -328,12 +325,14 @@ def _make_mistake(value: Scalar, rng: np.random.Generator) -> tuple[Scalar, str]
         return make_sum(*terms), "another sign"
     if kind == 4 and len(terms) > 1:
         return make_sum(*terms[:place], *terms[place + 1 :]), "a term left out"
-    terms[place] = _with_other_number(terms[place], rng)
+    coefficient, rest = split_coefficient(terms[place])
+    other_number = Num(coefficient + int(rng.choice((-2, -1, 1, 2, 3))))
+    terms[place] = make_product(other_number, *rest) if rest else other_number
     return make_sum(*terms), "another number"
 
 
 def _confuse_unit(terms: list[Scalar], rng: np.random.Generator) -> Scalar:
-    """The letters of one term taken for a unit of the whole sum: ``3m`` for ``1 + 2m``, or ``300 cm``."""
+    """Take the letters of one term for a unit of the whole sum: ``3m`` for ``1 + 2m``, or ``300 cm``."""
     place = int(rng.integers(len(terms)))
     coefficient, unit = split_coefficient(terms[place])
     rest = [split_coefficient(term) for position, term in enumerate(terms) if position != place]
@@ -349,19 +348,13 @@ def _confuse_unit(terms: list[Scalar], rng: np.random.Generator) -> Scalar:
     return make_product(Num(coefficient), *(unit or (Sym("m"),)))
 
 
-def _with_other_number(term: Scalar, rng: np.random.Generator) -> Scalar:
-    coefficient, rest = split_coefficient(term)
-    other = Num(coefficient + int(rng.choice((-2, -1, 1, 2, 3))))
-    return make_product(other, *rest) if rest else other
-
-
 def _differ(one: Scalar, other: Scalar) -> bool:
-    """Whether two scalars are surely different: at some point they have values that are far apart."""
+    """Check that two scalars differ for certain: at some sampled point their values are far apart."""
     return any(abs(a - b) > 1e-6 * (1 + abs(a) + abs(b)) for a, b in _values(one, other))
 
 
 def _proportional(one: Scalar, other: Scalar) -> bool:
-    """Whether two scalars may be multiples of each other."""
+    """Check that two scalars may be multiples of each other, by the ratios of their values at sampled points."""
     values = _values(one, other)
     if len(values) < 2:
         return True
@@ -369,7 +362,7 @@ def _proportional(one: Scalar, other: Scalar) -> bool:
 
 
 def _values(one: Scalar, other: Scalar) -> list[tuple[complex, complex]]:
-    """What both are worth at a few points; none where one of them has no value there."""
+    """Evaluate two scalars at a few points; points where one of them has no value are left out."""
     names = sorted(symbols(one) | symbols(other))
     rng = np.random.default_rng(len(names))
     found = []

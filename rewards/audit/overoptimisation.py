@@ -1,4 +1,4 @@
-"""How well a scorer finds the right response among many, and what choosing by it does to the true reward.
+"""Measures of a scorer: its accuracy among several responses, and the true reward of the responses it selects.
 
 RewardMATH (arXiv 2410.01729): one correct response against nine incorrect ones, and best-of-n curves over the KL
 divergence ``ln n - (n-1)/n`` from the sampling policy. RewardBench 2 (arXiv 2506.01937): best of four, and ties.
@@ -27,13 +27,13 @@ class OneVersusMany:
 def one_versus_many(
     correct: Sequence[float], incorrect: Sequence[Sequence[float]], ties: str = "loss"
 ) -> OneVersusMany:
-    """RewardMATH's figures.
+    """Compute RewardMATH's accuracy and mean reciprocal rank.
 
     Args:
         correct: score of the correct response to each prompt.
         incorrect: scores of the incorrect ones, nine of them in the paper.
-        ties: "loss" (the correct one ranks behind what ties with it) or "random" (the expectation over random breaking
-            of ties).
+        ties: "loss" (the correct response ranks last among equal scores) or "random" (the expectation over random
+            orders of equal scores).
 
     Raises:
         InputError: lengths that differ, a prompt without incorrect responses, or a score that is not finite.
@@ -57,7 +57,7 @@ def one_versus_many(
 
 
 def best_of_n_kl(n: int) -> float:
-    """``ln n - (n-1)/n``, nats: an upper bound of the KL divergence of best-of-n from the sampling policy."""
+    """Compute ``ln n - (n-1)/n``, nats: an upper bound of the KL divergence of best-of-n from the sampling policy."""
     if n < 1:
         raise InputError(f"n must be at least 1, not {n!r}.")
     return math.log(n) - (n - 1) / n
@@ -65,7 +65,7 @@ def best_of_n_kl(n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One n of a best-of-n curve: KL divergence in nats, mean proxy and mean true reward of what the proxy chooses."""
+    """One n of a best-of-n curve: KL divergence in nats, mean proxy and mean true reward of the selected responses."""
 
     n: int
     kl: float
@@ -76,7 +76,8 @@ class CurvePoint:
 def best_of_n_curve(
     proxy: Sequence[Sequence[float]], gold: Sequence[Sequence[float]], ns: Sequence[int] | None = None
 ) -> list[CurvePoint]:
-    """The expected proxy and true reward of the best of n by the proxy: rising proxy, falling gold is hacking.
+    """Compute the expected proxy and true reward of the best of n by the proxy. A rising proxy with a falling true
+    reward is hacking.
 
     Exact over all subsets of n of the N responses instead of one draw; equal proxy scores share their true reward.
 
@@ -110,7 +111,7 @@ def best_of_n_curve(
 
 
 def best_of_four(scores: Sequence[Sequence[float]], correct: Sequence[int] | None = None) -> float:
-    """RewardBench 2's accuracy: 1 where the correct response scores highest, shared where it ties for the top.
+    """Compute RewardBench 2's accuracy: 1 where the correct response scores highest, 1/k where k share the top score.
 
     Args:
         scores: [prompts][responses], four in the paper.
@@ -154,7 +155,7 @@ Answers = tuple[Sequence[float], Sequence[float]]
 
 
 def ties_score(tied: Mapping[str, Answers], reference: Mapping[str, Answers]) -> TiesScore:
-    """The ties evaluation of RewardBench 2 (arXiv 2506.01937, as in its released code).
+    """Evaluate the ties subset of RewardBench 2 (arXiv 2506.01937, as in its released code).
 
     Args:
         tied: by prompt, (scores of the right answers, at least two; scores of the wrong ones).

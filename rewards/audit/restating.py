@@ -1,5 +1,4 @@
-r"""Labelled pairs said in other words: the label of a row stays, whatever its variables are called and however its
-formulas are set."""
+r"""Restated rows of the sheet: other names of variables and other typesetting, which keep the label of a row."""
 
 from __future__ import annotations
 
@@ -15,22 +14,22 @@ from .metamorphic import DELIMITERS, STYLES, one_letter_variables, reorder
 from .sheet import Row
 from .writing import MISREAD, Unwritable, write_value
 
-# Not x, which is a sign in 3 x 10^4, nor what may name a function, a constant or a union.
+# Letters that are renamed: not x, a sign in 3 x 10^4, nor names of functions, constants or the union.
 _RENAMED = frozenset("abcdjklmnorstuvwyzABCDJKLMNRSVWXYZ")
 _NEW = tuple("msKJNWVALdkct")
 _RUN = re.compile(r"\\[A-Za-z]+|[A-Za-z]+")
 _STYLED = re.compile(r"\\(?:text|math|mbox|operatorname|begin)")
 _MAX_LENGTH = 200
-# What they forgive depends on how an answer is worded.
+# Under these options the verdict depends on the wording of an answer.
 _POLICIES = frozenset(("policy", "functions", "chains", "containers", "percent", "words", "prose"))
 
 
 def restate_rows(rows: Iterable[Row], seed: int = 0) -> Iterator[Row]:
-    """Every row of the kind "math" in the ways that leave its label as it is: other names of variables on both sides,
+    """Restate every row of the kind "math" without a change of its label: other names of variables on both sides,
     another order of sums and products in the reference, other delimiters and another sign of powers in the answer.
 
-    Rows that depend on what is changed are left out: those with units keep their letters, long answers and
-    those under a policy stay.
+    Changes that could alter the label are not made: rows with units keep their letters, and long answers and rows
+    under a policy are left out.
     """
     for number, row in enumerate(rows):
         if row.kind != "math" or not isinstance(row.given, str) or len(row.answer) > _MAX_LENGTH:
@@ -66,14 +65,14 @@ def _rename_row(row: Row, rng: np.random.Generator) -> Iterator[Row]:
         return
     table = str.maketrans(dict(zip(names, rng.choice(free, size=len(names), replace=False).tolist())))
     runs = [run for text in texts for run in _RUN.findall(text) if not run.startswith("\\") and set(run) & set(names)]
-    # A run is renamed as a whole, and must not become a word; a longer one is a product for its letters' sake.
+    # A run is renamed as a whole and must not become a word; longer runs are products only in their present letters.
     if all(len(run) < 4 and set(run) <= set(names) and run.translate(table).lower() not in MISREAD for run in runs):
-        answer, reference = (_RUN.sub(lambda run: _translated(run[0], table), text) for text in texts)
+
+        def rename(run: re.Match[str]) -> str:
+            return run[0] if run[0].startswith("\\") else run[0].translate(table)
+
+        answer, reference = (_RUN.sub(rename, text) for text in texts)
         yield replace(row, given=answer, reference=reference, family="names")
-
-
-def _translated(run: str, table: dict[int, str]) -> str:
-    return run if run.startswith("\\") else run.translate(table)
 
 
 def _reorder_reference(row: Row, rng: np.random.Generator) -> Iterator[Row]:

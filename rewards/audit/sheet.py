@@ -1,7 +1,7 @@
-r"""The measured sheet: pairs of answer and reference that people labelled right or wrong, for every verifier.
+r"""The sheet: pairs of answer and reference, labelled right or wrong by hand, for every verifier.
 
-The labels are mathematics (or the definition of the format), written by hand in ``sheet/KIND.jsonl`` and never taken
-from the output of a program. A line is
+The labels follow from mathematics (or from the definition of the format); they stand in ``sheet/KIND.jsonl`` and never
+come from the output of a program. A line is
 
     {"kind": "math", "answer": "500 cm", "reference": "5 m", "label": true, "family": "unit"}
 
@@ -30,12 +30,12 @@ class Row:
 
     Args:
         kind: the verifier.
-        given: the answer, or how to write it.
+        given: the answer, or the parts of a long one.
         reference: as the verifier takes it.
-        label: whether the answer is right.
-        family: what the row is about ("unit", "injection", …).
+        label: True for a right answer.
+        family: subject of the row ("unit", "injection", …).
         options: of the verifier.
-        note: why the row is there.
+        note: the reason for the row.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Row:
 
     @cached_property
     def answer(self) -> str:
-        """The answer, written out."""
+        """The answer as text."""
         if isinstance(self.given, str):
             return self.given
         text, times = self.given["repeat"]
@@ -59,13 +59,13 @@ class Row:
         return f"{self.kind}, {self.family}: {answer!r} for {self.reference!r:.80}"
 
 
-# Whether the answer is right, or None where the grader did not decide.
+# From a row to whether the answer is right, or None where the grader did not decide.
 Grader = Callable[[Row], "bool | None"]
 
 
 @dataclass(frozen=True)
 class SheetResult:
-    """What a grader made of the rows.
+    """The errors and times of a grader on the rows.
 
     Args:
         seconds: wall time of each row, in the order of the rows.
@@ -92,7 +92,7 @@ class SheetResult:
         return len(self.seconds)
 
     def __add__(self, other: SheetResult) -> SheetResult:
-        """Both together: the rows of this one, then the other's."""
+        """Join two results: the rows of this one, then those of the other."""
         return SheetResult(
             self.seconds + other.seconds,
             self.deadline,
@@ -116,12 +116,12 @@ class SheetResult:
 
     @property
     def missed_share(self) -> float:
-        """Right answers that were not accepted, for whatever reason, over rows labelled right."""
+        """Right answers that were not accepted, for any reason, over rows labelled right."""
         undecided = sum(row.label for row in self.undecided) + sum(row.label for row, _ in self.errors)
         return (len(self.false_negatives) + undecided) / max(1, self.right)
 
     def quantile(self, share: float) -> float:
-        """Seconds that this share of the rows did not exceed (nearest rank)."""
+        """Compute the seconds that this share of the rows did not exceed (nearest rank)."""
         ordered = sorted(self.seconds)
         return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
@@ -139,12 +139,12 @@ class SheetResult:
 
 
 def kinds() -> list[str]:
-    """The verifiers that have a sheet."""
+    """List the verifiers that have a sheet."""
     return sorted(entry.name.removesuffix(".jsonl") for entry in _folder().iterdir() if entry.name.endswith(".jsonl"))
 
 
 def load_rows(kind: str | None = None) -> list[Row]:
-    """The rows of one verifier, or of all.
+    """Load the rows of one verifier, or of all.
 
     Raises:
         InputError: there is no sheet of that name.
@@ -156,7 +156,7 @@ def load_rows(kind: str | None = None) -> list[Row]:
 
 
 def grade(row: Row) -> bool | None:
-    """Our own verdict on a row: the grader that the tests measure."""
+    """Grade a row with `verify`: the grader that the tests measure."""
     verdict = verify(row.kind, row.answer, row.reference, **row.options)
     return verdict.success if verdict.valid else None
 
@@ -169,14 +169,14 @@ def measure_grader(
     clock: Callable[[], float] = time.perf_counter,
     after: Callable[[Row], object] | None = None,
 ) -> SheetResult:
-    """Run ``grader`` over ``rows``.
+    """Run ``grader`` over ``rows`` and collect its errors and times.
 
     Args:
-        grader: True, False, or None where it did not decide. `TimeoutError` counts as not decided; whatever else it
-            raises is an error and is noted, not passed on.
+        grader: True, False, or None where it did not decide. `TimeoutError` counts as not decided; any other exception
+            is recorded as an error and not raised.
         rows: labelled pairs.
         deadline: seconds after which a row counts as over its deadline, with a margin of a tenth.
-        clock: seconds that only grow.
+        clock: a monotonic clock, in seconds.
         after: called with each row when it is done (to show progress).
     """
     seconds: list[float] = []
@@ -187,7 +187,7 @@ def measure_grader(
     late: list[Row] = []
     right = 0
     for row in rows:
-        row.answer  # noqa: B018 -- writing out a long answer is not the grader's time
+        row.answer  # noqa: B018 -- builds a long answer before the clock starts
         right += row.label
         start = clock()
         try:

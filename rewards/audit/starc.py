@@ -8,9 +8,9 @@ from .mdp import TabularMDP, as_reward, policy_values
 
 
 def canonical(mdp: TabularMDP, reward: np.ndarray) -> np.ndarray:
-    """``c(R)(s, a) = E_s'[R(s, a, s') - V(s) + discount V(s')]`` with the values of the uniform policy, [S, A].
+    """Compute ``c(R)(s, a) = E_s'[R(s, a, s') - V(s) + discount V(s')]`` with the values of the uniform policy, [S, A].
 
-    Potential shaping and moving reward between next states of equal expectation leave it as it is (value-adjusted
+    Invariant to potential shaping and to moving reward between next states with equal expectation (value-adjusted
     levelling, STARC, section 3).
     """
     values = policy_values(mdp, reward)
@@ -19,19 +19,19 @@ def canonical(mdp: TabularMDP, reward: np.ndarray) -> np.ndarray:
 
 
 def standardise_reward(mdp: TabularMDP, reward: np.ndarray) -> np.ndarray:
-    """`canonical`, divided by its L2 norm; zeros for a reward that prefers no policy."""
+    """Divide `canonical` by its L2 norm; zeros for a reward that prefers no policy."""
     level = canonical(mdp, reward)
     norm = float(np.linalg.norm(level))
-    # What rounding leaves of a reward that prefers nothing has no direction.
+    # A reward that prefers no policy leaves only rounding errors, whose direction means nothing.
     negligible = 1e-10 * max(1.0, float(np.abs(as_reward(mdp, reward)).max()))
     return level / norm if norm > negligible else np.zeros_like(level)
 
 
 def starc_distance(mdp: TabularMDP, one: np.ndarray, two: np.ndarray) -> float:
-    """``1/2 |s(R1) - s(R2)|_2`` in [0, 1]: 0 for rewards that order all policies alike, 1 for opposite ones.
+    """Compute ``1/2 |s(R1) - s(R2)|_2`` in [0, 1]: 0 for rewards that order all policies alike, 1 for opposite ones.
 
     Args:
-        mdp: the dynamics under which they are compared.
+        mdp: the dynamics for the comparison.
         one, two: rewards of shape [S], [S, A] or [S, A, S].
     """
     return float(np.linalg.norm(standardise_reward(mdp, one) - standardise_reward(mdp, two)) / 2)

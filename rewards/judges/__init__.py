@@ -1,4 +1,4 @@
-"""Judges: what scores text where no verifier can, and the rewards that ask them."""
+"""Judges, which score text where no verifier can, and the rewards made of their scores."""
 
 from __future__ import annotations
 

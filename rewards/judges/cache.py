@@ -1,6 +1,6 @@
-"""Replies of a judge on disk, so that a resumed or repeated run pays for each question once.
+"""Replies of a judge on disk, so that a resumed or repeated run sends each question to the endpoint once.
 
-SQLite does the locking: several threads and processes may share a file. Only replies that could be read are kept.
+SQLite does the locking: several threads and processes may share a file. Only replies that could be read are stored.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class ReplyCache:
 
     @staticmethod
     def key(model: str, messages: Any, settings: Any) -> str:
-        """The SHA-256 of a question, as hexadecimal digits."""
+        """Hash a question: SHA-256 as hexadecimal digits."""
         text = json.dumps([model, messages, settings], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def get(self, key: str) -> str | None:
-        """The reply stored under ``key``, or None."""
+        """Return the reply stored under ``key``, or None."""
         with self._open() as connection:
             row = connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
     def put(self, key: str, reply: str) -> None:
-        """Store ``reply``; all of it or nothing, whenever the process dies."""
+        """Store ``reply`` in one transaction, so that a killed process leaves all of it or nothing."""
         with self._open() as connection:
             connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
 

@@ -25,7 +25,12 @@ _AGAIN = (408, 409, 425, 429)
 
 
 class _Failure(Exception):
-    """An attempt failed; ``again`` says whether another may not, ``after`` the pause that was asked for, in seconds."""
+    """A failed attempt.
+
+    Attributes:
+        again: another attempt may succeed.
+        after: the pause that the endpoint asks for, in seconds; None without one.
+    """
 
     def __init__(self, message: str, again: bool = True, after: float | None = None):
         super().__init__(message)
@@ -56,18 +61,18 @@ class _SharedClient:
 
 @JUDGES.register("endpoint")
 class EndpointJudge(Judge):
-    """Asks a language model behind an OpenAI-compatible endpoint.
+    """A language model behind an OpenAI-compatible endpoint.
 
-    Responses travel as data and cannot reach the instructions (see `prompts`). An attempt that ends in a time-out, a
-    broken connection, 408, 409, 425, 429 or 5xx is repeated after a growing pause. Whatever then remains without an
-    answer that can be read is a judgement with ``valid=False``, never a score of 0.
+    Responses are sent as data and cannot reach the instructions (see `prompts`). An attempt that ends in a time-out, a
+    broken connection, 408, 409, 425, 429 or 5xx is repeated after a growing pause. If no attempt brings a readable
+    answer, the judgement has ``valid=False``; a failure never scores 0.
 
     Args:
-        model: the name that the endpoint knows; None takes the environment variable ``PALAESTRA_JUDGE_MODEL``.
+        model: the endpoint's name of the model; None takes the environment variable ``PALAESTRA_JUDGE_MODEL``.
         base_url: such as "http://localhost:8000/v1"; None takes ``OPENAI_BASE_URL``, or else the SDK's default.
         api_key: None takes ``OPENAI_API_KEY``, or else a placeholder, as local servers ask for none.
         temperature: of the sampling, 0 to 2.
-        seed: sent along where not None; part of the cache's key, so that votes differ.
+        seed: sent with each request where not None; part of the cache's key, so that votes differ.
         max_tokens: longest reply, in tokens.
         timeout: seconds that one attempt may take in all.
         retries: attempts after the first.
@@ -75,13 +80,13 @@ class EndpointJudge(Judge):
             ``Retry-After`` of the endpoint is obeyed up to 60 seconds.
         concurrency: requests in flight at once, over all threads that share this judge.
         cache: file that keeps the replies, or None.
-        structured: ask for the JSON schema in ``response_format`` too; False for endpoints that refuse it.
+        structured: also send the JSON schema in ``response_format``; False for endpoints that refuse it.
         scale: lowest and highest score that the model may give; they become 0 and 1.
-        max_characters: of each text; what is longer is cut, and the cut is marked.
+        max_characters: most characters of each text; a longer one is cut, and the cut is marked.
 
     Raises:
-        InputError: an argument out of range or no model; on use, for an endpoint that refuses the key or does not know
-            the model (401, 403, 404), and for a cache that cannot be used.
+        InputError: an argument out of range or no model; on use, for an endpoint that refuses the key or the model
+            (401, 403, 404), and for a cache that cannot be used.
         MissingExtra: on use, without the extra [judge].
     """
 
@@ -136,7 +141,7 @@ class EndpointJudge(Judge):
         )
 
     def grade(self, criteria: Sequence[str], prompt: str, response: str, reference: str | None = None) -> Judgement:
-        """All criteria in one request."""
+        """Grade all criteria in one request."""
         if not criteria:
             return Judgement(())
         return self._ask(
@@ -144,7 +149,7 @@ class EndpointJudge(Judge):
         )
 
     def gather(self, calls: Sequence[Callable[[], Judgement]]) -> list[Judgement]:
-        """The calls side by side, in as many threads as ``concurrency`` allows."""
+        """Make the calls at the same time, in at most ``concurrency`` threads."""
         if len(calls) <= 1:
             return [call() for call in calls]
         from concurrent.futures import ThreadPoolExecutor
@@ -155,7 +160,7 @@ class EndpointJudge(Judge):
             return list(pool.map(lambda call: call(), calls))
 
     def reseeded(self, seed: int) -> EndpointJudge:
-        """The same judge with another seed; it shares the connections, the cache and the bound on requests."""
+        """Copy the judge with another seed; both share the connections, the cache and the bound on requests."""
         other = copy.copy(self)
         other.seed, other._line = check_count("seed", seed), self._line
         return other
@@ -180,7 +185,7 @@ class EndpointJudge(Judge):
     def __repr__(self) -> str:
         return f"endpoint({self.model!r}, base_url={self.base_url!r})"
 
-    # One question.
+    # One request to the endpoint.
 
     def _ask(self, question: prompts.JudgeQuestion) -> Judgement:
         settings: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
@@ -204,7 +209,7 @@ class EndpointJudge(Judge):
         return judgement
 
     def _reply(self, messages: prompts.Messages, settings: dict[str, Any]) -> str:
-        """The text of the reply. Raises _Failure where no attempt brought one."""
+        """Request a reply, with repetitions, and return its text. Raises _Failure where every attempt failed."""
         attempt = 0
         while True:
             try:
@@ -217,7 +222,7 @@ class EndpointJudge(Judge):
             attempt += 1
 
     def _body(self, messages: prompts.Messages, settings: dict[str, Any]) -> bytes:
-        """One attempt. The answer is read piece by piece, as a time-out of the SDK restarts with every piece."""
+        """Make one attempt. The answer is read piece by piece, as a time-out of the SDK restarts with every piece."""
         client = self._line.client(self._connect)
         import openai
 
@@ -266,7 +271,7 @@ class EndpointJudge(Judge):
 
 
 def _content(body: bytes) -> str:
-    """The text of the first choice. Raises _Failure where the body is not a chat completion."""
+    """Extract the text of the first choice. Raises _Failure where the body is not a chat completion."""
     try:
         content = json.loads(body)["choices"][0]["message"]["content"]
     except (ValueError, RecursionError, LookupError, TypeError) as error:
@@ -277,7 +282,7 @@ def _content(body: bytes) -> str:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds of a ``Retry-After`` header; None where it is absent or a date."""
+    """Read the seconds of a ``Retry-After`` header; None where it is absent or a date."""
     try:
         seconds = float(value) if value is not None and len(value) < 20 else -1.0
     except ValueError:

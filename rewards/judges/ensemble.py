@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ...checks import check_choice, check_count, check_number
@@ -32,12 +33,12 @@ def geometric_mean(scores: Sequence[float], weights: Sequence[float] | None = No
 
 @JUDGES.register("votes")
 class Votes(Judge):
-    """The mean score of several passes, each with a seed of its own.
+    """The mean score of several passes of one judge, each with its own seed.
 
-    A pass that failed is left out; the judgement is not valid when fewer than half of them answered.
+    Failed passes are left out; the judgement is not valid when fewer than half of them answered.
 
     Args:
-        of: the judge that is asked; give it a temperature above 0, or all passes are alike.
+        of: the judge; give it a temperature above 0, or all passes are alike.
         votes: number of passes.
         seed: of the first pass; the others follow.
     """
@@ -51,15 +52,15 @@ class Votes(Judge):
         self.seed = check_count("seed", seed)
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
-        calls = [_bound(judge.score, principle, prompt, responses, reference) for judge in self._judges()]
-        return _mean(self.judge.gather(calls))
+        calls = [partial(judge.score, principle, prompt, responses, reference) for judge in self._judges()]
+        return _mean_judgement(self.judge.gather(calls))
 
     def grade(self, criteria: Sequence[str], prompt: str, response: str, reference: str | None = None) -> Judgement:
-        calls = [_bound(judge.grade, criteria, prompt, response, reference) for judge in self._judges()]
-        return _mean(self.judge.gather(calls))
+        calls = [partial(judge.grade, criteria, prompt, response, reference) for judge in self._judges()]
+        return _mean_judgement(self.judge.gather(calls))
 
     def reseeded(self, seed: int) -> Votes:
-        """Votes that begin at another seed; ``votes`` apart, so that no pass is the same."""
+        """Copy the votes with other seeds, ``votes`` apart from each other, so that no pass is repeated."""
         return Votes(self.judge, self.votes, self.seed + self.votes * (1 + seed))
 
     def gather(self, calls: Sequence[Any]) -> list[Judgement]:
@@ -74,11 +75,11 @@ class Votes(Judge):
 
 @JUDGES.register("aspects")
 class Aspects(Judge):
-    """The mean of one judge's scores by several principles; they take the place of the principle that is asked for.
+    """The mean of one judge's scores by several principles, which replace the principle of the question.
 
     Args:
         aspects: principles with their weights of at least 0, or a sequence of principles of equal weight.
-        of: the judge that is asked.
+        of: the judge.
         mean: "geometric" (a 0 in one aspect is a 0) or "arithmetic".
 
     Raises:
@@ -102,7 +103,7 @@ class Aspects(Judge):
         self.mean = check_choice("mean", mean, ("geometric", "arithmetic"))
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
-        calls = [_bound(self.judge.score, aspect, prompt, responses, reference) for aspect in self.weights]
+        calls = [partial(self.judge.score, aspect, prompt, responses, reference) for aspect in self.weights]
         answers = self.judge.gather(calls)
         if failure := next((answer for answer in answers if not answer.valid), None):
             return failure
@@ -124,11 +125,7 @@ class Aspects(Judge):
         return f"aspects({self.judge!r}, {', '.join(self.weights)})"
 
 
-def _bound(function: Any, *arguments: Any) -> Any:
-    return lambda: function(*arguments)
-
-
-def _mean(answers: Sequence[Judgement]) -> Judgement:
+def _mean_judgement(answers: Sequence[Judgement]) -> Judgement:
     valid = [answer for answer in answers if answer.valid]
     if 2 * len(valid) < len(answers):
         return next(answer for answer in answers if not answer.valid)

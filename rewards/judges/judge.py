@@ -1,14 +1,15 @@
-"""What judges text where no verifier can: one interface for rules, endpoints, ensembles and tournaments.
+"""The interface of judges: rule-coded ones, endpoints and ensembles.
 
-A judge is asked by principle ("cites evidence", "short", a criterion of a rubric) about one prompt and several
-responses and answers with one score in [0, 1] each. A judge that did not answer says ``valid=False`` and has no scores
-at all: nobody can mistake its silence for a zero.
+Given a principle ("cites evidence", "short", a criterion of a rubric), a prompt and several responses, a judge gives
+each response a score in [0, 1]. Where a judge fails, the judgement has ``valid=False`` and no scores, so that a failure
+is never taken for a score of 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from ...errors import InputError
@@ -17,13 +18,13 @@ from ...registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge says of several responses, or of one response by several criteria.
+    """A judge's scores of several responses, or of one response by several criteria.
 
     Args:
-        scores: one in [0, 1] each, in the order of the question; empty where ``valid`` is False.
-        feedback: one text each; empty where there is none.
+        scores: one in [0, 1] for each response or criterion, in their order; empty where ``valid`` is False.
+        feedback: one text for each score, or empty.
         valid: False when the judge failed or its answer could not be read.
-        error: why it is not valid.
+        error: the reason where it is not valid.
 
     Raises:
         InputError: a score outside [0, 1], feedback of another length, or scores that are not valid.
@@ -49,30 +50,31 @@ class Judgement:
 
     @classmethod
     def failed(cls, error: str) -> Judgement:
-        """The judgement of a judge that did not answer."""
+        """Make the judgement of a judge that failed, with the reason."""
         return cls((), valid=False, error=error)
 
 
 class Judge:
-    """Base class; a subclass implements `score`, and `grade` or `gather` where it can do better than one by one."""
+    """Base class. A subclass implements `score`, and also `grade` or `gather` where it can answer several at once."""
 
     name: ClassVar[str] = "judge"
     paper: ClassVar[str] = ""
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
-        """How well each of ``responses`` to ``prompt`` follows ``principle``.
+        """Score each of ``responses`` to ``prompt`` by how well it follows ``principle``.
 
         Args:
-            principle: what counts, in words; trusted.
-            prompt: what was asked.
-            responses: what was answered; untrusted text of any length.
+            principle: the standard of judgement, in words; trusted.
+            prompt: the task.
+            responses: untrusted text of any length.
             reference: an answer known to be good, or None.
         """
         raise NotImplementedError(f"{type(self).__name__} must implement score(principle, prompt, responses).")
 
     def grade(self, criteria: Sequence[str], prompt: str, response: str, reference: str | None = None) -> Judgement:
-        """How well one response meets each of ``criteria``; by default one question each."""
-        answers = self.gather([_asking(self, criterion, prompt, response, reference) for criterion in criteria])
+        """Score how well one response meets each of ``criteria``; by default in one call of `score` per criterion."""
+        calls = [partial(self.score, criterion, prompt, [response], reference) for criterion in criteria]
+        answers = self.gather(calls)
         for answer in answers:
             if not answer.valid:
                 return answer
@@ -80,26 +82,22 @@ class Judge:
         return Judgement(tuple(answer.scores[0] for answer in answers), feedback)
 
     def gather(self, calls: Sequence[Callable[[], Judgement]]) -> list[Judgement]:
-        """Make several calls; a judge that waits for a network makes them side by side."""
+        """Make several calls; a judge that waits for a network makes them at the same time."""
         return [call() for call in calls]
 
     def reseeded(self, seed: int) -> Judge:
-        """The same judge with other noise, for votes; itself where there is no noise."""
+        """Return the judge with another seed, for votes; itself where it has no randomness."""
         return self
 
     def __repr__(self) -> str:
         return self.name
 
 
-def _asking(judge: Judge, criterion: str, prompt: str, response: str, reference: str | None) -> Callable[[], Judgement]:
-    return lambda: judge.score(criterion, prompt, [response], reference)
-
-
 JUDGES: Registry[Callable[..., Judge]] = Registry("judge")
 
 
 def make(name: str, /, **options: Any) -> Judge:
-    """The judge registered under ``name``, built with ``options``.
+    """Build the judge registered under ``name`` with ``options``.
 
     Raises:
         InputError: unknown name, or options that its constructor does not take.
@@ -108,7 +106,7 @@ def make(name: str, /, **options: Any) -> Judge:
 
 
 def as_judge(judge: Judge | str | Mapping[str, Any]) -> Judge:
-    """A judge from itself, from a registered name, or from data: ``{"judge": "endpoint", "model": "..."}``.
+    """Return a judge: itself, by its registered name, or from data: ``{"judge": "endpoint", "model": "..."}``.
 
     Raises:
         InputError: it is none of these.

@@ -1,4 +1,4 @@
-"""Rewards that ask a judge: "judge" by a principle, "rubric" by criteria, "pairwise" against siblings."""
+"""Rewards from a judge: "judge" by a principle, "rubric" by criteria, "pairwise" against siblings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JudgeLike = Judge | str | Mapping[str, Any]
 
 
 def reference_text(episode: Episode) -> str | None:
-    """``episode.extras["reference"]`` as text, for the judge; None where the caller supplied none."""
+    """Return ``episode.extras["reference"]`` as text, for the judge; None where the caller supplied none."""
     value = episode.extras.get("reference")
     return None if value is None else str(value)
 
@@ -32,7 +32,7 @@ class JudgeReward(PooledReward):
 
     Args:
         judge: a `Judge`, a registered name, or {"judge": name, ...options}.
-        principle: what counts.
+        principle: the standard of judgement, in words.
     """
 
     paper = "RewardAnything, arXiv 2506.03637"
@@ -46,7 +46,7 @@ class JudgeReward(PooledReward):
         return 0.0, 1.0
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        """All in one round of questions, so that an endpoint answers them side by side."""
+        """Ask all questions in one round, so that an endpoint answers them at the same time."""
         answers = self.judge.gather([self._call(episode) for episode in episodes])
         return [answer.scores[0] if answer.valid else None for answer in answers]
 
@@ -142,7 +142,7 @@ def _check_rubric(criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tu
 
 
 def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgement) -> list[float] | None:
-    """One score a criterion, from the verifiers and the judge; None where either failed."""
+    """Collect one score per criterion, from the verifiers and the judge; None where either failed."""
     if not judged.valid:
         return None
     scores, graded = [], iter(judged.scores)
@@ -161,12 +161,13 @@ def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgeme
 class PairwiseReward(GroupReward):
     """The mean preference of a judge for a response over each of its siblings, both seats taken in turn.
 
-    Every pair is judged in both orders, so that a preference for a seat cancels: 0.5 for everybody. A pair whose
-    judgement failed is left out; an episode all of whose pairs failed is not valid. A single episode is worth 0.5.
+    Every pair is judged in both orders, so that a judge's preference for one position cancels and gives all episodes
+    0.5. A pair whose judgement failed is left out; an episode all of whose pairs failed is not valid. The value of a
+    single episode is 0.5.
 
     Args:
         judge: a `Judge`, a registered name, or {"judge": name, ...options}.
-        principle: what counts.
+        principle: the standard of judgement, in words.
     """
 
     paper = "ArenaRL, arXiv 2601.06487 (round robin)"

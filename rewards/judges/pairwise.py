@@ -1,4 +1,4 @@
-"""Comparisons of two responses, each in both orders, so that a judge's liking for one seat cancels."""
+"""Matches between two responses, each judged in both orders, so that a judge's preference for a position cancels."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def play_matches(
     pairs: Sequence[Match],
     reference: str | None = None,
 ) -> list[MatchResult | None]:
-    """The results of several matches: a side's result is the mean of its scores in the two seats.
+    """Judge several matches. The result of a side is the mean of its scores in the two positions.
 
     Args:
-        judge: asked twice a match, all matches in one round.
-        principle: what counts.
-        prompt: what the responses answer.
+        judge: called twice per match, for all matches in one round.
+        principle: the standard of judgement, in words.
+        prompt: the task of the responses.
         responses: the players.
-        pairs: who meets whom, as indices.
+        pairs: the two players of each match, as indices.
         reference: an answer known to be good, or None.
 
     Returns:
         for each pair (result of the first, result of the second), each in [0, 1]; None where the judge failed.
     """
 
-    def seated(one: int, two: int) -> Callable[[], Judgement]:
+    def call(one: int, two: int) -> Callable[[], Judgement]:
         return lambda: judge.score(principle, prompt, [responses[one], responses[two]], reference)
 
-    answers = judge.gather([call for i, j in pairs for call in (seated(i, j), seated(j, i))])
+    answers = judge.gather([ordered for i, j in pairs for ordered in (call(i, j), call(j, i))])
     results: list[MatchResult | None] = []
     for there, back in zip(answers[::2], answers[1::2]):
         if not (there.valid and back.valid):
@@ -46,13 +46,13 @@ def play_matches(
 
 
 def preference(result: MatchResult) -> float:
-    """1 for a win of the first, 0 for a loss, 0.5 for a draw."""
+    """Convert a result to 1 for a win of the first, 0 for a loss, 0.5 for a draw."""
     one, two = result
     return 0.5 if abs(one - two) < 1e-12 else float(one > two)
 
 
 def mean_preference(count: int, pairs: Sequence[Match], results: Sequence[MatchResult | None]) -> list[float | None]:
-    """Share of its matches that each of ``count`` players won, draws counting half; None without a match."""
+    """Compute the share of its matches that each of ``count`` players won; draws count half, None without a match."""
     won: list[list[float]] = [[] for _ in range(count)]
     for (i, j), result in zip(pairs, results):
         if result is not None:

@@ -1,10 +1,10 @@
-"""What a judge behind an endpoint is asked, and how its reply is read.
+"""Questions to a judge behind an endpoint, and the reading of its replies.
 
 Responses are untrusted, so nothing that they contain reaches the instructions: the system message depends only on the
-principle (or the criteria) and the form of the reply, and everything else travels in the user message as one JSON
-object. In it ``<`` and bracketed upper-case words are escaped as well, so that a response cannot spell the special
-tokens of a chat template. Each response has an id derived from the whole question; a reply is taken only if it is
-strict JSON with exactly these ids.
+principle (or the criteria) and the form of the reply, and everything else is sent in the user message as one JSON
+object. In it ``<`` and bracketed upper-case words are escaped, so that a response cannot spell the special tokens of a
+chat template. Each response has an id derived from the whole question; a reply is accepted only if it is strict JSON
+with exactly these ids.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ with one entry for each {entry}, using the ids exactly as given, and a reason of
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """Messages for a chat endpoint, and what is needed to read the reply.
+    """Messages for a chat endpoint, with the ids and the scale that its reply must use.
 
     Attributes:
         messages: a system and a user message.
@@ -65,7 +65,7 @@ class JudgeQuestion:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the reply."""
+        """JSON schema of the reply."""
         entry = {
             "type": "object",
             "properties": {
@@ -84,12 +84,12 @@ class JudgeQuestion:
         }
 
     def read(self, reply: str) -> Judgement:
-        """The judgement in a reply; not valid where the reply is not exactly of the form asked for."""
+        """Read the judgement in a reply; it is not valid where the reply does not have exactly the required form."""
         try:
             data = json.loads(
                 _strip_fence(reply) if len(reply) <= MAX_REPLY else "",
-                object_pairs_hook=_once,
-                parse_constant=_refused,
+                object_pairs_hook=_object_with_unique_keys,
+                parse_constant=_refuse_constant,
             )
         except (ValueError, RecursionError):
             return Judgement.failed(f"the judge's reply is not JSON: {_brief(reply)}")
@@ -118,9 +118,11 @@ def scoring_question(
     scale: tuple[float, float],
     max_characters: int,
 ) -> JudgeQuestion:
-    """The question that scores ``responses`` by one principle."""
+    """Build the question that scores ``responses`` by one principle."""
     texts = [_cut(response, max_characters) for response in responses]
-    ids = _ids("response", len(texts), [principle, prompt, reference, texts])
+    # No response can guess its id, which depends on all of them; equal questions have equal ids, for the cache.
+    digest = hashlib.sha256(json.dumps([principle, prompt, reference, texts]).encode()).hexdigest()
+    ids = tuple(f"response-{digest[:12]}-{index + 1}" for index in range(len(texts)))
     entries = [{"id": name, "text": text} for name, text in zip(ids, texts)]
     data: dict[str, Any] = {"prompt": _cut(prompt, max_characters), "responses": entries}
     return _question(_SCORING, principle, "response", data, reference, ids, scale, max_characters)
@@ -134,7 +136,7 @@ def grading_question(
     scale: tuple[float, float],
     max_characters: int,
 ) -> JudgeQuestion:
-    """The question that grades one response by several criteria."""
+    """Build the question that grades one response by several criteria."""
     text = _cut(response, max_characters)
     ids = tuple(f"criterion-{index + 1}" for index in range(len(criteria)))
     listed = "\n".join(f"{name}: {criterion}" for name, criterion in zip(ids, criteria))
@@ -164,12 +166,6 @@ def _question(
     return JudgeQuestion(messages, ids, low, high)
 
 
-def _ids(kind: str, count: int, content: Any) -> tuple[str, ...]:
-    """Names that no response can foretell, as they depend on all responses; equal questions have equal names."""
-    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-    return tuple(f"{kind}-{digest[:12]}-{index + 1}" for index in range(count))
-
-
 _TOKEN_BRACKET = re.compile(r"\[(?=/?[A-Z_]{2,40}\])")
 
 
@@ -180,7 +176,7 @@ def _escape_data(data: Any) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without lone surrogates, which no request can carry."""
+    """Replace lone surrogates, which no request can carry."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -189,7 +185,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _strip_fence(reply: str) -> str:
-    """The reply without the code fence that many models put around JSON."""
+    """Remove the code fence that many models put around JSON."""
     text = reply.strip()
     if text.startswith("```") and text.endswith("```") and len(text) >= 6:
         first, _, rest = text[3:-3].partition("\n")
@@ -197,14 +193,14 @@ def _strip_fence(reply: str) -> str:
     return text
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         raise ValueError("a key occurs twice")
     return result
 
 
-def _refused(constant: str) -> Any:
+def _refuse_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 

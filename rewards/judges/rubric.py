@@ -1,6 +1,6 @@
-"""Rubrics: criteria with signed points, checked by a judge or by a verifier, and the ways to make one number of them.
+"""Rubrics: criteria with signed points, checked by a judge or by a verifier, and their aggregation into one number.
 
-The mathematics is in small functions over scores in [0, 1], one a criterion: RuscaRL's signed score (arXiv 2508.16949),
+The mathematics is in small functions of scores in [0, 1], one per criterion: RuscaRL's signed score (arXiv 2508.16949),
 the aggregations of Rubric Anchors (arXiv 2508.12790: weighted mean, veto, saturation, interaction, shaping of the high
 range, whose exact forms the paper leaves open), and the filter by pass rate of InfiMed-ORBIT (arXiv 2510.15859).
 """
@@ -23,8 +23,8 @@ class Criterion:
     """One line of a rubric.
 
     Args:
-        text: what is checked, in words for a judge; a principle of the rule-coded judge for that one.
-        points: what meeting it is worth; negative for a fault; 0 for one that only vetoes.
+        text: the criterion in words for a judge; for the rule-coded judge, one of its principles.
+        points: for meeting it; negative for a fault; 0 for a criterion that only vetoes.
         kind: "process" (a judge decides) or "factual" (where ``verifier`` is given, it decides on the answer).
         critical: a score below the veto's threshold makes the whole reward 0.
         verifier: name of a verifier for a factual criterion, or None.
@@ -58,7 +58,7 @@ HACKING_DEFENCE = (
 
 
 def as_criterion(value: Criterion | str | Mapping[str, Any]) -> Criterion:
-    """A criterion from itself, from its text (one point), or from its fields as data.
+    """Return a criterion: itself, or made of its text (one point) or of its fields as data.
 
     Raises:
         InputError: it is none of these.
@@ -76,7 +76,7 @@ def as_criterion(value: Criterion | str | Mapping[str, Any]) -> Criterion:
 
 
 def signed_score(points: Sequence[float], scores: Sequence[float], kept: Sequence[bool] | None = None) -> float:
-    """Points of the criteria that are met over the sum of the positive points; at most 1, negative for many faults.
+    """Divide the points of the met criteria by the sum of the positive points; at most 1, negative for many faults.
 
     Args:
         points: of each criterion, positive and negative.
@@ -95,7 +95,7 @@ def signed_score(points: Sequence[float], scores: Sequence[float], kept: Sequenc
 
 
 def weighted_mean(weights: Sequence[float], scores: Sequence[float]) -> float:
-    """``sum w s / sum w`` for weights of at least 0 whose sum is positive.
+    """Compute ``sum w s / sum w`` for weights of at least 0 whose sum is positive.
 
     Raises:
         InputError: other weights.
@@ -106,28 +106,28 @@ def weighted_mean(weights: Sequence[float], scores: Sequence[float]) -> float:
 
 
 def apply_veto(value: float, scores: Sequence[float], critical: Sequence[bool], threshold: float = MET) -> float:
-    """0 where a critical score is below the threshold (or ``value`` is below 0 already), ``value`` elsewhere."""
-    broken = any(score < threshold for score, matters in zip(scores, critical) if matters)
+    """Return ``value``, or at most 0 where a critical score is below the threshold."""
+    broken = any(score < threshold for score, is_critical in zip(scores, critical) if is_critical)
     return min(value, 0.0) if broken else value
 
 
 def saturate(score: float, level: float = 1.0, slope: float = 0.25) -> float:
-    """``score`` up to ``level``, from there on with ``slope`` in [0, 1]: concave, never falling."""
+    """Reduce the slope above ``level`` from 1 to ``slope`` in [0, 1]: concave and never falling."""
     return score if score <= level else level + slope * (score - level)
 
 
 def interaction(scores: Sequence[float], pairs: Mapping[tuple[int, int], float]) -> float:
-    """``sum w_ij s_i s_j`` over the listed pairs of criteria: a bonus, or a malus, for meeting both."""
+    """Compute ``sum w_ij s_i s_j`` over the listed pairs of criteria: a bonus, or a malus, for meeting both."""
     return sum(weight * scores[i] * scores[j] for (i, j), weight in pairs.items())
 
 
 def stretch(value: float, power: float = 1.0) -> float:
-    """``value ** power`` of a value in [0, 1]: a power above 1 spreads the high range and keeps 0 and 1."""
+    """Compute ``value ** power`` of a value in [0, 1]: a power above 1 spreads the high range and keeps 0 and 1."""
     return min(max(value, 0.0), 1.0) ** power
 
 
 def informative_criteria(scores: Sequence[Sequence[float]], low: float = 0.0, high: float = 1.0) -> list[bool]:
-    """Which criteria tell siblings apart: those whose pass rate lies strictly between ``low`` and ``high``.
+    """Mark the criteria that distinguish siblings: those whose pass rate lies strictly between ``low`` and ``high``.
 
     Args:
         scores: [siblings][criteria]; met from 0.5 on.
@@ -139,7 +139,7 @@ def informative_criteria(scores: Sequence[Sequence[float]], low: float = 0.0, hi
 
 @dataclass(frozen=True)
 class Aggregation:
-    """How the scores of a rubric become one number.
+    """The function that turns the scores of a rubric into one number.
 
     Args:
         form: "signed" (`signed_score`) or "mean" (`weighted_mean`, points as weights).
@@ -169,7 +169,7 @@ class Aggregation:
     def __call__(
         self, criteria: Sequence[Criterion], scores: Sequence[float], kept: Sequence[bool] | None = None
     ) -> float:
-        """The worth of ``scores``, one in [0, 1] a criterion; ``kept`` as for `signed_score`."""
+        """Aggregate ``scores``, one in [0, 1] per criterion; ``kept`` as for `signed_score`."""
         points = [criterion.points for criterion in criteria]
         if self.form == "signed":
             value = signed_score(points, scores, kept)
@@ -184,7 +184,7 @@ class Aggregation:
         return apply_veto(value, scores, [criterion.critical for criterion in criteria], self.veto)
 
     def bounds(self, criteria: Sequence[Criterion]) -> tuple[float, float]:
-        """Lowest and highest value for these criteria."""
+        """Return the lowest and highest value for these criteria."""
         if self.form == "mean":
             return 0.0, 1.0
         positive = sum(criterion.points for criterion in criteria if criterion.points > 0)

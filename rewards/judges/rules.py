@@ -1,8 +1,7 @@
-"""A judge whose principles are coded as rules: for tests, and for people who have no endpoint.
+"""A judge whose principles are coded as rules: for tests, and for users without an endpoint.
 
-Each principle has an opposite, whose score is one minus its own, so that opposite principles rank in opposite order
-(the audit of RewardAnything, arXiv 2506.03637). The rules count surface features; a policy that is trained on them will
-find that out.
+Each principle has an opposite with the score 1 - s, so that opposite principles rank in opposite order (the audit of
+RewardAnything, arXiv 2506.03637). The rules count surface features, which a policy trained on them will exploit.
 """
 
 from __future__ import annotations
@@ -46,17 +45,13 @@ _CITATION = re.compile(r"\[[0-9]{1,4}\]|\([A-Z][a-z]{1,30},? [0-9]{4}\)")
 
 
 def _saturate_count(count: float, half: float) -> float:
-    """0 for none, a half at ``half``, towards 1 for many."""
+    """Map a count to [0, 1): 0 for none, 0.5 at ``half``, towards 1 for many."""
     return count / (count + half)
 
 
 def _occurrences(text: str, phrases: Sequence[str]) -> int:
     lowered = text[:MAX_CHARACTERS].lower()
     return sum(lowered.count(phrase) for phrase in phrases)
-
-
-def _long(text: str, reference: str | None) -> float:
-    return _saturate_count(len(text), 500.0)
 
 
 def _polite(text: str, reference: str | None) -> float:
@@ -69,14 +64,6 @@ def _cites(text: str, reference: str | None) -> float:
     return _saturate_count(citations + _occurrences(text, _EVIDENCE), 1.0)
 
 
-def _flatters(text: str, reference: str | None) -> float:
-    return float(_occurrences(text, _FLATTERY) > 0)
-
-
-def _praises_itself(text: str, reference: str | None) -> float:
-    return float(_occurrences(text, _SELF_PRAISE) > 0)
-
-
 def _matches(text: str, reference: str | None) -> float:
     if reference is None or not reference.strip() or len(text) > 4 * len(reference) + MAX_CHARACTERS:
         return 0.0
@@ -84,11 +71,11 @@ def _matches(text: str, reference: str | None) -> float:
 
 
 _RULES: dict[str, Callable[[str, str | None], float]] = {
-    "long": _long,
+    "long": lambda text, reference: _saturate_count(len(text), 500.0),
     "polite": _polite,
     "cites evidence": _cites,
-    "flatters": _flatters,
-    "praises itself": _praises_itself,
+    "flatters": lambda text, reference: float(_occurrences(text, _FLATTERY) > 0),
+    "praises itself": lambda text, reference: float(_occurrences(text, _SELF_PRAISE) > 0),
     "matches the reference": _matches,
 }
 _OPPOSITES = {
@@ -105,7 +92,7 @@ PRINCIPLES = (*_RULES, *_OPPOSITES, f"{_KEYWORDS} a, b", f"{_NO_KEYWORDS} a, b")
 
 @JUDGES.register("rules")
 class RuleJudge(Judge):
-    """Scores by coded rules, without a model.
+    """Coded rules, without a model.
 
     Principles: "short", "long", "polite", "rude", "cites evidence", "cites no evidence", "flatters", "does not
     flatter", "praises itself", "does not praise itself", "matches the reference" (equal up to case and white space),

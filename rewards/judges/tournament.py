@@ -2,8 +2,8 @@
 
 A topology is a function of the number of players and of ``play``, which plays one round of matches at a time. It gives
 every player a key; players are ranked by their keys, the largest first, and equal keys share the mean of their ranks.
-Nothing but results decides: where a match is drawn and somebody has to go on, the one who goes on is arbitrary, so the
-two end with the same key. A judge that looks at seats only therefore gives everybody the same reward.
+Only results decide: after a drawn match the player that advances is arbitrary, so both end with the same key. A judge
+that reads only the positions therefore gives every player the same reward.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from .judge_rewards import JudgeLike, reference_text
 from .pairwise import Match, MatchResult, play_matches, preference
 
 Round = Callable[[Sequence[Match]], list[MatchResult]]
-"""Plays matches that may be played at once: pairs in, results out, in order."""
+"""Plays the matches of one round: pairs in, results out, in the same order."""
 Key = tuple[float, ...]
 
 
 class Undecided(Exception):
-    """A match has no result, so that the tournament has none."""
+    """A match has no result, so the tournament has none."""
 
 
 def ranks(keys: Sequence[Key]) -> list[float]:
-    """Rank of each key from 0, the largest first; equal keys share the mean of their ranks."""
+    """Rank the keys from 0, the largest first; equal keys share the mean of their ranks."""
     order = sorted(keys, reverse=True)
     return [order.index(key) + (order.count(key) - 1) / 2 for key in keys]
 
 
 def rank_rewards(keys: Sequence[Key]) -> list[float]:
-    """``1 - rank / (N - 1)``; 0.5 for a single player."""
+    """Compute ``1 - rank / (N - 1)``; 0.5 for a single player."""
     if len(keys) < 2:
         return [0.5] * len(keys)
     return [1.0 - rank / (len(keys) - 1) for rank in ranks(keys)]
 
 
 class _Scores:
-    """Mean score of each player over the matches so far, rounded so that the order of summation cannot matter."""
+    """Mean score of each player over all matches, rounded so that it does not depend on the order of summation."""
 
     def __init__(self, count: int, play: Round):
         self._scores: list[list[float]] = [[] for _ in range(count)]
@@ -60,13 +60,13 @@ class _Scores:
 
 
 def anchor(count: int, play: Round) -> list[Key]:
-    """Everybody against player 0, ranked by the margin; ``N - 1`` matches."""
+    """Match every player with player 0 and rank by the margin; ``N - 1`` matches."""
     pairs = [(player, 0) for player in range(1, count)]
     return [(0.0,), *((round(one - two, 12),) for one, two in play(pairs))]
 
 
 def round_robin(count: int, play: Round) -> list[Key]:
-    """Everybody against everybody, 1, 1/2 or 0 points a match; ``N (N - 1) / 2`` matches."""
+    """Match every two players, for 1, 1/2 or 0 points; ``N (N - 1) / 2`` matches."""
     pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
     points = [0.0] * count
     for (i, j), result in zip(pairs, play(pairs)):
@@ -76,10 +76,10 @@ def round_robin(count: int, play: Round) -> list[Key]:
 
 
 def swiss(count: int, play: Round) -> list[Key]:
-    """``ceil(log2 N)`` rounds between neighbours in the table, ties broken by the opponents' points (Buchholz).
+    """Play ``ceil(log2 N)`` rounds between neighbours in the table; the opponents' points break ties (Buchholz).
 
-    Nobody meets the same player twice while that can be avoided. With an odd number the last of the table who has not
-    yet sat out does so, for half a point, against an opponent that counts as strong as itself.
+    Two players meet again only where that cannot be avoided. With an odd number, the last player of the table that has
+    not yet had a bye gets one, for half a point; it counts as a match against an opponent of its own strength.
     """
     points = [0.0] * count
     met: list[list[int]] = [[] for _ in range(count)]
@@ -105,7 +105,8 @@ def swiss(count: int, play: Round) -> list[Key]:
 
 
 def double_elimination(count: int, play: Round) -> list[Key]:
-    """Out after two losses; ``2 (N - 1)`` matches, or one more. Later losers rank higher, then the mean score."""
+    """Eliminate players after two losses; ``2 (N - 1)`` matches or one more. Rank by the round of elimination, then by
+    the mean score."""
     scores = _Scores(count, play)
     losses = [0] * count
     fall: dict[int, tuple[int, int, bool]] = {}
@@ -127,10 +128,10 @@ def double_elimination(count: int, play: Round) -> list[Key]:
 
 
 def seeded_elimination(count: int, play: Round) -> list[Key]:
-    """Everybody against player 0 for the seeds, then a knockout of first against last; ``(N - 1) + (N - 1)`` matches.
+    """Seed all players by a match against player 0, then play a knockout; ``(N - 1) + (N - 1)`` matches.
 
-    Losers of one round are ordered by their mean score over all matches. Where N is no power of two the best seeds sit
-    out the first round.
+    In the knockout the first seed plays the last. Losers of one round are ordered by their mean score over all matches.
+    Where N is no power of two the best seeds have a bye in the first round.
     """
     scores = _Scores(count, play)
     scores([(0, player) for player in range(1, count)])
@@ -161,12 +162,15 @@ TOPOLOGIES: dict[str, Callable[[int, Round], list[Key]]] = {
 
 
 def _pair_ends(players: Sequence[int]) -> list[Match]:
-    """First against last, second against last but one; the one in the middle of an odd number sits out."""
+    """Pair first with last, second with last but one; of an odd number, the one in the middle has a bye."""
     return [(players[index], players[-1 - index]) for index in range(len(players) // 2)]
 
 
 def _keys_from_falls(count: int, fall: dict[int, tuple[int, int, bool]], scores: _Scores) -> list[Key]:
-    """Keys from who fell when (turn, by whom, whether in a draw); one who fell in a draw shares the other's key."""
+    """Derive keys from eliminations: player to (turn, winner, whether the match was drawn).
+
+    A player eliminated in a draw shares the winner's key.
+    """
     keys: dict[int, Key] = {}
     latest_first = sorted(range(count), key=lambda player: -fall.get(player, (math.inf, 0, False))[0])
     for player in latest_first:
@@ -177,15 +181,15 @@ def _keys_from_falls(count: int, fall: dict[int, tuple[int, int, bool]], scores:
 
 @register("tournament")
 class TournamentReward(GroupReward):
-    """Ranks the responses of a group by a tournament before a judge: 1 for the first, 0 for the last.
+    """The rank of a response in a tournament of its group before a judge: 1 for the first, 0 for the last.
 
-    Every match is judged in both orders. When a single match has no result the whole group is not valid. An episode
-    alone is worth 0.5.
+    Every match is judged in both orders. When a match has no result the whole group is not valid. The value of a single
+    episode is 0.5.
 
     Args:
         judge: a `Judge`, a registered name, or {"judge": name, ...options}; ArenaRL weighs process and answer .6 to .4,
             which is {"judge": "aspects", "aspects": {process: 0.6, answer: 0.4}, "mean": "arithmetic"}.
-        principle: what counts.
+        principle: the standard of judgement, in words.
         topology: "anchor", "round-robin", "swiss", "double-elimination" or "seeded-elimination".
 
     Raises:
@@ -211,7 +215,7 @@ class TournamentReward(GroupReward):
         responses = [episode.response for episode in episodes]
         prompt, reference = episodes[0].prompt, reference_text(episodes[0])
 
-        def decided(pairs: Sequence[Match]) -> list[MatchResult]:
+        def play(pairs: Sequence[Match]) -> list[MatchResult]:
             results = play_matches(self.judge, self.principle, prompt, responses, pairs, reference)
             certain = [result for result in results if result is not None]
             if len(certain) < len(results):
@@ -219,7 +223,7 @@ class TournamentReward(GroupReward):
             return certain
 
         try:
-            return list(rank_rewards(TOPOLOGIES[self.topology](len(episodes), decided)))
+            return list(rank_rewards(TOPOLOGIES[self.topology](len(episodes), play)))
         except Undecided:
             return [None] * len(episodes)
 

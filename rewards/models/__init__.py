@@ -1,14 +1,13 @@
-"""Reward models that are trained: Bradley-Terry on preferences, implicit process rewards on outcomes.
+"""Trained reward models: Bradley-Terry models from preferences, implicit process rewards from outcomes.
 
-Importing this loads no torch; the models do, on first use.
+Importing this package does not load torch; the first use of a model does.
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
-from ...errors import MissingExtra
+from .loading import MODULES, load_with_torch
 from .model_rewards import ImplicitProcessReward, ModelReward
 from .preferences import (
     Preference,
@@ -49,24 +48,8 @@ __all__ = [
     "truncated_pairs",
 ]
 
-_LAZY = {
-    "CausalLogProbs": "implicit",
-    "NgramEncoder": "ngram_encoder",
-    "ImplicitPRM": "implicit",
-    "RewardModel": "reward_model",
-    "bradley_terry_loss": "losses",
-    "contrast": "losses",
-    "listwise_loss": "losses",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = importlib.import_module(f".{_LAZY[name]}", __name__)
-    except ImportError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("a reward model", "train") from None
-    return getattr(module, name)
+    return load_with_torch(name)

@@ -44,11 +44,11 @@ class CausalLogProbs(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class PRMUpdate:
-    """What `ImplicitPRM.update` did.
+    """The result of `ImplicitPRM.update`.
 
     Attributes:
-        rewards: of each episode, one number a turn.
-        loss: before the step, nats; None where there was nothing to learn from.
+        rewards: for each episode, one reward per turn.
+        loss: before the step, nats; None where the objective had nothing to compare.
         accuracy: share of the pairs of a better and a worse episode of one group that the model orders rightly, before
             the step; None without a pair.
     """
@@ -63,12 +63,12 @@ class ImplicitPRM:
 
     Args:
         model: the reward model phi, a causal ``nn.Module`` or a `LogProbs`; trained by `update`.
-        reference: the model that it is compared with, of either kind; None takes a frozen copy of ``model`` as it is
-            now, which makes all rewards 0 at first.
+        reference: the reference model, of either kind; None copies and freezes the present ``model``, so that all
+            rewards are 0 before training.
         objective: "ce" (PRIME) or "pairwise" (iStar).
         beta: scale of the rewards; both papers take 0.05.
         learning_rate: of AdamW; both papers take 1e-6 for large models.
-        parameters: what is trained; None takes the parameters of ``model``, which a plain function does not have.
+        parameters: the trained weights; None takes those of ``model``. Required where ``model`` is a function.
         clip: largest norm of the gradient.
         chunk: episodes in one forward pass.
 
@@ -108,7 +108,7 @@ class ImplicitPRM:
         )
 
     def token_rewards(self, episodes: Sequence[TokenEpisode]) -> list[tuple[float, ...]]:
-        """``beta log pi_phi / pi_ref`` of every action token of each episode, in order."""
+        """Compute ``beta log pi_phi / pi_ref`` of every action token of each episode, in order."""
         with torch.no_grad():
             ratios = self._ratios(episodes)
         return [
@@ -117,7 +117,7 @@ class ImplicitPRM:
         ]
 
     def turn_rewards(self, episodes: Sequence[TokenEpisode]) -> list[tuple[float, ...]]:
-        """The sum of the token rewards of every turn of each episode, in order."""
+        """Sum the token rewards of every turn of each episode, in order."""
         with torch.no_grad():
             ratios = self._ratios(episodes)
         return [
@@ -125,13 +125,13 @@ class ImplicitPRM:
         ]
 
     def sequence_rewards(self, episodes: Sequence[TokenEpisode]) -> Tensor:
-        """The sum of the token rewards of each episode, [n], with gradient."""
+        """Sum the token rewards of each episode, [n], with gradient."""
         rows = self._ratios(episodes)
         sums = [torch.stack([row[start:end].sum() for start, end in e.turns]).sum() for e, row in zip(episodes, rows)]
         return torch.stack(sums)
 
     def loss(self, episodes: Sequence[TokenEpisode]) -> Tensor | None:
-        """The mean loss of the objective, nats; None where it has nothing to compare.
+        """Compute the mean loss of the objective, nats; None where it has nothing to compare.
 
         "ce" averages over the episodes, with outcomes as probabilities; "pairwise" over all pairs of a better and a
         worse episode of one group.
@@ -139,11 +139,11 @@ class ImplicitPRM:
         return self._loss(episodes, self.sequence_rewards(episodes)) if episodes else None
 
     def update(self, episodes: Sequence[TokenEpisode], scores: str = "before") -> PRMUpdate:
-        """One step on these episodes, and their rewards.
+        """Take one optimiser step on these episodes and return their rewards.
 
         Args:
             episodes: of any groups.
-            scores: "before" (PRIME: rewards of the model as it was) or "after" the step.
+            scores: compute the rewards with the weights "before" (PRIME) or "after" the step.
         """
         check_choice("scores", scores, ("before", "after"))
         if not episodes:
@@ -151,7 +151,8 @@ class ImplicitPRM:
         sums = self.sequence_rewards(episodes)
         pairs = _pairs(episodes)
         values = sums.detach().tolist()
-        accuracy = sum(_order(values[i], values[j]) for i, j in pairs) / len(pairs) if pairs else None
+        correct = [0.5 if values[i] == values[j] else float(values[i] > values[j]) for i, j in pairs]
+        accuracy = sum(correct) / len(pairs) if pairs else None
         before = self.turn_rewards(episodes) if scores == "before" else None
         loss = self._loss(episodes, sums)
         if loss is not None:
@@ -173,7 +174,7 @@ class ImplicitPRM:
         return -logsigmoid(sums[better] - sums[worse]).mean()
 
     def _ratios(self, episodes: Sequence[TokenEpisode]) -> list[Tensor]:
-        """``beta (log pi_phi - log pi_ref)`` of every token of each episode, of its own length."""
+        """Compute ``beta (log pi_phi - log pi_ref)`` of every token: one row per episode, without padding."""
         device, rows = self._parameters[0].device, []
         for low in range(0, len(episodes), self.chunk):
             part = episodes[low : low + self.chunk]
@@ -187,12 +188,12 @@ class ImplicitPRM:
         return rows
 
     def state_dict(self) -> dict[str, Any]:
-        """The optimiser's state and the model's weights where it is a module, for `torch.save`."""
+        """Return the trained weights and the optimiser's state, for `torch.save`."""
         weights = [weight.detach().clone() for weight in self._parameters]
         return {"parameters": weights, "optimiser": self._optimiser.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take up a saved state.
+        """Load a state that `state_dict` returned.
 
         Raises:
             InputError: it belongs to a model of another shape.
@@ -213,14 +214,10 @@ def _logps(model: Any, ids: Tensor) -> Tensor:
 
 
 def _pairs(episodes: Sequence[TokenEpisode]) -> list[tuple[int, int]]:
-    """(better, worse) indices of all episodes of one group with different outcomes."""
+    """List (better, worse) index pairs of the episodes of one group whose outcomes differ."""
     pairs = []
     for i, j in itertools.combinations(range(len(episodes)), 2):
         one, two = episodes[i], episodes[j]
         if one.group == two.group and one.outcome != two.outcome:
             pairs.append((i, j) if one.outcome > two.outcome else (j, i))
     return pairs
-
-
-def _order(better: float, worse: float) -> float:
-    return 0.5 if better == worse else float(better > worse)

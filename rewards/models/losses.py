@@ -17,7 +17,7 @@ def bradley_terry_loss(
 
     Args:
         chosen, rejected: scores, [n].
-        margin: by which the chosen should lead, [n] or a number.
+        margin: least lead of the chosen score, [n] or a number.
         smoothing: probability that the label is wrong, in [0, 1], [n] or a number.
 
     Returns:
@@ -46,7 +46,7 @@ def listwise_loss(scores: Tensor, correct: Tensor) -> Tensor:
 
 
 def contrast(scores: Tensor) -> Tensor:
-    """MetaRM's ``J = mean over i != j of sigma(|r_i - r_j|)``: how well a model tells its inputs apart; at least 1/2.
+    """MetaRM's ``J = mean over i != j of sigma(|r_i - r_j|)``, a measure of how a model separates inputs; at least 1/2.
 
     Secrets of RLHF II, arXiv 2401.06080.
     """

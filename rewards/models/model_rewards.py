@@ -1,6 +1,6 @@
-"""Rewards that ask a trained model: "reward-model" for whole responses, "implicit-process" for turns.
+"""Rewards from trained models: "reward-model" for whole responses, "implicit-process" for turns.
 
-They load no torch themselves.
+This module does not import torch; a model that is loaded from a file does.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import PooledReward, StepReward, register
+from .loading import load_with_torch
 from .token_episode import TokenEpisode
 
 
@@ -34,9 +35,7 @@ class ModelReward(PooledReward):
 
     def __init__(self, model: Any, squash: bool = True):
         if isinstance(model, (str, Path)):
-            from . import RewardModel
-
-            model = RewardModel.load(model)
+            model = load_with_torch("RewardModel").load(model)
         if not callable(getattr(model, "score", None)):
             raise InputError(f"a reward model has score(prompts, responses), or is a file; {model!r} is neither.")
         self.model = model
@@ -47,21 +46,22 @@ class ModelReward(PooledReward):
         return (0.0, 1.0) if self.squash else (-math.inf, math.inf)
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        """All in one pass through the model."""
+        """Score all episodes in one pass through the model."""
         scores = self.model.score([episode.prompt for episode in episodes], [episode.response for episode in episodes])
-        # A score that is no number says nothing about the response.
-        return [self._shaped(float(score)) if math.isfinite(score) else None for score in scores]
-
-    def _shaped(self, score: float) -> float:
-        return 0.5 * (1.0 + math.tanh(score / 2)) if self.squash else score
+        # An infinite or undefined score makes the episode not valid.
+        finite = [float(score) if math.isfinite(score) else None for score in scores]
+        if not self.squash:
+            return list(finite)
+        # The logistic function, in a form that does not overflow.
+        return [None if score is None else 0.5 * (1.0 + math.tanh(score / 2)) for score in finite]
 
 
 @register("implicit-process")
 class ImplicitProcessReward(StepReward):
     """The turn rewards of an implicit process reward model, one for each step.
 
-    The caller puts a `TokenEpisode` with one turn a step into ``episode.extras["token_episode"]``. The value is the
-    sum, which is the model's reward for the whole sequence.
+    The caller puts a `TokenEpisode` with one turn per step into ``episode.extras["token_episode"]``. The value is the
+    sum of the turn rewards, which is the model's reward for the whole sequence.
 
     Args:
         prm: an `ImplicitPRM`, or anything with ``turn_rewards(token_episodes) -> [numbers]``.

@@ -35,7 +35,7 @@ class NgramEncoder(nn.Module):
         nn.init.normal_(self.table.weight, std=0.1)
 
     def encode(self, texts: Sequence[str]) -> Tensor:
-        """[n, dim]; what is beyond 20,000 characters of a text, from its end, is not read."""
+        """Encode texts as [n, dim]; only the last 20,000 characters of each are read."""
         ids, offsets = [], []
         for text in texts:
             offsets.append(len(ids))
@@ -45,7 +45,7 @@ class NgramEncoder(nn.Module):
 
 
 def features(text: str, buckets: int) -> list[int]:
-    """Bucket of each n-gram of ``text``; at least one, which every text has."""
+    """Hash each n-gram of ``text`` into a bucket. The empty n-gram is always among them, so no list is empty."""
     text = text[-MAX_CHARACTERS:].lower()
     words = _WORD.findall(text)
     grams = ["", *(f"w{word}" for word in words), *(f"b{one} {two}" for one, two in itertools.pairwise(words))]

@@ -1,4 +1,8 @@
-"""Preference pairs: episodes of one task, and responses against corrupted, cut or rewritten copies of themselves."""
+"""Preference pairs for reward models.
+
+A pair holds two responses to one prompt, the better one first. Pairs come from episodes of one task, and from responses
+and their corrupted, truncated or rewritten copies.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ class Preference:
     Args:
         prompt: what was asked.
         chosen, rejected: the better and the worse response.
-        margin: by how much the scores should differ at least, for the margin loss.
+        margin: least difference of the scores, for the margin loss.
         smoothing: probability in [0, 1] that the label is wrong; 1 means that it is flipped.
     """
 
@@ -46,12 +50,12 @@ class Preference:
 
 
 def preference_pairs(episodes: Sequence[Episode], by: str = "success", most: int | None = None) -> list[Preference]:
-    """Every pair of valid episodes of one task in which one is better; ties and equal texts make no pair.
+    """Pair all valid episodes of one task of which one is better; ties and equal texts make no pair.
 
     Args:
-        episodes: of any tasks, in any order; those with one ``task_id`` are compared.
+        episodes: of any tasks, in any order; episodes with the same ``task_id`` are compared.
         by: "success" (a success over a failure) or "reward" (the larger sum of step rewards).
-        most: pairs of one task that are kept, the first ones; None keeps all.
+        most: most pairs per task, the first ones; None keeps all.
     """
     check_choice("by", by, ("success", "reward"))
     if most is not None:
@@ -64,19 +68,19 @@ def preference_pairs(episodes: Sequence[Episode], by: str = "success", most: int
     for group in tasks.values():
         found = []
         for one, two in itertools.combinations(group, 2):
-            worth = [float(e.success) if by == "success" else e.reward for e in (one, two)]
-            better, worse = (one, two) if worth[0] > worth[1] else (two, one)
-            if worth[0] != worth[1] and better.response != worse.response:
+            values = [float(e.success) if by == "success" else e.reward for e in (one, two)]
+            better, worse = (one, two) if values[0] > values[1] else (two, one)
+            if values[0] != values[1] and better.response != worse.response:
                 found.append(Preference(better.prompt, better.response, worse.response))
         pairs += found[:most]
     return pairs
 
 
 def corrupt_answer(response: str, rng: np.random.Generator) -> str | None:
-    """``response`` with its final answer changed and nothing else: right reasoning, wrong result (Cooper).
+    """Change the final answer of ``response`` and nothing else: right reasoning, wrong result (Cooper).
 
-    A number gets another digit in one place; other answers lose, double or swap a character. None where the response
-    has no answer that could be changed.
+    In a number one digit is replaced; in other answers one letter is deleted or doubled. None where the response has no
+    answer that could be changed.
     """
     answer = extract(response)
     if answer is None:
@@ -107,7 +111,7 @@ def _plain(number: str) -> str:
 
 
 def corrupted_pairs(episodes: Sequence[Episode], rng: np.random.Generator) -> list[Preference]:
-    """Each successful valid episode over a corrupted copy of itself; empty where nothing succeeded (Cooper, stage 2).
+    """Prefer each successful valid episode to a corrupted copy of it; no success, no pair (Cooper, stage 2).
 
     Cooper, arXiv 2508.05613: the positive is a rollout that a precise rule accepts.
     """
@@ -120,7 +124,7 @@ def corrupted_pairs(episodes: Sequence[Episode], rng: np.random.Generator) -> li
 
 
 def truncated_pairs(episodes: Sequence[Episode]) -> list[Preference]:
-    """Each successful valid episode over its own first sentence: empty openers are worth nothing.
+    """Prefer each successful valid episode to its own first sentence, so that openers without an answer score low.
 
     One Token to Fool LLM-as-a-Judge, arXiv 2507.08794: training on such negatives makes a judge robust to openers.
     """
@@ -137,15 +141,15 @@ def truncated_pairs(episodes: Sequence[Episode]) -> list[Preference]:
 def graded_pairs(
     episodes: Sequence[Episode], rewrite: Rewrite, dimensions: Sequence[str] = DIMENSIONS
 ) -> list[Preference]:
-    """Each valid response between a better and a worse version of itself, along each dimension of good reasoning.
+    """Rank each valid response between a better and a worse version of it, along each dimension of good reasoning.
 
     Better over original, original over worse, better over worse, for the scorer of Posterior-GRPO (arXiv 2508.05170,
-    optimised-degraded pairs). A version that is missing, or is the text that it is compared with, makes no pair. On
-    pairs held out, `RewardModel.accuracy` says how well a scorer tells reasoning apart.
+    optimised-degraded pairs). A missing version makes no pair, and neither do two equal texts. On held-out pairs,
+    `RewardModel.accuracy` measures how well a scorer ranks reasoning.
 
     Args:
         episodes: of any tasks.
-        rewrite: see `Rewrite`; asked twice for each episode and dimension.
+        rewrite: see `Rewrite`; called twice for each episode and dimension.
         dimensions: of quality, in words.
     """
     pairs = []
@@ -178,7 +182,7 @@ def preference_strength(differences: Sequence[Sequence[float]]) -> np.ndarray:
 def cleaned(
     pairs: Sequence[Preference], strength: Sequence[float], flip: float = 0.2, soft: float = 0.2, smoothing: float = 0.2
 ) -> list[Preference]:
-    """The pairs by strength: the weakest are flipped, the next are softened, all others get the strength as margin.
+    """Correct pairs by their strength: flip the weakest, smooth the next, give all others their strength as margin.
 
     Secrets of RLHF II, arXiv 2401.06080 (flip the lowest 20 %, whose strength is negative; soft labels for the
     ambiguous; adaptive margin).

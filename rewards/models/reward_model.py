@@ -25,7 +25,7 @@ _FORMAT = "palaestra-reward-model-1"
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How training went.
+    """The training record of `RewardModel.fit`.
 
     Attributes:
         losses: mean loss of each epoch, nats.
@@ -38,7 +38,7 @@ class Fit:
 
 @contextlib.contextmanager
 def _own_randomness(seed: int) -> Iterator[None]:
-    """torch initialises from its global generator only, which is put back."""
+    """Seed torch's global generator within the block and restore it after; modules initialise from no other one."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
@@ -74,12 +74,12 @@ class RewardModel(nn.Module):
         self._shape = {"dim": width, "hidden": hidden}
 
     def forward(self, prompts: Sequence[str], responses: Sequence[str]) -> Tensor:
-        """Scores, [n], with gradient."""
+        """Compute scores, [n], with gradient."""
         texts = [f"{prompt}\n\n{response}" for prompt, response in zip(prompts, responses, strict=True)]
         return self.head(self.encoder.encode(texts)).squeeze(-1)
 
     def score(self, prompts: Sequence[str], responses: Sequence[str]) -> list[float]:
-        """Scores as numbers, unbounded; only differences between responses to one prompt mean anything."""
+        """Compute scores as unbounded numbers; only differences between responses to one prompt have a meaning."""
         if not responses:
             return []
         training = self.training
@@ -99,7 +99,7 @@ class RewardModel(nn.Module):
         weight_decay: float = 1e-2,
         seed: int = 0,
     ) -> Fit:
-        """Train on preferences, with their margins and smoothing; a function of the arguments and the weights alone.
+        """Train on preferences with their margins and smoothing. Equal arguments and weights give equal results.
 
         Args:
             pairs: at least one.
@@ -136,7 +136,7 @@ class RewardModel(nn.Module):
         return Fit(tuple(losses), self.accuracy(pairs))
 
     def loss(self, pairs: Sequence[Preference]) -> Tensor:
-        """The summed loss of some pairs, nats."""
+        """Sum the losses of some pairs, nats."""
         prompts = [pair.prompt for pair in pairs]
         scores = self(prompts * 2, [pair.chosen for pair in pairs] + [pair.rejected for pair in pairs])
         margin = torch.tensor([pair.margin for pair in pairs], dtype=scores.dtype, device=scores.device)
@@ -144,18 +144,18 @@ class RewardModel(nn.Module):
         return bradley_terry_loss(scores[: len(pairs)], scores[len(pairs) :], margin, smoothing).sum()
 
     def differences(self, pairs: Sequence[Preference]) -> list[float]:
-        """``score(chosen) - score(rejected)`` of each pair, for `preference_strength`."""
+        """Compute ``score(chosen) - score(rejected)`` of each pair, for `preference_strength`."""
         prompts = [pair.prompt for pair in pairs]
         chosen = self.score(prompts, [pair.chosen for pair in pairs])
         rejected = self.score(prompts, [pair.rejected for pair in pairs])
         return [one - two for one, two in zip(chosen, rejected)]
 
     def accuracy(self, pairs: Sequence[Preference]) -> float:
-        """Share of the pairs whose chosen response scores higher; ties count half."""
+        """Compute the share of the pairs whose chosen response scores higher; ties count half."""
         return sum(0.5 if lead == 0 else float(lead > 0) for lead in self.differences(pairs)) / len(pairs)
 
     def save(self, path: str | Path) -> None:
-        """Write the weights to one safetensors file, all or nothing. A foreign encoder's weights are in it too."""
+        """Write all weights, those of a custom encoder too, to one safetensors file; the file is replaced at once."""
         from_file = _safetensors()
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ class RewardModel(nn.Module):
 
     @classmethod
     def load(cls, path: str | Path, encoder: nn.Module | None = None) -> RewardModel:
-        """A saved model.
+        """Load a saved model.
 
         Args:
             path: the file.

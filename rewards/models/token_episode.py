@@ -9,13 +9,13 @@ from ...errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class TokenEpisode:
-    """One episode as a model saw it.
+    """The tokens of one episode, with the ranges that the agent wrote and the outcome.
 
     Args:
         ids: all tokens in order, observations and actions.
-        turns: (start, end) of each action's tokens in ``ids``, in order and apart; start is at least 1, as a first
-            token has nothing that predicts it.
-        outcome: what the episode achieved, in [0, 1]; 1 for a success.
+        turns: (start, end) of each action's tokens in ``ids``, in order and without overlap; start is at least 1, as no
+            model predicts the first token.
+        outcome: in [0, 1]; 1 for a success.
         group: name of the task; episodes of one group are compared.
 
     Raises:

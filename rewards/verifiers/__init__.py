@@ -1,6 +1,6 @@
-"""Verifiers: pure functions ``(answer, reference, **options) -> Verdict``, one kind a file, reached by `verify`.
+"""Verifiers: pure functions ``(answer, reference, **options) -> Verdict``, one kind per file, called through `verify`.
 
-They are loaded when one is first looked up.
+Their modules are imported when a verifier is first looked up.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The verifier "cells": a filled table, such as the solution of a zebra puzzle, scored by the share of right cells.
 
-After Guru (arXiv 2506.14965), whose scorer of zebra puzzles counts cells; only a table without any error is a success.
+After Guru (arXiv 2506.14965), whose scorer of zebra puzzles counts cells; only a table without an error is a success.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Path = tuple[str | int, ...]
 
 @VERIFIERS.register("cells")
 def verify_cells(answer: str, reference: Any, *, ignore_case: bool = True) -> Verdict:
-    """Which cells of ``answer`` are as in ``reference``.
+    """Count the cells of ``answer`` that equal those of ``reference``.
 
     The score is the number of right cells over the number of cells of the reference, or of the answer if it has more.
 
     Args:
         answer: JSON of the same shape as the reference, bare or in a code fence.
         reference: nested objects and arrays, such as ``{"house 1": {"colour": "red"}}`` or rows of a table. A cell is
-            a value within that is neither, or is empty; an answer's cell belongs to it by the keys and positions that
-            lead there.
-        ignore_case: compare text without regard to case; white space at the ends and its amount never count.
+            a value in them that is not a container, or is an empty one. Cells correspond by the path of keys and
+            positions that leads to them.
+        ignore_case: compare text without regard to case; differences in white space never count.
 
     Raises:
         InputError: the reference is no JSON value, or has no cell.

@@ -1,6 +1,6 @@
-r"""The verifier "choice": the letter of a multiple-choice question, or the text of the option that it stands for.
+r"""The verifier "choice": the letter of a multiple-choice question, or the text of its option.
 
-Where several options are right, it is all of their letters.
+Where several options are right, an answer needs all of their letters.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WRAPPERS = (
 
 @VERIFIERS.register("choice")
 def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | Sequence[str] | None = None) -> Verdict:
-    r"""Whether ``answer`` names the choice ``reference``, and no other.
+    r"""Check that ``answer`` names the choice ``reference`` and no other.
 
     Accepted: the letter in either case, alone or within ``( )``, ``[ ]``, ``** **``, ``$ $``, ``\( \)``, ``\text{}``,
     ``\boxed{}`` and their like, with a closing ``)``, ``.`` or ``:`` behind it and one of the labels "answer",
@@ -44,8 +44,8 @@ def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | S
     A", "AC"), and one that names fewer or others is wrong.
 
     Args:
-        answer: what was chosen.
-        reference: the letter, A to Z, alone or as "(C)", "C." and whatever else an answer may be; or several: "A, C",
+        answer: the choice, as above.
+        reference: the letter, A to Z, alone or in any form of an answer, such as "(C)" or "C."; or several: "A, C",
             "(A) and (C)", "AC" in the order of the alphabet.
         options: text of each choice by letter, or in order from A.
 
@@ -68,7 +68,7 @@ def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | S
 
 
 def _single_letter(answer: str, texts: Mapping[str, str]) -> str | None:
-    """The letter that ``answer`` names, in upper case, or None."""
+    """Return the letter that ``answer`` names, in upper case, or None."""
     whole = normalise(answer)
     for text in (answer, _strip_label(answer)):
         bare = _strip_wrappers(text)
@@ -84,10 +84,10 @@ def _single_letter(answer: str, texts: Mapping[str, str]) -> str | None:
 
 
 def _several_letters(text: str) -> set[str] | None:
-    """The letters of "A, C" or "AC", in upper case; None for all else, such as a letter that stands twice."""
+    """Return the letters of "A, C" or "AC", in upper case; None for any other text, such as a repeated letter."""
     bare = " ".join(_strip_wrappers(text).split())
     if not _LETTERS.fullmatch(bare) and not _RUN.fullmatch(bare):
-        # What was unwrapped may have been the brackets of two letters: "(A) and (C)".
+        # The removed brackets may have belonged to two letters: "(A) and (C)".
         bare = " ".join(text.split())
     if _LETTERS.fullmatch(bare):
         letters = _LETTER.findall(re.sub(r"\band\b", " ", bare))
@@ -106,7 +106,7 @@ def _strip_label(text: str) -> str:
 
 
 def _strip_wrappers(text: str) -> str:
-    """``text`` without the wrappers around all of it and without closing punctuation behind a letter."""
+    """Remove the wrappers around all of ``text``, and closing punctuation after a letter."""
     text = text.strip()
     for _ in range(MAX_WRAPPERS):
         for left, right in _WRAPPERS:
@@ -124,7 +124,7 @@ def _strip_wrappers(text: str) -> str:
 
 
 def choice_letters(reference: str) -> set[str] | None:
-    """The letters that a reference names, in upper case: "C" and "(C)" one, "A, C" two; None for all else."""
+    """Return the letters that a reference names, in upper case ("C" and "(C)" one, "A, C" two); None for other text."""
     if _LETTER.fullmatch(reference.strip()):
         return {reference.strip().upper()}
     if len(reference) > MAX_LENGTH:
@@ -136,7 +136,7 @@ def choice_letters(reference: str) -> set[str] | None:
 def _check_arguments(
     reference: str, options: Mapping[str, str] | Sequence[str] | None
 ) -> tuple[set[str], dict[str, str]]:
-    """The letters of the reference, and the options' texts by letter, all in upper case."""
+    """Return the letters of the reference, and the options' texts by letter, all letters in upper case."""
     right = choice_letters(reference) if isinstance(reference, str) else None
     if right is None:
         raise InputError(

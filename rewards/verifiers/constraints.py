@@ -1,8 +1,8 @@
-"""The verifier "constraints": instructions on the form of a text that can be checked without reading its meaning.
+"""The verifier "constraints": instructions on the form of a text that can be checked without its meaning.
 
 As in IFEval (arXiv 2311.07911), on which TÜLU 3 (arXiv 2411.15124, Section 6) trains with verifiable rewards. A
-constraint is data, ``{"kind": "words", "max": 50}``; all are language-free, so none tells languages or parts of speech
-apart. `KINDS` lists them with their parameters.
+constraint is data, ``{"kind": "words", "max": 50}``. All work in any language, so none depends on a language or on
+parts of speech. `KINDS` lists them with their parameters.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _TITLE = re.compile(r"<<[^<>\n]{0,200}[^\s<>][^<>\n]{0,200}>>")
 
 @VERIFIERS.register("constraints")
 def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Which of the constraints ``reference`` the text ``answer`` keeps; the score is their share, success is all.
+    """Score the share of the constraints ``reference`` that the text ``answer`` satisfies; success needs all of them.
 
     Args:
-        answer: the text. A blank one is malformed, as it would keep many constraints, and so is one of more than
+        answer: the text. A blank one is malformed, as it would satisfy many constraints, and so is one of more than
             200,000 characters.
         reference: the constraints. Counts take "min", "max" or both: kinds "words" (runs of letters and digits with
-            inner apostrophes and hyphens), "sentences" (ended by . ! ? or their full-width forms and white space; a
-            rest with a word is one too), "paragraphs" (set apart by blank lines), "lines" (not blank), "bullets"
+            inner apostrophes and hyphens), "sentences" (ended by . ! ? or their full-width forms and white space; words
+            after the last one form another), "paragraphs" (separated by blank lines), "lines" (not blank), "bullets"
             (lines that begin with -, * or •), "characters", "placeholders" (``[name]``), "highlights" (``*text*``),
             and, of a given "text", "occurrences" (as a whole word or phrase, any case). Without parameters: "lower"
             and "upper" (no letter of the other case, and at least one that has case), "no-commas", "json" (bare or in
             a code fence), "quoted" (in double quotes), "title" (``<<title>>``). With "texts": "keywords" (all occur),
             "forbidden" (none occurs), both as whole words or phrases in any case. With "text": "starts-with" and
-            "ends-with", exactly, white space at the ends aside.
+            "ends-with", exactly but for white space at the ends.
 
     Raises:
         InputError: no constraint, an unknown kind, or a missing, unknown or unusable parameter.
@@ -58,11 +58,13 @@ def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> V
     if not broken:
         return CORRECT
     share = 1.0 - len(broken) / len(constraints)
-    return Verdict(share, False, feedback=f"The text breaks a constraint: {_described(broken[0])}.")
+    parameters = ", ".join(f"{name} {value}" for name, value in broken[0].items() if name != "kind")
+    described = " ".join(f"{broken[0]['kind']}{': ' if parameters else ''}{parameters}".split())[:150]
+    return Verdict(share, False, feedback=f"The text breaks a constraint: {described}.")
 
 
 def count_phrase(text: str, phrase: str) -> int:
-    """How often ``phrase`` occurs as whole words, in any case and with any white space between its words."""
+    """Count how often ``phrase`` occurs as whole words, in any case and with any white space between its words."""
     pattern = rf"(?<!\w){re.escape(_plain(phrase))}(?!\w)"
     return len(re.findall(pattern, _plain(text)))
 
@@ -72,7 +74,7 @@ def count_words(text: str) -> int:
 
 
 def count_sentences(text: str) -> int:
-    """Stretches with a word in them that end in sentence punctuation followed by white space, or at the end."""
+    """Count the parts with a word that end in sentence punctuation followed by white space, or at the end."""
     return sum(_WORD.search(part) is not None for part in _SENTENCE_END.split(text))
 
 
@@ -111,7 +113,7 @@ def _plainly(check: Callable[[str], bool]) -> tuple[Check, frozenset[str]]:
 
 _TEXT, _TEXTS = frozenset({"text"}), frozenset({"texts"})
 
-# Kind -> (whether a text keeps it, names of its parameters).
+# Kind -> (its check of a text, names of its parameters).
 KINDS: dict[str, tuple[Check, frozenset[str]]] = {
     "words": _counts(count_words),
     "sentences": _counts(count_sentences),
@@ -136,11 +138,6 @@ KINDS: dict[str, tuple[Check, frozenset[str]]] = {
     "starts-with": (lambda text, constraint: text.strip().startswith(constraint["text"].strip()), _TEXT),
     "ends-with": (lambda text, constraint: text.strip().endswith(constraint["text"].strip()), _TEXT),
 }
-
-
-def _described(constraint: Mapping[str, Any]) -> str:
-    parameters = ", ".join(f"{name} {value}" for name, value in constraint.items() if name != "kind")
-    return " ".join(f"{constraint['kind']}{': ' if parameters else ''}{parameters}".split())[:150]
 
 
 def _check_reference(reference: Any) -> list[Mapping[str, Any]]:

@@ -1,6 +1,6 @@
 """The verifier "countdown": an arithmetic expression over given numbers that must reach a target exactly.
 
-The grammar is our own and the only thing that reads the answer: no ``eval``, ``ast`` or computer algebra.
+Only this module's grammar reads the answer: no ``eval``, ``ast`` or computer algebra.
 
     expression = term (("+" | "-") term)*
     term       = factor (("*" | "/") factor)*
@@ -33,7 +33,7 @@ class ExpressionError(ValueError):
 
 @VERIFIERS.register("countdown")
 def verify_countdown(answer: str, reference: Mapping[str, Any]) -> Verdict:
-    """Whether ``answer`` is an expression over the given numbers, each used at most once, that equals the target.
+    """Check that ``answer`` is an expression over the given numbers, each used at most once, that equals the target.
 
     Args:
         answer: such as ``(25 - 5) * 3``; ASCII, + - * / and parentheses. A trailing ``= 60`` is refused as malformed.
@@ -53,7 +53,7 @@ def verify_countdown(answer: str, reference: Mapping[str, Any]) -> Verdict:
 
 
 def evaluate_expression(text: str, numbers: Sequence[int]) -> Fraction:
-    """The exact value of an expression over ``numbers``, each used at most once.
+    """Compute the exact value of an expression over ``numbers``, each used at most once.
 
     Raises:
         ExpressionError: not in the grammar, too long or too deep, a number that is not left, or a division by zero.
@@ -64,7 +64,7 @@ def evaluate_expression(text: str, numbers: Sequence[int]) -> Fraction:
 
 
 class _Parser:
-    """Recursive descent with one token of look-ahead; it evaluates as it goes."""
+    """Recursive descent with one token of look-ahead, evaluating while it reads."""
 
     def __init__(self, text: str, numbers: Sequence[int]):
         self._tokens = _tokens(text)
@@ -122,7 +122,7 @@ class _Parser:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """The tokens, then empty strings for ever."""
+    """Yield the tokens, then empty strings without end."""
     text = text.strip()
     position = 0
     while position < len(text):

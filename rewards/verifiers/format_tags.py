@@ -17,19 +17,19 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 def verify_format(
     answer: str, reference: Sequence[str], *, method: str = "all", outside: bool = False, blank: bool = True
 ) -> Verdict:
-    """Whether ``answer`` consists of the tags ``reference``: in this order, each once, closed, not within each other.
+    """Check that ``answer`` consists of the tags ``reference``: in this order, each once, closed, not nested.
 
-    Only tags that the reference names are looked at, written exactly ``<name>`` and ``</name>``. Whatever the method,
-    only a text without any fault is a success, and the feedback names the first one.
+    Only tags that the reference names are read, written exactly ``<name>`` and ``</name>``. Under every method only a
+    text without a fault is a success, and the feedback names the first fault.
 
     Args:
         answer: the text of any length.
         reference: names of the tags in order.
         method: the score of a text with a fault. "all": 0, as for DeepSeek-R1 (arXiv 2501.12948, Section 2.2.2).
             "fraction": the share of the tags that are opened and closed once, after the tags before them in the
-            reference are closed; where all are, another fault counts as one more tag that is wrong. "pairs": by number
-            only, as for Multi-Agent Evolve (arXiv 2510.23595): 1 where each tag opens and closes once, 0.5 where one
-            does so several times, 0 where the numbers of any do not agree or are 0; the least over the tags.
+            reference are closed; where all tags are right, another fault counts as one more wrong tag. "pairs": from
+            counts only, as for Multi-Agent Evolve (arXiv 2510.23595): per tag 1 where it opens and closes once, 0.5
+            where it does both equally often, 0 otherwise; the least over the tags.
         outside: let text other than white space stand outside the tags.
         blank: let a tag hold nothing but white space.
 
@@ -47,14 +47,14 @@ def verify_format(
     elif method == "pairs":
         score = pair_score(answer, tags)
     else:
-        # With all tags right, what is wrong lies outside them or is a blank that must not be.
+        # With all tags right, the fault is text outside them or a blank tag.
         share = fraction_right(answer, tags)
         score = share if share < 1.0 else len(tags) / (len(tags) + 1)
     return Verdict(score, False, feedback=fault, malformed=True)
 
 
 def first_fault(text: str, tags: Sequence[str], *, outside: bool = False, blank: bool = True) -> str | None:
-    """The first thing that is wrong with the tags, as one sentence, or None."""
+    """Describe the first fault of the tags in one sentence; None without a fault."""
     places: list[tuple[int, int]] = []
     end = 0
     for tag in tags:
@@ -83,7 +83,7 @@ def first_fault(text: str, tags: Sequence[str], *, outside: bool = False, blank:
 
 
 def fraction_right(text: str, tags: Sequence[str]) -> float:
-    """The share of the tags that open and close exactly once, in that order, behind all earlier tags of the list."""
+    """Compute the share of the tags that open and close exactly once, in that order, after all earlier tags."""
     end = right = 0
     for tag in tags:
         opening, closing = f"<{tag}>", f"</{tag}>"
@@ -95,14 +95,14 @@ def fraction_right(text: str, tags: Sequence[str]) -> float:
 
 
 def pair_score(text: str, tags: Sequence[str]) -> float:
-    """1 where every tag opens and closes once, 0.5 where equally often but more, 0 otherwise; the least of all tags."""
-    return min(_pairs(text.count(f"<{tag}>"), text.count(f"</{tag}>")) for tag in tags)
-
-
-def _pairs(opened: int, closed: int) -> float:
-    if opened != closed or opened == 0:
-        return 0.0
-    return 1.0 if opened == 1 else 0.5
+    """Score each tag: 1 where it opens and closes once, 0.5 where equally often but more, 0 else. Return the least."""
+    least = 1.0
+    for tag in tags:
+        opened = text.count(f"<{tag}>")
+        if opened == 0 or opened != text.count(f"</{tag}>"):
+            return 0.0
+        least = least if opened == 1 else 0.5
+    return least
 
 
 def _check_reference(reference: Sequence[str]) -> list[str]:

@@ -28,13 +28,13 @@ class GridError(ValueError):
 
 @VERIFIERS.register("grid")
 def verify_grid(answer: str, reference: Grid) -> Verdict:
-    """Whether ``answer`` is the grid ``reference``.
+    """Check that ``answer`` is the grid ``reference``.
 
     The score is the number of equal cells over the number of cells that either grid has; only equality is a success.
 
     Args:
-        answer: ``[[0, 1], [2, 3]]``, or a row a line with its integers separated by blanks or commas; bare or in a code
-            fence; at most 50,000 characters.
+        answer: ``[[0, 1], [2, 3]]``, or one row per line with its integers separated by blanks or commas; bare or in a
+            code fence; at most 50,000 characters.
         reference: rows of ints, all of the same length, at least one.
 
     Raises:
@@ -57,7 +57,7 @@ def verify_grid(answer: str, reference: Grid) -> Verdict:
 
 
 def overlap(one: Grid, other: Grid) -> tuple[int, int]:
-    """Number of equal cells, and of cells that at least one of the two grids (top left corners aligned) has."""
+    """Count the equal cells, and the cells that at least one of two grids has, with their top left corners aligned."""
     equal = cells = 0
     for left, right in zip_longest(one, other, fillvalue=()):
         for first, second in zip_longest(left, right):
@@ -67,7 +67,7 @@ def overlap(one: Grid, other: Grid) -> tuple[int, int]:
 
 
 def parse_grid(text: str) -> list[list[int]]:
-    """The grid that ``text`` writes.
+    """Parse a grid.
 
     Raises:
         GridError: not of one of the two forms, rows of different lengths, or too long.

@@ -1,4 +1,4 @@
-"""The verifier "integer": exact, with the strictest grammar that a person would still write by hand."""
+"""The verifier "integer": exact, with a strict grammar of a sign and digits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_LENGTH = 1_000
 
 @VERIFIERS.register("integer")
 def verify_integer(answer: str, reference: int) -> Verdict:
-    """Whether ``answer`` is the integer ``reference``.
+    """Check that ``answer`` is the integer ``reference``.
 
     Accepted: an optional sign and ASCII digits, with white space around; leading zeros do not matter. Refused as
     malformed: anything else (thousands separators, decimals, units, words), and more than 1,000 characters.
@@ -25,7 +25,7 @@ def verify_integer(answer: str, reference: int) -> Verdict:
     """
     if isinstance(reference, bool) or not isinstance(reference, int):
         raise InputError(f"the integer verifier needs an int as reference, not {reference!r}.")
-    # Far longer answers are refused unread, so that time does not grow with them.
+    # Far longer answers are refused unread, so that time is bounded.
     text = answer.strip() if len(answer) <= 2 * MAX_LENGTH else ""
     if len(text) > MAX_LENGTH or not _INTEGER.fullmatch(text):
         return rejected("The answer must be one integer, such as -42.")

@@ -22,7 +22,7 @@ MAX_LENGTH = 2_000
 
 @VERIFIERS.register("interval")
 def verify_interval(answer: str, reference: Sequence[float], *, threshold: float = 0.5) -> Verdict:
-    """How far the interval or box ``answer`` overlaps ``reference``, and whether far enough.
+    """Score the overlap of the interval or box ``answer`` with ``reference``; success from ``threshold`` on.
 
     Args:
         answer: two numbers, low and high, or the four of a box: ``[0.5, 2]``, ``10, 20, 30, 40``; numbers as for the
@@ -31,7 +31,7 @@ def verify_interval(answer: str, reference: Sequence[float], *, threshold: float
         threshold: least score of a success, in (0, 1].
 
     Raises:
-        InputError: a reference of another form or with ends in the wrong order, or a threshold outside (0, 1].
+        InputError: a reference of another form or with the upper end first, or a threshold outside (0, 1].
     """
     gold = _check_reference(reference)
     if not check_number("the threshold of the interval verifier", threshold) > 0.0 or threshold > 1.0:
@@ -44,7 +44,8 @@ def verify_interval(answer: str, reference: Sequence[float], *, threshold: float
         return rejected(str(error))
     given = [number for number in numbers if number is not None]
     if len(given) != len(numbers) or len(given) != len(gold):
-        return rejected(f"The answer must be {len(gold)} numbers, such as {_example(len(gold))}.")
+        example = "[0.5, 2]" if len(gold) == 2 else "[0, 0, 3, 4]"
+        return rejected(f"The answer must be {len(gold)} numbers, such as {example}.")
     if not _in_order(given):
         return rejected("The lower end of an interval must not exceed the upper one.")
     overlap = iou(given, gold)
@@ -54,9 +55,9 @@ def verify_interval(answer: str, reference: Sequence[float], *, threshold: float
 
 
 def iou(one: Sequence[Any], other: Sequence[Any]) -> Fraction:
-    """Intersection over union of two intervals (low, high) or boxes (x_min, y_min, x_max, y_max).
+    """Compute the intersection over union of two intervals (low, high) or boxes (x_min, y_min, x_max, y_max).
 
-    Two that have no extent overlap by 1 where they are the same and by 0 otherwise.
+    Where both have size 0 it is 1 if they are the same and 0 otherwise.
     """
     half = len(one) // 2
     shared = first = second = Fraction(1)
@@ -74,10 +75,6 @@ def iou(one: Sequence[Any], other: Sequence[Any]) -> Fraction:
 def _in_order(numbers: Sequence[Any]) -> bool:
     half = len(numbers) // 2
     return all(numbers[axis] <= numbers[half + axis] for axis in range(half))
-
-
-def _example(size: int) -> str:
-    return "[0.5, 2]" if size == 2 else "[0, 0, 3, 4]"
 
 
 def _check_reference(reference: Sequence[float]) -> list[Fraction]:

@@ -25,7 +25,7 @@ def verify_json(
     duplicate_keys: bool = False,
     seconds: float = 2.0,
 ) -> Verdict:
-    """Whether ``answer`` is JSON that equals ``reference`` and satisfies ``schema``.
+    """Check that ``answer`` is JSON that equals ``reference`` and satisfies ``schema``.
 
     Values are compared as by `json_text.same_json`: numbers exactly (1 = 1.0), true never as 1, arrays in order,
     objects in any order of their keys. NaN, infinities, more than 200,000 characters, 50 levels of nesting or 1,000
@@ -35,21 +35,21 @@ def verify_json(
         answer: the JSON text, and nothing else.
         reference: the value; ignored where ``compare`` is False.
         schema: a JSON Schema (of the draft that its ``$schema`` names, else 2020-12), or None. References to other
-            documents are not followed. Its regular expressions are searched in the answer's text, so they have to be
-            ones that do not backtrack without end.
+            documents are not followed. Its regular expressions are searched in the answer's text, so they must not be
+            open to catastrophic backtracking.
         compare: False judges by the schema alone.
         fenced: accept the text in a code fence too.
         duplicate_keys: let a later key replace an earlier equal one; otherwise such text is malformed.
-        seconds: CPU time that checking the schema may take, looked at between two of its keywords; at least 0.001. A
-            schema that refers to itself several times can take time exponential in the depth of an answer.
+        seconds: CPU time for the check of the schema, measured between two of its keywords; at least 0.001. A schema
+            that refers to itself several times can take time exponential in the depth of an answer.
 
     Returns:
-        An answer that is JSON but not of the schema is malformed, and the feedback names the first place.
-        ``valid=False`` where the schema could not be checked to the end.
+        An answer that is JSON but breaks the schema is malformed, and the feedback names the first place.
+        ``valid=False`` where the check of the schema did not finish.
 
     Raises:
-        InputError: the reference is no JSON value, the schema is none or refers to what it does not hold, or there is
-            nothing to judge by.
+        InputError: the reference is no JSON value, the schema is no schema or refers to a part that it lacks, or
+            neither a reference nor a schema is given.
         MissingExtra: a schema was passed without jsonschema being installed.
     """
     if compare:
@@ -81,11 +81,11 @@ def verify_json(
 
 
 class _SchemaTimeout(Exception):
-    """The check of a schema has used its time."""
+    """The check of a schema has used up its time."""
 
 
 def _validator(schema: Any, seconds: float) -> Any:
-    """A validator of ``schema`` that raises `_SchemaTimeout` after so many seconds of CPU time from now."""
+    """Build a validator of ``schema`` that raises `_SchemaTimeout` after ``seconds`` of CPU time from now."""
     try:
         import jsonschema
         import referencing
@@ -107,14 +107,14 @@ def _validator(schema: Any, seconds: float) -> Any:
     descend = bounded.evolve
 
     def evolve(self: Any, **changes: Any) -> Any:
-        # A part that names its draft would be checked by jsonschema's own validator, which has no bound.
+        # jsonschema would check a part that names its draft with a validator of its own, which has no time limit.
         part = changes.get("schema", self.schema)
         if isinstance(part, Mapping) and "$schema" in part:
             changes["schema"] = {key: value for key, value in part.items() if key != "$schema"}
         return descend(self, **changes)
 
     bounded.evolve = evolve
-    # An empty registry: nothing is fetched over a network.
+    # An empty registry prevents any request over a network.
     return bounded(schema, registry=referencing.Registry())
 
 
@@ -128,7 +128,7 @@ def _until(until: float, check: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_references(schema: Any, kind: Any) -> None:
-    """Raise InputError where ``schema`` refers to what it does not hold."""
+    """Raise InputError where ``schema`` refers to a part that it lacks."""
     from jsonschema_specifications import REGISTRY
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012, specification_with
@@ -154,7 +154,7 @@ def _check_references(schema: Any, kind: Any) -> None:
 
 
 def _unique(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
-    """jsonschema compares every pair of items, which takes minutes for an array that fits the bounds."""
+    """Check uniqueItems by hashes; jsonschema compares every pair, which takes minutes for the largest arrays."""
     if wanted and validator.is_type(instance, "array") and len(set(map(hashable_json, instance))) < len(instance):
         from jsonschema import ValidationError
 
@@ -162,7 +162,7 @@ def _unique(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
 
 
 def _multiple(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
-    """jsonschema divides doubles, which large integers overflow, and finds 0.3 to be no multiple of 0.1."""
+    """Check multipleOf exactly; in jsonschema's doubles large integers overflow and 0.3 is no multiple of 0.1."""
     if validator.is_type(instance, "number") and _exactly(instance) % _exactly(wanted):
         from jsonschema import ValidationError
 

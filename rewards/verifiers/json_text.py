@@ -1,7 +1,7 @@
 """JSON from untrusted text: bounded before it is parsed, strict where Python is lenient, compared without rounding.
 
-`parse_json` refuses what `json.loads` lets through (NaN, infinities, keys given twice) or trips over (deep nesting,
-integers of thousands of digits); `same_json` compares values as JSON means them, so that true is not 1.
+`parse_json` refuses text that `json.loads` accepts although it is not JSON (NaN, infinities, repeated keys) or fails on
+(deep nesting, integers of thousands of digits). `same_json` compares values by JSON's rules, so that true is not 1.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class JsonError(ValueError):
 
 
 def parse_json(text: str, *, duplicate_keys: bool = False, exact: bool = True) -> Any:
-    """The value that ``text`` writes.
+    """Parse a JSON text.
 
     Args:
         text: any text; more than 200,000 characters or 50 levels of nesting are refused unread.
@@ -47,17 +47,17 @@ def parse_json(text: str, *, duplicate_keys: bool = False, exact: bool = True) -
     try:
         return json.loads(
             text,
-            parse_int=_integer,
-            parse_float=_exact if exact else _float,
-            parse_constant=_constant,
-            object_pairs_hook=dict if duplicate_keys else _object,
+            parse_int=_parse_integer,
+            parse_float=_parse_decimal if exact else _parse_float,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=dict if duplicate_keys else _object_with_unique_keys,
         )
     except json.JSONDecodeError as error:
         raise JsonError(f"The text is not JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
 
 
 def strip_code_fence(text: str) -> str:
-    """The content of a code fence that is all of ``text``; ``text`` itself where it is none."""
+    """Return the content of a code fence that is all of ``text``; ``text`` itself where it is no such fence."""
     stripped = text.strip()
     match = _FENCE.match(stripped)
     if match is None or not stripped.endswith("\n```"):
@@ -66,7 +66,7 @@ def strip_code_fence(text: str) -> str:
 
 
 def depth(text: str) -> int:
-    """How deep the brackets outside strings nest; linear in the length of ``text``."""
+    """Measure how deep the brackets outside strings nest; linear in the length of ``text``."""
     level = deepest = 0
     for match in _BRACKET_OR_STRING.finditer(text):
         bracket = match[0]
@@ -79,7 +79,7 @@ def depth(text: str) -> int:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal: 1 = 1.0, true ≠ 1, arrays in order, objects in any order of their keys.
+    """Compare two JSON values: 1 = 1.0, true ≠ 1, arrays in order, objects in any order of their keys.
 
     A float counts as the decimal that it prints as, so that the text 0.1 equals the float 0.1.
     """
@@ -95,7 +95,7 @@ def same_json(one: Any, other: Any) -> bool:
 
 
 def hashable_json(value: Any) -> Any:
-    """A hashable form: two values have the same one exactly if `same_json` holds."""
+    """Convert a JSON value to a hashable form; two values have the same form exactly if `same_json` holds."""
     if isinstance(value, Mapping):
         return "object", frozenset((key, hashable_json(part)) for key, part in value.items())
     if isinstance(value, (list, tuple)):
@@ -106,10 +106,10 @@ def hashable_json(value: Any) -> Any:
 
 
 def check_json_value(value: Any, what: str) -> Any:
-    """``value``, if it is a JSON value (tuples count as arrays).
+    """Return ``value`` if it is a JSON value (tuples count as arrays).
 
     Raises:
-        InputError: it holds something else, a key that is not text, or a float that is not finite.
+        InputError: it holds an object of another type, a key that is not text, or a float that is not finite.
     """
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
@@ -119,26 +119,24 @@ def check_json_value(value: Any, what: str) -> Any:
     elif isinstance(value, (list, tuple)):
         for part in value:
             check_json_value(part, what)
-    elif not (value is None or isinstance(value, (bool, int, str)) or _is_finite(value)):
+    elif not (value is None or isinstance(value, (bool, int, str))) and not (
+        isinstance(value, (float, Decimal)) and math.isfinite(value)
+    ):
         raise InputError(f"{what} must be a JSON value (None, bool, int, float, str, list, dict), not {value!r}.")
     return value
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, (float, Decimal)) and math.isfinite(value)
 
 
 def _decimal(value: int | float | Decimal) -> int | Decimal:
     return Decimal(repr(value)) if isinstance(value, float) else value
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise JsonError(f"A number has more than {MAX_DIGITS} digits.")
     return int(digits)
 
 
-def _float(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     if len(digits) > MAX_DIGITS:
         raise JsonError(f"A number has more than {MAX_DIGITS} digits.")
     value = float(digits)
@@ -147,19 +145,19 @@ def _float(digits: str) -> float:
     return value
 
 
-def _exact(digits: str) -> Decimal:
-    _float(digits)
-    # Below the smallest double there is no bound on the exponent, and exact arithmetic would write out its zeros.
+def _parse_decimal(digits: str) -> Decimal:
+    _parse_float(digits)
+    # The check of the range does not bound negative exponents, and exact arithmetic would write out all zeros.
     if len(digits.lower().partition("e")[2]) > 5:
         raise JsonError("A number is outside the range of double precision.")
     return Decimal(digits)
 
 
-def _constant(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise JsonError(f"{name} is not JSON.")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         raise JsonError("A key is given twice in one object.")

@@ -16,11 +16,11 @@ _NUMBER = re.compile(r"([+-]?)(?:([0-9]+)[ \t]*/[ \t]*([0-9]+)|([0-9]+)(?:\.([0-
 
 @VERIFIERS.register("number")
 def verify_number(answer: str, reference: int | str | Fraction) -> Verdict:
-    """Whether ``answer`` is exactly the rational number ``reference``.
+    """Check that ``answer`` is exactly the rational number ``reference``.
 
     Accepted: ``-3``, ``0.75``, ``.75``, ``3/4`` (blanks around the slash, any multiple such as ``6/8``), with a sign
     before and white space around; ASCII digits only. Refused as malformed: exponents, percent signs, separators, units,
-    words, a denominator of zero, and more than 1,000 characters. A decimal that was rounded is not equal.
+    words, a denominator of zero, and more than 1,000 characters. A rounded decimal is not equal.
 
     Raises:
         InputError: the reference is neither int nor Fraction nor a string in this grammar (a float is not exact).
@@ -39,7 +39,7 @@ def verify_number(answer: str, reference: int | str | Fraction) -> Verdict:
 
 
 def parse_number(text: str) -> Fraction | None:
-    """The rational that ``text`` writes in the grammar of `verify_number`, or None."""
+    """Parse a rational number in the grammar of `verify_number`; None for other text."""
     if len(text) > 2 * MAX_LENGTH:
         return None
     text = text.strip()

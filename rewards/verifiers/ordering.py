@@ -1,4 +1,4 @@
-"""The verifier "ordering": an order of given things, scored by how few edits separate it from the right one.
+"""The verifier "ordering": an order of given elements, scored by the edit distance to the right order.
 
 After Guru (arXiv 2506.14965), whose scorer of ordering puzzles uses the edit distance.
 """
@@ -19,7 +19,7 @@ MAX_ELEMENTS = 1_000
 
 @VERIFIERS.register("ordering")
 def verify_ordering(answer: str, reference: Sequence[str], *, ignore_case: bool = True) -> Verdict:
-    """Whether ``answer`` lists the texts of ``reference`` in their order.
+    """Check that ``answer`` lists the texts of ``reference`` in their order.
 
     The score is 1 − d / n with d the edit distance (insertions, deletions and substitutions of elements, Levenshtein)
     and n the length of the longer of both; only equal lists are a success.
@@ -42,7 +42,7 @@ def verify_ordering(answer: str, reference: Sequence[str], *, ignore_case: bool 
     except ListError as error:
         return rejected(str(error))
     if len(given) > 2 * len(reference):
-        # At least half of them would have to be deleted; and the distance takes time with the product of both lengths.
+        # More than half must be deleted, and computing the distance takes time with the product of both lengths.
         return Verdict(0.0, False, feedback="There are far more elements than there should be.")
     distance = edit_distance(
         [normalise(text, ignore_case) for text in given], [normalise(text, ignore_case) for text in reference]
@@ -55,7 +55,7 @@ def verify_ordering(answer: str, reference: Sequence[str], *, ignore_case: bool 
 
 
 def edit_distance(one: Sequence[str], other: Sequence[str]) -> int:
-    """Least number of insertions, deletions and substitutions that turn one list into the other."""
+    """Compute the least number of insertions, deletions and substitutions that turn one list into the other."""
     row = list(range(len(other) + 1))
     for done, left in enumerate(one, start=1):
         diagonal, row[0] = row[0], done

@@ -18,9 +18,9 @@ MAX_SHOWN = 80  # characters of a reference in a message
 
 
 def unreadable(kind: str, reference: Any, **options: Any) -> str | None:
-    """Why the verifier ``kind`` cannot use a reference, in one sentence; None where it can.
+    """Explain in one sentence why the verifier ``kind`` cannot use a reference; None where it can.
 
-    A reference that is text must also be right as an answer: one that is not decided to equal itself judges nothing.
+    A reference that is text must also be right as an answer to itself.
 
     Raises:
         InputError: an unknown kind.
@@ -38,11 +38,11 @@ def unreadable(kind: str, reference: Any, **options: Any) -> str | None:
 
 @dataclass(frozen=True)
 class References:
-    """What `check_references` found.
+    """The result of `check_references`.
 
     Args:
         kind: the verifier.
-        total: how many references there were.
+        total: number of references.
         unreadable: position (from 0), reference and reason of each that the verifier cannot use.
     """
 
@@ -68,13 +68,13 @@ class References:
 
 
 def check_references(kind: str, references: Iterable[Any], *, warn: bool = True, **options: Any) -> References:
-    """Which references the verifier ``kind`` cannot use under these options; one warning counts them and shows one.
+    """Find the references that the verifier ``kind`` cannot use; one warning gives their number and the first.
 
     Args:
         kind: the verifier.
         references: as `palaestra.rewards.verify` takes them.
-        warn: whether to warn where there are any.
-        **options: of the verifier; where it refuses them, that is the reason of every reference.
+        warn: warn where there are any.
+        **options: of the verifier; where it refuses them, that is the reason for every reference.
 
     Raises:
         InputError: an unknown kind.

@@ -1,9 +1,9 @@
 """Every verifier by name: ``verify("number", "3/4", Fraction(3, 4))``.
 
 A verifier is a pure function ``(answer, reference, **options) -> Verdict``. The answer is untrusted text of any length
-and content, so a verifier is bounded in time and memory and never evaluates text; what it parses it parses with a
-grammar, and the one kind that runs something, "sql", runs it on a read-only database under an authorizer. The
-reference comes from the task and is trusted, and a wrong one raises `InputError`. The gold answer scores 1.
+and content, so a verifier is bounded in time and memory, parses text with a grammar and never evaluates it; the one
+kind that executes its answer, "sql", does so on a read-only database under an authorizer. The reference comes from the
+task and is trusted, and an unusable one raises `InputError`. The gold answer scores 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Verifier = Callable[..., Verdict]
 
 VERIFIERS: Registry[Verifier] = Registry("verifier", modules=[__package__ or ""])
 
-# How answers are laid out that are no single line, for `verify(extract=...)`.
+# The layout of answers that are not a single line, for `verify(extract=...)`.
 _FORMS: dict[str, Form] = {
     **dict.fromkeys(("list", "math", "ordering", "interval"), "values"),
     **dict.fromkeys(("grid", "cells", "json", "structure", "toolcall", "sql"), "lines"),
@@ -40,8 +40,8 @@ def verify(
     Args:
         kind: a name in `VERIFIERS`.
         answer: the bare answer; with ``extract``, a whole reply.
-        reference: what the verifier compares with.
-        extract: None, or how the answer is found in a reply, as environments do: "any", "boxed", "tag", "last_line" or
+        reference: the gold answer, in the form that the verifier requires.
+        extract: None, or the answer's format in a reply, as for environments: "any", "boxed", "tag", "last_line" or
             "whole"; see `rewards.answers.extract`. Of its readings the first that has the required form counts.
         thoughts: names of the tags around thoughts, which are dropped where ``extract`` is given.
         **options: of the verifier.
@@ -66,7 +66,7 @@ def verify(
 
 
 def rejected(feedback: str) -> Verdict:
-    """The verdict on an answer that does not have the required form."""
+    """Make the verdict on an answer that does not have the required form."""
     return Verdict(0.0, False, feedback=feedback, malformed=True)
 
 

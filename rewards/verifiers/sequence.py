@@ -1,6 +1,6 @@
 """The verifier "list": several answers, in order or in any order, each judged by the verifier of its kind.
 
-`split_elements` is the one reading of a list that all kinds share: it looks at every character once.
+`split_elements` reads lists for all verifiers, in one pass over the text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def verify_list(
     partial: bool = False,
     element_options: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Whether ``answer`` lists the elements of ``reference``: as many of each, and in this order if ``ordered``.
+    """Check that ``answer`` lists the elements of ``reference``: as many of each, and in this order if ``ordered``.
 
     Args:
         answer: elements separated by line ends, else by semicolons, else by commas, with or without one pair of
@@ -47,18 +47,18 @@ def verify_list(
         reference: the elements, each a reference of the verifier ``element``; at most 10,000 in order, 300 otherwise.
         element: the verifier of each element ("number", "integer", "text", "math", …).
         ordered: compare place by place; otherwise as multisets.
-        partial: score the share of right elements, of the longer of both lists, instead of 0 for a list that is not
-            right altogether. It is never a success.
+        partial: score a list with errors by its share of right elements, of the longer of both lists, instead of 0.
+            It is still no success.
         element_options: passed to the verifier of the elements. A "deadline" among them holds for the list as a
-            whole: seconds from its first element to its last, 2 without one. It is looked at before each comparison,
-            and a verifier that takes a deadline is given what is left.
+            whole: seconds from its first element to its last, 2 by default. It is checked before each comparison, and
+            a verifier that takes a deadline gets the remaining seconds.
 
     Returns:
         ``valid=False`` where the verdict depends on an element that its verifier could not judge, where two could not
-        be judged (no more are then tried), or where the deadline came before the verdict.
+        be judged (no more are then tried), or where the deadline passed before the verdict.
 
     Raises:
-        InputError: a reference that is no list, or an element of it that its verifier refuses; an unknown verifier, or
+        InputError: a reference that is no list, an element of it that its verifier refuses, an unknown verifier, or
             an option that it does not have.
     """
     most = MAX_ELEMENTS if ordered else MAX_UNORDERED
@@ -100,11 +100,11 @@ class _TooManyUndecided(Exception):
 
 
 class _ListTimeout(Exception):
-    """The list has used its deadline."""
+    """The deadline of the list has passed."""
 
 
 class _Judge:
-    """The verifier of the elements with its options, under one deadline for all that it is asked."""
+    """The verifier of the elements with its options, under one deadline for all comparisons."""
 
     def __init__(self, element: str, options: Mapping[str, Any] | None):
         if not isinstance(element, str):
@@ -130,7 +130,7 @@ class _Judge:
 
 
 class _Table:
-    """Verdicts on pairs of a given and a reference element, each taken when it is first needed."""
+    """Verdicts on pairs of a given and a reference element, each computed on first use."""
 
     def __init__(self, given: Sequence[str], reference: Sequence[Any], judge: Callable[[str, Any], Verdict]):
         self._given, self._reference, self._judge = given, reference, judge
@@ -140,7 +140,7 @@ class _Table:
         self.unreadable = ""
 
     def in_order(self, until_wrong: bool) -> tuple[int, int]:
-        """How many places are right, and how many may be."""
+        """Count the places that are right, and those that may be."""
         right = 0
         for place in range(min(len(self._given), len(self._reference))):
             fits = self._fit(place, place)
@@ -150,17 +150,15 @@ class _Table:
         return right, right + len(self._undecided)
 
     def in_any_order(self, until_wrong: bool) -> tuple[int, int]:
-        """How many elements can be paired, and how many could be if all undecided ones were right."""
-        rows = list(map(self._likely_first, self._given))
-        # Once a row finds no partner, neither would it beside the rows that come after it.
+        """Count the elements that can be paired, and those that could be if all undecided ones were right."""
+        # Columns with the same text first: a list in another order then takes one comparison per row.
+        columns = range(len(self._reference))
+        rows = [sorted(columns, key=lambda column: self._texts[column] != given) for given in self._given]
+        # A row without a partner now will not get one when later rows are added.
         right = _count_matches(rows, self._fit, lambda: until_wrong and not self._undecided)
         if not self._undecided:
             return right, right
         return right, _count_matches(rows, lambda row, column: self._fit(row, column) or row in self._undecided)
-
-    def _likely_first(self, given: str) -> list[int]:
-        """All columns, those with the same text first: a list in another order then takes one comparison a row."""
-        return sorted(range(len(self._reference)), key=lambda column: self._texts[column] != given)
 
     def _fit(self, row: int, column: int) -> bool:
         if row in self._undecided:
@@ -179,15 +177,15 @@ class _Table:
 
 
 def split_elements(text: str) -> list[str]:
-    """The elements of a list, stripped.
+    """Split a list into its elements, stripped.
 
-    One pair of brackets, ``[ ]``, ``( )`` or ``{ }``, around all of it is taken off. Separators within brackets or
-    quotes do not count; of the others, line ends separate where there are any, else semicolons, else commas. A line may
-    begin with "- " or "* " and end with the separator ",". Matching quotes around an element are taken off. "[]" has no
+    One pair of brackets, ``[ ]``, ``( )`` or ``{ }``, around all of it is removed. Separators within brackets or quotes
+    do not count; of the others, line ends separate where there are any, else semicolons, else commas. A line may begin
+    with "- " or "* " and end with the separator ",". Matching quotes around an element are removed. "[]" has no
     element.
 
     Raises:
-        ListError: blank text, brackets that do not pair up, or an element without anything in it.
+        ListError: blank text, brackets that do not pair up, or an empty element.
     """
     body = text.strip()
     if not body:
@@ -203,8 +201,11 @@ def split_elements(text: str) -> list[str]:
     places = cuts.newline or cuts.semicolon or cuts.comma
     parts = [body[start + 1 : end].strip() for start, end in zip([-1, *places], [*places, len(body)])]
     if cuts.newline:
-        parts = [_unbulleted(part) for part in parts if part]
-    parts = [_unquoted(part) for part in parts]
+        lines = [part[2:].lstrip() if part.startswith(("- ", "* ")) else part for part in parts if part]
+        parts = [line[:-1].rstrip() if line.endswith((",", ";")) else line for line in lines]
+    for position, part in enumerate(parts):
+        if len(part) >= 2 and part[0] in _QUOTES and part[0] == part[-1] and part[0] not in part[1:-1]:
+            parts[position] = part[1:-1].strip()
     if not all(parts):
         raise ListError("The list has an element with nothing in it.")
     return parts
@@ -249,27 +250,17 @@ def _find_cuts(text: str) -> _Cuts:
     return cuts
 
 
-def _unbulleted(line: str) -> str:
-    line = line[2:].lstrip() if line.startswith(("- ", "* ")) else line
-    return line[:-1].rstrip() if line.endswith((",", ";")) else line
-
-
-def _unquoted(text: str) -> str:
-    quoted = len(text) >= 2 and text[0] in _QUOTES and text[0] == text[-1] and text[0] not in text[1:-1]
-    return text[1:-1].strip() if quoted else text
-
-
 def _count_matches(
     rows: Sequence[Sequence[int]],
     fits: Callable[[int, int], bool],
     stops: Callable[[], bool] = lambda: False,
 ) -> int:
-    """How many rows can be paired with columns that fit, each used once (augmenting paths, breadth first).
+    """Count the rows in a largest matching with columns that fit (augmenting paths, breadth first).
 
     Args:
         rows: the columns of each row, in the order in which they are tried.
-        fits: whether a row goes with a column.
-        stops: asked when a row finds no partner: whether that is the end.
+        fits: (row, column) to whether they may be paired.
+        stops: called when a row finds no partner; True ends the search.
     """
     owner: dict[int, int] = {}
     size = 0

@@ -1,7 +1,7 @@
-"""The verifier "sql": a query is right if its result on a small database is that of the gold query.
+"""The verifier "sql": a query is right if it has the same result as the gold query on a small database.
 
 Execution match as in Reasoning-SQL (arXiv 2503.23157); its shaped parts are in `sql_similarity.py`. The query is
-untrusted: it runs on a database that it cannot change, with everything denied except reading, and with bounds on time,
+untrusted: it runs on a database that it cannot change, with all actions denied except reading, and with bounds on time,
 rows, the length of any value and the size of the result. sqlite is part of Python, so no extra is needed.
 """
 
@@ -25,7 +25,7 @@ from .json_text import strip_code_fence
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 20_000
-# A function such as replace() runs between two looks at the clock, in time with the product of its arguments' lengths.
+# A function such as replace() runs between two checks of the time, in time with the product of its arguments' lengths.
 MAX_VALUE = 100_000
 # Bytes of Python objects, of all rows together.
 MAX_RESULT = 32_000_000
@@ -35,12 +35,12 @@ SIGNIFICANT_DIGITS = 12
 
 Rows = tuple[tuple[Any, ...], ...]
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-# The json aggregates look at the limit on a value's length only at their end, when the memory is taken.
+# The json aggregates check the limit on a value's length only at their end, after they have allocated the memory.
 _DENIED_FUNCTIONS = {
     *("load_extension", "fts3_tokenizer", "sqlite_compileoption_get", "sqlite_compileoption_used"),
     *("json_group_array", "json_group_object", "jsonb_group_array", "jsonb_group_object"),
 }
-# A string, quoted name or comment, as one piece; then what matters for ORDER BY.
+# A string, quoted name or comment as one token; then words and parentheses, for the search of ORDER BY.
 _TOKEN = re.compile(
     r"""'(?:[^']|'')*+'? | "(?:[^"]|"")*+"? | `[^`]*+`? | \[[^\]]*+\]? | --[^\n]*+ | /\*.*?(?:\*/|\Z)
       | [A-Za-z_]\w*+ | [()]""",
@@ -49,16 +49,16 @@ _TOKEN = re.compile(
 
 
 class QueryError(ValueError):
-    """The query did not yield a result; the message is one sentence for the agent."""
+    """The query has no result; the message is one sentence for the agent."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """Where a query runs: a script that makes the tables, or a file of sqlite; exactly one of them.
+    """The database of a query: a script that makes the tables, or a file of sqlite; exactly one of them.
 
     Args:
-        schema: CREATE and INSERT statements; run once, in memory, and kept.
-        path: the file, opened for reading only and taken not to change meanwhile.
+        schema: CREATE and INSERT statements; run once in memory, and the result is cached.
+        path: the file, opened for reading only; it must not change during the query.
     """
 
     schema: str | None = None
@@ -74,34 +74,35 @@ def verify_sql(
     max_rows: int = 10_000,
     allow_empty: bool = False,
 ) -> Verdict:
-    """Whether the query ``answer`` has the result of the gold query.
+    """Check that the query ``answer`` has the result of the gold query.
 
     Rows are compared as a multiset, so that duplicates count, and in order exactly if the gold query has an ORDER BY at
     its top level (which should then order totally). Columns count by place and not by name; floats at 12 significant
     digits; 1 = 1.0, but not '1'.
 
     Args:
-        answer: one SELECT (WITH, VALUES), bare or in a code fence. Whatever would write, attach, set a pragma or load
-            an extension is refused, as are json_group_array and json_group_object; what fails is malformed, and so is
-            a result of over 32 MB.
+        answer: one SELECT (WITH, VALUES), bare or in a code fence. Statements that write, attach, set a pragma or load
+            an extension are refused, as are json_group_array and json_group_object. A query that fails is malformed,
+            and so is one with a result of over 32 MB.
         reference: ``{"schema": SQL script, "gold": query}``, or ``{"database": path of a file, "gold": query}``.
-        seconds: CPU time that a query may take. An answer that takes more is wrong: it is the query's doing.
+        seconds: CPU time that a query may take. An answer that takes more is wrong, as the query itself is the cause.
         max_rows: most rows of a result; an answer with more is wrong.
-        allow_empty: accept a gold query without rows. As ``SELECT 1 WHERE 0`` has its result too, that is refused by
-            default.
+        allow_empty: accept a gold query without rows. By default it is refused, as ``SELECT 1 WHERE 0`` would match it.
 
     Returns:
         ``valid=False`` where the gold query did not finish in time.
 
     Raises:
-        InputError: the reference is not of this form, its script or gold query fails, or it has no or too many rows; or
-            a bound that is no bound.
+        InputError: the reference is not of this form, its script or gold query fails, the result of the gold query has
+            no or too many rows, or a bound is out of range.
     """
     check_number("seconds of the sql verifier", seconds, low=0.001)
     check_count("max_rows of the sql verifier", max_rows, low=1)
     database, gold = _check_reference(reference)
     try:
-        expected = _gold(database, gold, seconds, max_rows)
+        # A file may change between two calls, so only results on a script's database are cached.
+        run_gold = _gold_rows if database.path is None else _gold_rows.__wrapped__
+        expected = run_gold(database, gold, seconds, max_rows)
     except TimeoutError:
         return Verdict(0.0, False, valid=False, feedback="The gold query did not finish in time.")
     if not expected and not allow_empty:
@@ -120,7 +121,7 @@ def verify_sql(
 
 
 def executes(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> bool:
-    """Whether ``query`` is one that reads and runs without error and within the bounds: Reasoning-SQL's syntax term."""
+    """Check that ``query`` only reads and runs without error and within the bounds: Reasoning-SQL's syntax term."""
     try:
         run_query(query, database, seconds=seconds, max_rows=max_rows)
     except (QueryError, TimeoutError):
@@ -129,10 +130,10 @@ def executes(query: str, database: Database, *, seconds: float = 2.0, max_rows: 
 
 
 def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> Rows:
-    """The rows of a query on a database that stays as it is.
+    """Run a query on a read-only database and return its rows.
 
     Raises:
-        QueryError: it is no single statement that reads, it fails, or its result has more than ``max_rows`` rows or
+        QueryError: it is not a single reading statement, it fails, or its result has more than ``max_rows`` rows or
             more than 32 MB.
         TimeoutError: it took more than ``seconds`` of CPU time.
         InputError: the database cannot be made or opened.
@@ -157,7 +158,7 @@ def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows:
         raise QueryError(f"The query fails: {reason}.") from None
     finally:
         connection.close()
-    return tuple(tuple(map(_comparable, row)) for row in rows)
+    return tuple(tuple(map(_round_float, row)) for row in rows)
 
 
 def _fetch_rows(cursor: sqlite3.Cursor, max_rows: int) -> list[tuple[Any, ...]]:
@@ -174,7 +175,7 @@ def _fetch_rows(cursor: sqlite3.Cursor, max_rows: int) -> list[tuple[Any, ...]]:
 
 
 def is_ordered(query: str) -> bool:
-    """Whether a query has an ORDER BY outside all parentheses."""
+    """Check that a query has an ORDER BY outside all parentheses."""
     depth, previous = 0, ""
     for match in _TOKEN.finditer(query):
         token = match[0].lower()
@@ -187,7 +188,7 @@ def is_ordered(query: str) -> bool:
     return False
 
 
-def _comparable(value: Any) -> Any:
+def _round_float(value: Any) -> Any:
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
 
 
@@ -211,7 +212,7 @@ def _connect(database: Database) -> sqlite3.Connection:
         image = _image(database.schema or "")
         connection = sqlite3.connect(":memory:", check_same_thread=False)
         connection.deserialize(image)
-    # Text in a database need not be valid UTF-8; this keeps different bytes different.
+    # Text in a database may be invalid UTF-8; this decoding keeps different bytes different.
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 500)
@@ -222,7 +223,7 @@ def _connect(database: Database) -> sqlite3.Connection:
 
 @lru_cache(maxsize=64)
 def _image(schema: str) -> bytes:
-    """The database that a script makes, as bytes; each query works on a copy of its own."""
+    """Make a database with a script and return it as bytes; each query runs on its own copy."""
     connection = sqlite3.connect(":memory:")
     try:
         connection.executescript(schema)
@@ -232,12 +233,6 @@ def _image(schema: str) -> bytes:
         raise InputError(f"the schema of the sql verifier fails in sqlite: {error}.") from None
     finally:
         connection.close()
-
-
-def _gold(database: Database, query: str, seconds: float, max_rows: int) -> Rows:
-    if database.path is not None:
-        return _gold_rows.__wrapped__(database, query, seconds, max_rows)
-    return _gold_rows(database, query, seconds, max_rows)
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,7 @@
-"""How much of a query is right without running it: the shaped parts of Reasoning-SQL (arXiv 2503.23157).
+"""Similarity of queries without running them: the shaped parts of Reasoning-SQL (arXiv 2503.23157).
 
-Pure functions in [0, 1]. They compare text, so a high value says nothing about the result: pay them beside execution
-match, with a smaller weight.
+Pure functions in [0, 1]. They compare text, so a high value does not imply the right result: add them to execution
+match with a smaller weight.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _TOKEN = re.compile(
 
 
 def schema_jaccard(predicted: str, gold: str, *, dialect: str = "sqlite") -> float:
-    """|I ∩ I*| / |I ∪ I*| over the names of the tables and columns that two queries refer to, in any case.
+    """Compute |I ∩ I*| / |I ∪ I*| over the names of the tables and columns that two queries refer to, in any case.
 
     Qualifiers and aliases of tables do not matter; the names of common table expressions do not count.
 
     Args:
-        predicted: untrusted; what cannot be parsed, is longer than 20,000 characters or nests more than 50 deep is 0.
+        predicted: untrusted; 0 where it cannot be parsed, is longer than 20,000 characters or nests more than 50 deep.
         gold: the gold query.
         dialect: a dialect of sqlglot.
 
@@ -42,7 +42,7 @@ def schema_jaccard(predicted: str, gold: str, *, dialect: str = "sqlite") -> flo
 
 
 def ngram_jaccard(predicted: str, gold: str, *, n: int = 2) -> float:
-    """Jaccard index of the sets of token n-grams of two queries, in any case; comments do not count.
+    """Compute the Jaccard index of the sets of token n-grams of two queries, in any case; comments do not count.
 
     A query of fewer than ``n`` tokens is one gram. Text of more than 20,000 characters is 0.
 
@@ -59,7 +59,7 @@ def ngram_jaccard(predicted: str, gold: str, *, n: int = 2) -> float:
 
 
 def sql_tokens(query: str) -> list[str]:
-    """The tokens of a query in lower case, without comments and the semicolons at its end."""
+    """List the tokens of a query in lower case, without comments and the semicolons at its end."""
     found = [match[0].lower() for match in _TOKEN.finditer(query) if not match[0].startswith(("--", "/*"))]
     while found and found[-1] == ";":
         found.pop()
@@ -74,7 +74,7 @@ def _grams(query: str, n: int) -> set[tuple[str, ...]]:
 
 
 def _links(query: str, dialect: str) -> set[tuple[str, str]] | None:
-    """("table" or "column", name) for everything that a query refers to; None where it cannot be parsed."""
+    """Collect ("table" or "column", name) of all that a query refers to; None where it cannot be parsed."""
     try:
         import sqlglot
         from sqlglot import exp

@@ -1,8 +1,8 @@
 """The verifier "structure": the printed value of a program, compared as a value and not as text.
 
-After Guru (arXiv 2506.14965), whose scorer of CodeIO and CruxEval tasks brings JSON and the words for true, false and
-nothing to one form, recursively, before it compares. Nothing is evaluated: the tokens of a Python literal are rewritten
-as JSON.
+After Guru (arXiv 2506.14965), whose scorer of CodeIO and CruxEval tasks converts JSON text and the words for true,
+false and none to values, recursively, before it compares. Nothing is evaluated: the tokens of a Python literal are
+rewritten as JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .json_text import JsonError, check_json_value, parse_json, same_json, strip
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 50_000
-# JSON in a string in a JSON string and so on: deeper texts stay text.
+# Nested JSON strings are parsed to this depth; deeper ones remain text.
 MAX_LAYERS = 3
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 _TOKEN = re.compile(
@@ -32,11 +32,11 @@ _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 @VERIFIERS.register("structure")
 def verify_structure(answer: str, reference: Any) -> Verdict:
-    """Whether ``answer`` writes the value ``reference``.
+    """Check that ``answer`` writes the value ``reference``.
 
     Args:
         answer: JSON or a Python literal of the same types (``{'a': (1, True), 'b': None}``), bare or in a code fence;
-            text that is neither stands for itself, as a string. At most 50,000 characters.
+            other text is compared as a string. At most 50,000 characters.
         reference: any JSON value; tuples count as arrays. In both, a string that is itself JSON text of an object or
             array, or one of the words true, false, null, True, False and None, is replaced by its value, to a depth of
             three such layers. Then equality is that of `json_text.same_json`: no tolerance, true is not 1.
@@ -54,7 +54,7 @@ def verify_structure(answer: str, reference: Any) -> Verdict:
 
 
 def read_literal(text: str) -> Any:
-    """The value of a JSON text or Python literal; ``text`` itself where it is neither."""
+    """Return the value of a JSON text or Python literal; ``text`` itself where it is neither."""
     try:
         return parse_json(text)
     except JsonError:
@@ -66,10 +66,12 @@ def read_literal(text: str) -> Any:
 
 
 def as_json(text: str) -> str:
-    """A Python literal of lists, tuples, dictionaries, strings, numbers, True, False and None, written as JSON.
+    """Rewrite a Python literal of lists, tuples, dictionaries, strings, numbers, True, False and None as JSON.
+
+    The result need not be well formed; the parser of JSON checks that.
 
     Raises:
-        JsonError: there is something else in it. Whether the rest is well formed is for the parser of JSON to say.
+        JsonError: there is another token in it.
     """
     parts: list[str] = []
     position = 0
@@ -84,8 +86,8 @@ def as_json(text: str) -> str:
         elif match["open"] or match["close"]:
             token = "[" if match["open"] else "]"
         elif match["string"]:
-            token = json.dumps(_ESCAPE.sub(_unescaped, token[1:-1]))
-        # Python allows a comma behind the last element.
+            token = json.dumps(_ESCAPE.sub(_unescape, token[1:-1]))
+        # Python allows a comma after the last element.
         if token in ("]", "}"):
             while parts and parts[-1].isspace():
                 parts.pop()
@@ -96,7 +98,7 @@ def as_json(text: str) -> str:
 
 
 def parse_nested_literals(value: Any, layers: int = MAX_LAYERS) -> Any:
-    """``value`` with strings that are JSON containers or words for true, false and nothing replaced by their values."""
+    """Replace strings in ``value`` that are JSON containers or words for true, false and none by their values."""
     if isinstance(value, Mapping):
         return {key: parse_nested_literals(part, layers) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -112,7 +114,7 @@ def parse_nested_literals(value: Any, layers: int = MAX_LAYERS) -> Any:
     return value
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     if match[1]:
         return _ESCAPES.get(match[1], match[1])
     return chr(int(match[2] or match[3], 16))

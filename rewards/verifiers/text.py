@@ -18,7 +18,7 @@ _WRAPPERS = (
 
 @VERIFIERS.register("text")
 def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Verdict:
-    r"""Whether ``answer`` and ``reference`` are the same text.
+    r"""Check that ``answer`` and ``reference`` are the same text.
 
     Both are brought to Unicode normal form C, runs of white space become one space, the ends are stripped, and case is
     folded unless ``ignore_case`` is False. ``\text{}`` and its like, ``\boxed{}``, ``$ $`` or ``** **`` around all of
@@ -40,7 +40,7 @@ def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Ver
 
 
 def _bare(text: str) -> str:
-    """``text`` without what may stand around all of it, unless nothing would be left."""
+    """Remove wrappers and a full stop around all of ``text``, unless nothing would remain."""
     for _ in range(MAX_WRAPPERS):
         inner = text[:-1].rstrip() if text.endswith(".") and not text.endswith("..") else text
         for left, right in _WRAPPERS:
@@ -55,7 +55,7 @@ def _bare(text: str) -> str:
 
 
 def normalise(text: str, ignore_case: bool = True) -> str:
-    """Normal form C, single spaces, stripped, and case-folded where asked."""
+    """Bring text to normal form C with single spaces, stripped, and with case folded if ``ignore_case``."""
     text = " ".join(unicodedata.normalize("NFC", text).split())
     # Folding can decompose a character, hence the second composition.
     return unicodedata.normalize("NFC", text.casefold()) if ignore_case else text

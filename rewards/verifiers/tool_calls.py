@@ -28,10 +28,10 @@ class CallError(ValueError):
 
 @VERIFIERS.register("toolcall")
 def verify_tool_calls(answer: str, reference: Call | Sequence[Call]) -> Verdict:
-    """Whether ``answer`` makes the calls of ``reference``, in any order, and no others.
+    """Check that ``answer`` makes the calls of ``reference``, in any order, and no others.
 
     Args:
-        answer: see `parse_tool_calls`. The score is `tool_call_correctness` brought to [0, 1]; only an exact match is
+        answer: see `parse_tool_calls`. The score is `tool_call_correctness` scaled to [0, 1]; only an exact match is
             a success. Where the reference has no call, an answer without a call scores 1 and every other 0.
         reference: one call ``{"name": "search", "parameters": {"query": "x"}}`` or several; ``arguments`` is accepted
             in place of ``parameters``.
@@ -53,16 +53,16 @@ def verify_tool_calls(answer: str, reference: Call | Sequence[Call]) -> Verdict:
 
 
 def tool_call_correctness(predicted: Sequence[Call] | None, gold: Sequence[Call]) -> float:
-    """How well predicted calls match the gold ones, in [-3, 3] (ToolRL, arXiv 2504.13958, Section 3.3).
+    """Score the match of predicted calls with the gold ones, in [-3, 3] (ToolRL, arXiv 2504.13958, Section 3.3).
 
     With N and M the multisets of tool names, the score is |N∩M| / |N∪M| plus, for each gold call that is paired with a
     predicted call of the same name, the intersection over union of their parameter names and the number of equal
-    values. At most 1 + Σ(1 + number of parameters) can be reached, and the result is 6 · score / maximum − 3. The order
-    of calls does not matter: the pairing is the best one there is, where the released code pairs greedily.
+    values. The maximum is 1 + Σ(1 + number of parameters), and the result is 6 · score / maximum − 3. The order of
+    calls does not matter: the pairing is optimal, where the released code pairs greedily.
 
     Args:
-        predicted: calls with "name" and "parameters"; None stands for text that could not be read.
-        gold: the required calls. Without any the result is 0: there is only a form to reward.
+        predicted: calls with "name" and "parameters"; None for text that could not be read.
+        gold: the required calls. Without any the result is 0.
     """
     if not gold:
         return 0.0
@@ -80,7 +80,7 @@ def tool_call_correctness(predicted: Sequence[Call] | None, gold: Sequence[Call]
 
 
 def parse_tool_calls(text: str) -> list[Call]:
-    """The calls that ``text`` makes, each ``{"name": ..., "parameters": {...}}``.
+    """Parse the calls that ``text`` makes, each ``{"name": ..., "parameters": {...}}``.
 
     Accepted: a JSON object or array of objects, or one object a line, with "name" and, unless the tool takes none,
     "parameters" or "arguments"; bare, or in one or more ``<tool_call>...</tool_call>`` blocks with nothing but other
@@ -98,7 +98,7 @@ def parse_tool_calls(text: str) -> list[Call]:
 
 
 def check_calls(reference: Any) -> list[Call]:
-    """A reference as a list of calls. Raises InputError where it is none."""
+    """Return a reference as a list of calls. Raises InputError where it is not of that form."""
     calls = [reference] if isinstance(reference, Mapping) else reference
     try:
         if isinstance(calls, (list, tuple)) and len(calls) <= MAX_CALLS:
@@ -112,7 +112,7 @@ def check_calls(reference: Any) -> list[Call]:
 
 
 def best_assignment(gains: Sequence[Sequence[float]]) -> float:
-    """The largest total of ``gains[i][j]`` over pairings of rows with columns, each used at most once.
+    """Compute the largest total of ``gains[i][j]`` over pairings of rows with columns, each used at most once.
 
     Shortest augmenting paths with potentials: O(rows² · columns). Gains are at least 0.
     """
@@ -150,7 +150,7 @@ def best_assignment(gains: Sequence[Sequence[float]]) -> float:
 
 
 def _similarity(gold: Mapping[str, Any], made: Mapping[str, Any]) -> float:
-    """Intersection over union of the parameter names, plus the number of equal values."""
+    """Compute the intersection over union of the parameter names, plus the number of equal values."""
     names = gold.keys() | made.keys()
     shared = gold.keys() & made.keys()
     return (len(shared) / len(names) if names else 1.0) + sum(same_json(gold[name], made[name]) for name in shared)
@@ -183,7 +183,7 @@ def _blocks(text: str) -> list[str]:
 
 
 def _values(block: str) -> list[Any]:
-    """One JSON value, an array of them, or one a line."""
+    """Parse one JSON value, an array of them, or one per line."""
     try:
         value = parse_json(block)
         return value if isinstance(value, list) else [value]

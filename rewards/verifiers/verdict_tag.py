@@ -1,4 +1,4 @@
-"""The verifier "verdict": what a judge decided, in the tag that ends its text, against what it should have decided."""
+"""The verifier "verdict": a judge's decision, in the tag at the end of its text, against the right decision."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def verify_verdict(
     window: int = WINDOW,
     tagged: bool = False,
 ) -> Verdict:
-    """Whether the last characters of ``answer`` hold the verdict ``[[reference]]`` and that of no other label.
+    """Check that the last characters of ``answer`` hold the verdict ``[[reference]]`` and that of no other label.
 
     With labels A and B this is the reward of RM-R1 (arXiv 2505.02387), there +1 and −1; with two labels for a right and
     a wrong solution, that of Libra (arXiv 2507.21645). A tag that the window cuts off does not count.
@@ -29,7 +29,7 @@ def verify_verdict(
         answer: the judge's text.
         reference: the label that is true.
         labels: all labels, at least two and different, without brackets.
-        window: how many characters at the end are looked at.
+        window: number of characters at the end that are read.
         tagged: require ``<answer>[[A]]</answer>``, as the released code of RM-R1 does.
 
     Raises:

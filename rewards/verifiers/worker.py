@@ -1,8 +1,8 @@
 """The process at the other end of a `WorkerPool`: reads jobs from standard input, writes answers to standard output.
 
-It is run by path as ``python -I worker.py`` and imports nothing but the standard library before the first message,
-which says where the package lies, what to serve and under which limits. A thread of its own waits on standard input,
-so that the process ends as soon as its parent does, whatever it is computing.
+It is run by path as ``python -I worker.py`` and imports only the standard library before the first message, which
+gives the place of the package, the function to serve and the limits. A separate thread waits on standard input, so that
+the process ends as soon as its parent does, even during a computation.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from types import ModuleType
 from typing import Any
 
 MAX_FRAME = 64 << 20
-# What a job may use of the processor beyond its deadline before the system ends the process: only a backstop for a
-# parent that died while the interpreter was inside one long operation.
+# CPU seconds of a job beyond its deadline before the system kills the process: a last resort where the parent died
+# while the interpreter was inside one long operation.
 SPARE_CPU_SECONDS = 5
 
 
 def frame(message: Any) -> bytes:
-    """``message`` as JSON behind its length, four bytes, most significant first."""
+    """Encode ``message`` as JSON after its length, four bytes, most significant first."""
     data = json.dumps(message).encode("ascii")
     return len(data).to_bytes(4, "big") + data
 
 
 def serve_jobs() -> None:
     """Answer jobs until standard input ends."""
-    # Libraries that print must not spoil the stream of answers.
+    # Output that libraries print must not enter the stream of answers.
     out, nowhere = os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -60,14 +60,14 @@ def _prepare(setup: dict[str, Any]) -> Any:
     sys.path.extend(path for path in setup["paths"] if path not in sys.path)
     module, _, attribute = setup["target"].partition(":")
     if module.partition(".")[0] == setup["package"]:
-        _bare_packages(module, setup["root"])
+        _register_bare_packages(module, setup["root"])
     function = getattr(importlib.import_module(module), attribute)
     _limit(setup["memory"])
     return function
 
 
-def _bare_packages(module: str, root: str) -> None:
-    """Put the packages above ``module`` in place without running their ``__init__``: a worker needs none of it, and the
+def _register_bare_packages(module: str, root: str) -> None:
+    """Register the packages above ``module`` without running their ``__init__``, which a worker does not need. The
     package is found where the parent found it, installed or not."""
     folder, name = root, ""
     for depth, part in enumerate(module.split(".")[:-1]):

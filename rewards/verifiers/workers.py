@@ -1,72 +1,43 @@
-"""A small pool of worker processes for work that must not be trusted with this one's time or memory.
+"""A small pool of worker processes, for computations that may take too much time or memory.
 
-A worker is a fresh interpreter that answers JSON with JSON over two pipes (`worker.py` is its side). The deadline of a
-job is kept by waiting on a pipe and killing the process, so it needs no signal and works from any thread. A worker that
-hangs, dies or runs out of memory costs one `WorkerFailure`, and the next call finds another. Callers get workers in the
-order in which they came, and each says how long it will wait for one. After a fork, the child lets go of its parent's
-workers and starts its own.
+A worker is a fresh interpreter that answers JSON with JSON over two pipes (`worker.py` is its side). The pool enforces
+a job's deadline by waiting on a pipe and killing the process, so it needs no signal and works from any thread. A worker
+that hangs, dies or runs out of memory causes one `WorkerFailure`, and the next call gets another worker. Callers get
+workers in the order of their calls, and each call has its own longest wait. After a fork, the child releases its
+parent's workers and starts its own.
 """
 
 from __future__ import annotations
 
 import atexit
-import json
 import os
-import select
-import subprocess
-import sys
 import threading
 import time
 import weakref
 from collections import deque
-from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from .worker import MAX_FRAME, frame
-
-PROGRAM = Path(__file__).with_name("worker.py")
-PACKAGE = __name__.partition(".")[0]
-ROOT = Path(__file__).resolve().parents[2]
-# One thread, one arena, the same hash of every string in every run: nothing else of the parent's environment is passed.
-ENVIRONMENT = {
-    "PYTHONHASHSEED": "0",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MALLOC_ARENA_MAX": "1",
-    "LC_ALL": "C.UTF-8",
-}
-
-
-class WorkerFailure(Exception):
-    """A job that has no answer.
-
-    Attributes:
-        reason: "deadline", "memory", "died" (twice, without the deadline), "failed" (the function raised), "start" (the
-            worker could not be started), "busy" (no worker was free in time) or "closed".
-    """
-
-    def __init__(self, reason: str, message: str = ""):
-        super().__init__(f"{reason}: {message}" if message else reason)
-        self.reason = reason
-
-
-class _Died(Exception):
-    """The worker's end of a pipe is closed."""
+from . import worker_process
+from .worker import frame
+from .worker_process import WorkerDied, WorkerFailure, WorkerProcess
 
 
 def available_cores() -> int:
-    """How many cores this process may use."""
+    """Count the cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 class _Turn:
-    """A caller's place in the queue. ``worker`` stays None where the caller is to start one."""
+    """A caller's place in the queue.
+
+    ``come`` is set when its turn has come; ``worker`` is then an idle worker, or None where the caller must start one.
+    """
 
     def __init__(self) -> None:
         self.come = threading.Event()
-        self.worker: _Worker | None = None
+        self.worker: WorkerProcess | None = None
 
 
 class WorkerPool:
@@ -79,7 +50,7 @@ class WorkerPool:
             each core that this process may use.
         recycle: calls after which a worker is replaced, 1 or more.
         memory_mb: address space of a worker, MiB.
-        start_seconds: how long a worker may take to start, seconds; not charged to any job.
+        start_seconds: longest time for the start of a worker, seconds; it does not count for a job's deadline.
 
     Raises:
         InputError: a count that is not positive.
@@ -99,13 +70,13 @@ class WorkerPool:
                 raise InputError(f"{name} of a worker pool must be 1 or more, not {value!r}.")
         self.target, self._workers, self.recycle = target, workers, recycle
         self.memory_mb, self.start_seconds = memory_mb, start_seconds
-        self._all: set[_Worker] = set()
+        self._all: set[WorkerProcess] = set()
         self.forget()
         _POOLS.add(self)
 
     @property
     def workers(self) -> int:
-        """How many processes there may be.
+        """Most processes at a time.
 
         Raises:
             InputError: PALAESTRA_WORKERS is no whole number of 1 or more.
@@ -120,12 +91,12 @@ class WorkerPool:
         return int(stated[:9])
 
     def run(self, job: Any, deadline: float, *, wait: float = 600.0) -> Any:
-        """What the function answers to ``job``.
+        """Run the function on ``job`` in a worker and return its answer.
 
         Args:
-            job: anything that JSON can hold.
-            deadline: seconds from the moment the job starts on a worker; waiting for one is not counted.
-            wait: seconds to wait for a worker at most. Who came first is served first.
+            job: a JSON value.
+            deadline: seconds from the start of the job on a worker; waiting for a worker does not count.
+            wait: longest wait for a worker, seconds. Callers are served in the order of their calls.
 
         Raises:
             WorkerFailure: no answer; see its ``reason``. Where a worker died by itself the job was tried twice.
@@ -140,7 +111,7 @@ class WorkerPool:
                 worker.await_ready(self.start_seconds)
                 began = time.monotonic()
                 reply = worker.call(request, left)
-            except _Died:
+            except WorkerDied:
                 self._discard(worker)
                 # A worker may have been killed while it was idle; a job that kills one does so again.
                 left -= 0.0 if began is None else time.monotonic() - began
@@ -165,7 +136,7 @@ class WorkerPool:
             return reply["value"]
 
     def close(self) -> None:
-        """End all workers; calls that are under way fail. Later calls fail too."""
+        """End all workers; running and later calls fail."""
         if self._pid != os.getpid():
             self.forget()
         with self._lock:
@@ -177,20 +148,20 @@ class WorkerPool:
         for worker in idle:
             worker.end()
         for worker in busy:
-            # Whoever waits for it sees its pipe end, and closes it.
+            # The thread that waits for it sees the end of the pipe, and closes it.
             worker.process.kill()
             worker.process.wait()
 
     def forget(self) -> None:
-        """Let go of all workers without ending them: what a forked child does with those of its parent."""
+        """Release all workers without ending them, as a forked child must do with those of its parent."""
         for worker in self._all:
             worker.forget()
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._all: set[_Worker] = set()
-        self._idle: list[_Worker] = []
+        self._all: set[WorkerProcess] = set()
+        self._idle: list[WorkerProcess] = []
         self._queue: deque[_Turn] = deque()
-        self._promised = 0  # workers that callers whose turn has come are about to start
+        self._promised = 0  # workers that are about to be started by callers whose turn has come
         self._closed = False
 
     @property
@@ -198,7 +169,7 @@ class WorkerPool:
         """Process ids of the workers that exist now."""
         return sorted(worker.process.pid for worker in list(self._all))
 
-    def _acquire(self, until: float) -> _Worker:
+    def _acquire(self, until: float) -> WorkerProcess:
         if self._pid != os.getpid():
             self.forget()
         most = self.workers
@@ -233,7 +204,7 @@ class WorkerPool:
                 raise
 
     def _give_up(self, turn: _Turn) -> None:
-        """Leave the queue, and pass on what came in the meantime."""
+        """Leave the queue, and pass on a worker that arrived in the meantime."""
         with self._lock:
             if not turn.come.is_set():
                 self._queue.remove(turn)
@@ -244,7 +215,7 @@ class WorkerPool:
             self._serve()
 
     def _serve(self) -> None:
-        """Give what is free to those who wait, in their order. The lock is held."""
+        """Give free workers to the waiting callers, in their order. The caller holds the lock."""
         while self._queue:
             if self._idle:
                 self._queue[0].worker = self._idle.pop()
@@ -254,12 +225,12 @@ class WorkerPool:
                 return
             self._queue.popleft().come.set()
 
-    def _start(self) -> _Worker:
-        worker = _Worker(self.target, self.memory_mb << 20)
+    def _start(self) -> WorkerProcess:
+        worker = WorkerProcess(self.target, self.memory_mb << 20)
         self._all.add(worker)
         return worker
 
-    def _release(self, worker: _Worker) -> None:
+    def _release(self, worker: WorkerProcess) -> None:
         worker.calls += 1
         if worker.calls >= self.recycle:
             self._discard(worker)
@@ -269,142 +240,24 @@ class WorkerPool:
                 self._idle.append(worker)
                 self._serve()
 
-    def _discard(self, worker: _Worker, replace: bool = False) -> None:
+    def _discard(self, worker: WorkerProcess, replace: bool = False) -> None:
         try:
             with self._lock:
                 mine = worker in self._all
                 self._all.discard(worker)
                 if mine and replace and not self._closed:
-                    # At the far end of the queue, so that it has started by the time somebody needs it.
+                    # Idle workers are taken from the other end, so this one has time to start.
                     self._idle.insert(0, self._start())
                 self._serve()
         finally:
             worker.end()
 
 
-class _Worker:
-    """One process and the two pipes to it. Used by one thread at a time."""
-
-    def __init__(self, target: str, memory: int):
-        with _SPAWNING:
-            inside, self.to = os.pipe()
-            self.back, outside = os.pipe()
-            try:
-                self.process = subprocess.Popen(
-                    [sys.executable, "-I", "-X", "utf8", str(PROGRAM)],
-                    stdin=inside,
-                    stdout=outside,
-                    stderr=subprocess.DEVNULL,
-                    env=ENVIRONMENT,
-                    cwd="/",
-                    process_group=0,
-                )
-            except BaseException:
-                os.close(self.to)
-                os.close(self.back)
-                raise
-            finally:
-                os.close(inside)
-                os.close(outside)
-        os.set_blocking(self.to, False)
-        os.set_blocking(self.back, False)
-        self.calls = 0
-        self.ready = False
-        self._open = True
-        self._lock = threading.Lock()
-        paths = [path for path in sys.path if os.path.isabs(path)]
-        setup = {"target": target, "package": PACKAGE, "root": str(ROOT), "paths": paths, "memory": memory}
-        self._setup = frame(setup)
-
-    def await_ready(self, seconds: float) -> None:
-        """Return once the worker has imported what it serves."""
-        if self.ready:
-            return
-        until = time.monotonic() + seconds
-        if self._setup:
-            self._send(self._setup, until)
-            self._setup = b""
-        reply = self._receive(until)
-        if "error" in reply:
-            raise WorkerFailure("start", reply["message"])
-        self.ready = True
-
-    def call(self, request: bytes, seconds: float) -> dict[str, Any]:
-        """The reply to one framed request. Raises TimeoutError, or _Died."""
-        until = time.monotonic() + seconds
-        self._send(request, until)
-        return self._receive(until)
-
-    def end(self) -> None:
-        """Kill and reap the process, close the pipes."""
-        with self._lock:
-            if not self._open:
-                return
-            self._open = False
-        self.process.kill()
-        self.process.wait()
-        os.close(self.to)
-        os.close(self.back)
-
-    def forget(self) -> None:
-        """Close this process's copies of the pipes; the worker stays its parent's."""
-        if self._open:
-            self._open = False
-            os.close(self.to)
-            os.close(self.back)
-            # Or else Popen would warn of a child that is not this process's own.
-            self.process.returncode = 0
-
-    def _send(self, data: bytes, until: float) -> None:
-        view = memoryview(data)
-        while view:
-            self._wait(self.to, select.POLLOUT, until)
-            try:
-                view = view[os.write(self.to, view) :]
-            except BlockingIOError:
-                continue
-            except OSError:
-                raise _Died from None
-
-    def _receive(self, until: float) -> dict[str, Any]:
-        length = int.from_bytes(self._take(4, until), "big")
-        if length > MAX_FRAME:
-            raise _Died
-        return json.loads(self._take(length, until))
-
-    def _take(self, count: int, until: float) -> bytes:
-        parts = []
-        while count:
-            self._wait(self.back, select.POLLIN, until)
-            try:
-                part = os.read(self.back, count)
-            except BlockingIOError:
-                continue
-            except OSError:
-                raise _Died from None
-            if not part:
-                raise _Died
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
-
-    @staticmethod
-    def _wait(descriptor: int, event: int, until: float) -> None:
-        left = until - time.monotonic()
-        poll = select.poll()
-        poll.register(descriptor, event)
-        if left <= 0.0 or not poll.poll(left * 1000.0):
-            raise TimeoutError
-
-
 _POOLS: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
-# Held while a worker is started and while the process forks, so that no fork sees pipes that no pool knows of yet.
-_SPAWNING = threading.Lock()
 
 
 def _after_fork_in_child() -> None:
-    global _SPAWNING
-    _SPAWNING = threading.Lock()
+    worker_process.replace_lock_after_fork()
     for pool in list(_POOLS):
         pool.forget()
 
@@ -416,7 +269,7 @@ def _close_all() -> None:
 
 
 os.register_at_fork(
-    before=lambda: _SPAWNING.acquire(),
-    after_in_parent=lambda: _SPAWNING.release(),
+    before=lambda: worker_process.SPAWNING.acquire(),
+    after_in_parent=lambda: worker_process.SPAWNING.release(),
     after_in_child=_after_fork_in_child,
 )

@@ -129,13 +129,13 @@ PACKERS: Registry[Packer] = Registry("packer")
 
 
 @PACKERS.register("plain")
-def plain(batch: Batch, episodes: Sequence[int], budget: int) -> list[MicroBatch]:
+def pack_plain(batch: Batch, episodes: Sequence[int], budget: int) -> list[MicroBatch]:
     """Each row on its own, episodes in order, as many to a micro-batch as the budget of tokens allows."""
     return _pack(batch, [[episode] for episode in episodes], budget, share=False)
 
 
 @PACKERS.register("shared_prefix")
-def shared_prefix(batch: Batch, episodes: Sequence[int], budget: int) -> list[MicroBatch]:
+def pack_shared_prefix(batch: Batch, episodes: Sequence[int], budget: int) -> list[MicroBatch]:
     """Episodes of a group whose prompts are equal share one copy of the prompt.
 
     A group larger than the budget is split, and the prompt is encoded once in each part.

@@ -27,7 +27,7 @@ class Clock:
     steps: int = 0
 
 
-def number(value: float | Component) -> Callable[[Clock], float]:
+def bind_number(value: float | Component) -> Callable[[Clock], float]:
     """A constant or a schedule as a function of the clock.
 
     Raises:
@@ -98,7 +98,7 @@ def bind(stage: Stage, component: Component, clock: Clock) -> Bound:
     scheduled: dict[str, Callable[[Clock], float]] = {}
     for name, value in component.params.items():
         if _is_schedule(value):
-            scheduled[name] = number(value)
+            scheduled[name] = bind_number(value)
         elif isinstance(value, Component):
             inner = bind(stage, value, clock)
             needs |= inner.needs

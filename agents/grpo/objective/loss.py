@@ -72,9 +72,7 @@ class WeightedBatch:
     live_anchor: bool = False
 
 
-def scored_tokens(
-    weighted: WeightedBatch, place: Tensor, episode: Tensor, episodes: Tensor, outputs: Outputs
-) -> Scored:
+def make_scored(weighted: WeightedBatch, place: Tensor, episode: Tensor, episodes: Tensor, outputs: Outputs) -> Scored:
     """What the loss sees of the tokens at ``place`` [A] of a batch.
 
     Args:
@@ -135,19 +133,21 @@ def accumulate_gradients(
         return Tally()
     reference = reference if "kl_ref" in loss.needs else None
     if loss.coupled:
-        return _coupled(model, weighted, forward, reference, wanted)
+        return _accumulate_coupled(model, weighted, forward, reference, wanted)
     tally = Tally()
     for micro in forward.micro_batches(weighted.batch, wanted):
         outputs = forward.score(model, micro, entropy_grad="entropy_grad" in loss.needs, reference=reference)
-        scored = scored_tokens(weighted, micro.scored, micro.episode, micro.episodes, outputs)
+        scored = make_scored(weighted, micro.scored, micro.episode, micro.episodes, outputs)
         value = loss(scored, tally)
         if value.requires_grad:
             value.backward()
-        report(tally, scored, value)
+        add_loss_statistics(tally, scored, value)
     return tally
 
 
-def _coupled(model: Any, weighted: WeightedBatch, forward: Forward, reference: Any, wanted: list[int]) -> Tally:
+def _accumulate_coupled(
+    model: Any, weighted: WeightedBatch, forward: Forward, reference: Any, wanted: list[int]
+) -> Tally:
     batch, needs = weighted.batch, weighted.loss.needs
     measured = forward.measure(model, batch, reference=reference)
     place = batch.action.nonzero()[:, 0]
@@ -158,7 +158,7 @@ def _coupled(model: Any, weighted: WeightedBatch, forward: Forward, reference: A
     )
     tally = Tally()
     everyone = torch.arange(batch.episodes)
-    scored = scored_tokens(weighted, place, batch.episode_of[place], everyone, leaf)
+    scored = make_scored(weighted, place, batch.episode_of[place], everyone, leaf)
     value = weighted.loss(scored, tally)
     inputs = {name: x for name in ("logp", "entropy", "kl_ref") if (x := getattr(leaf, name)) is not None}
     inputs = {name: x for name, x in inputs.items() if x.requires_grad}
@@ -170,11 +170,11 @@ def _coupled(model: Any, weighted: WeightedBatch, forward: Forward, reference: A
     none = measured.logp.new_zeros(len(batch.ids))
     coefficients.setdefault("logp", none)
     forward.backward(model, batch, **coefficients, reference=reference, episodes=wanted)
-    report(tally, scored, value)
+    add_loss_statistics(tally, scored, value)
     return tally
 
 
-def report(tally: Tally, scored: Scored, value: Tensor) -> None:
+def add_loss_statistics(tally: Tally, scored: Scored, value: Tensor) -> None:
     """What every loss reports, over the tokens that are trained; of the sampler, over those that it sampled."""
     trained = scored.trained
     sampled = trained & ((scored.origin == Origin.POLICY) | (scored.origin == Origin.COPY))

@@ -15,7 +15,7 @@ from ..batch.batch import Batch
 from ..batch.trajectory import Group, Trajectory
 from ..recipes import Recipe
 from ..recipes.stages import STAGES
-from .binding import Bound, Clock, bind_stages, number
+from .binding import Bound, Clock, bind_number, bind_stages
 from .loss import LossTerms, WeightedBatch
 from .parts import CreditTerm, Selection, StreamTerms, trained_episodes
 
@@ -52,7 +52,7 @@ class Objective:
         self.selection = Selection(recipe, clock)
         self.loss = LossTerms(recipe, clock)
         self.streams = [StreamTerms(stream, clock) for stream in recipe.streams]
-        self.share = number(recipe.rollout_share)
+        self.share = bind_number(recipe.rollout_share)
         self._check(teacher_model, _REWARDS_GET | set(extras))
 
     @property
@@ -127,7 +127,9 @@ class Objective:
             judged = reward.batch([[trajectory.episode for trajectory in group.trajectories] for group in shaped])
             for index, (group, verdicts) in enumerate(zip(shaped, judged, strict=True)):
                 pairs = zip(group.trajectories, verdicts, strict=True)
-                members = tuple(_paid(t, reward, verdict.terms or {reward.name: verdict.score}) for t, verdict in pairs)
+                members = tuple(
+                    _add_reward(t, reward, verdict.terms or {reward.name: verdict.score}) for t, verdict in pairs
+                )
                 shaped[index] = replace(group, trajectories=members).invalidate([not v.valid for v in verdicts])
         return shaped
 
@@ -186,7 +188,7 @@ class Objective:
             parts[name].load_state_dict(saved)
 
 
-def _paid(trajectory: Trajectory, reward: rewards.Reward, terms: Mapping[str, float]) -> Trajectory:
+def _add_reward(trajectory: Trajectory, reward: rewards.Reward, terms: Mapping[str, float]) -> Trajectory:
     """The trajectory with a reward's terms, at its turns too where the reward pays each of them."""
     # Two rewards may have a term of the same name.
     total = {name: trajectory.shaping.get(name, 0.0) + value for name, value in terms.items()}

@@ -11,7 +11,7 @@ from ....errors import unknown_name
 from ..batch.batch import Batch
 from ..batch.trajectory import Origin
 from ..recipes import Credit, Recipe, Stream
-from .binding import Bound, Clock, bind_stages, number
+from .binding import Bound, Clock, bind_number, bind_stages
 from .loss import LossTerms, WeightedBatch
 
 
@@ -55,7 +55,7 @@ class CreditTerm:
 
     def __init__(self, term: Credit, clock: Clock):
         self.clock = clock
-        self.coefficient = number(term.coefficient)
+        self.coefficient = bind_number(term.coefficient)
         stages = bind_stages("credit", term, clock)
         self.parts = [self.returns, self.baseline, self.scale] = [
             part for name in ("returns", "baseline", "scale") for part in stages[name]
@@ -76,7 +76,7 @@ class StreamTerms:
         (self.source,) = bind_stages("streams", stream, clock)["source"]
         self.loss = LossTerms(stream, clock)
         self.selection = Selection(stream, clock)
-        self.coefficient = number(stream.coefficient)
+        self.coefficient = bind_number(stream.coefficient)
 
     @property
     def parts(self) -> list[Bound]:

@@ -66,7 +66,7 @@ def snapshot(env: gymnasium.Env[Any, Any]) -> Any:
     return inner.get_state()
 
 
-def put_back(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping[str, Any]) -> None:
+def restore(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping[str, Any]) -> None:
     """Go back to a snapshot, of this environment or of another one of its id."""
     # Gymnasium's wrapper refuses to step what was never reset; making a task can be slow, so it is done only then.
     if env.has_wrapper_attr("has_reset") and not env.get_wrapper_attr("has_reset"):

@@ -18,7 +18,7 @@ from ...engines.sampler import Completion, Request
 from ...language.renderer import Renderer
 from ..batch.trajectory import Origin, Trajectory, Turn
 from .environments import oracle_action, snapshot
-from .starts import Insert, Limits, Moment, Start
+from .starts import Insert, Moment, Start, TokenLimits
 
 
 @dataclass(eq=False)
@@ -36,7 +36,7 @@ class _Action:
     finish: Literal["stop", "length"] | None = None
 
 
-class Episode:
+class LiveEpisode:
     """One start, in the environment it has been given."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Episode:
         observation: str,
         info: dict[str, Any],
         renderer: Renderer,
-        limits: Limits,
+        limits: TokenLimits,
         temperature: float,
         version: int,
         states: bool,
@@ -76,14 +76,14 @@ class Episode:
         """
         while not self.over:
             if self._action is None:
-                self._open()
+                self._open_action()
             elif self._action.finish is not None:
-                self._act(self._action)
+                self._step_environment(self._action)
             else:
                 return self._request(session, self._action)
         return None
 
-    def stepping(self) -> Callable[[], None] | None:
+    def prepare_step(self) -> Callable[[], None] | None:
         """What steps the environment ahead of `advance`, in any thread; None unless the action is complete."""
         if self.over or self._action is None or self._action.finish is None:
             return None
@@ -94,7 +94,7 @@ class Episode:
 
         return step
 
-    def hear(self, completion: Completion) -> None:
+    def receive(self, completion: Completion) -> None:
         """Take what the sampler has written."""
         action = self._action
         assert action is not None
@@ -126,22 +126,22 @@ class Episode:
             guided=self._guided,
         )
 
-    def lose(self) -> None:
+    def invalidate(self) -> None:
         """The machinery has failed: the episode ends and counts for nothing."""
         self.over, self._valid = True, False
 
     # Within a turn ---------------------------------------------------------------------------------------------------
 
-    def _open(self) -> None:
+    def _open_action(self) -> None:
         """Begin the next action, or end the episode where the budgets leave no room for it."""
         played = len(self._turns) - self._before
         if self._states:
             self.moments.append(Moment(snapshot(self.env), self._observation, dict(self._info), tuple(self._turns)))
-        seen = bare = self._rendered(self._observation)
+        seen = bare = self._render(self._observation)
         text = self._observation
         if self.start.hint and played == 0:
             hinted = f"{self._observation}\n{self.start.hint}"
-            if self._room(with_hint := self._rendered(hinted)) > 0:
+            if self._room(with_hint := self._render(hinted)) > 0:
                 seen = with_hint
                 self._stripped = not self.start.keep_hint
                 text = text if self._stripped else hinted
@@ -165,7 +165,7 @@ class Episode:
         self._action = _Action(bare if self._stripped and played == 0 else seen, text, room, inserts)
         self._insert(self._action)
 
-    def _rendered(self, text: str) -> tuple[int, ...]:
+    def _render(self, text: str) -> tuple[int, ...]:
         stopped = not self._turns or self._turns[-1].finish == "stop"
         return self._renderer.observation(text, first=not self._turns, stopped=stopped)
 
@@ -193,7 +193,7 @@ class Episode:
         unsent, self._unsent = tuple(self._unsent), []
         return Request(session, unsent, until - len(action.ids), self._temperature, self._entropies)
 
-    def _act(self, action: _Action) -> None:
+    def _step_environment(self, action: _Action) -> None:
         """Step the environment with the complete action."""
         assert action.finish is not None
         text = self._renderer.action(action.ids)

@@ -18,7 +18,7 @@ from ....registry import Registry
 from ..batch.trajectory import Origin, Trajectory
 from ..recipes.recipe import Component
 from .player import Player
-from .starts import Insert, Played, Start, Task
+from .starts import Insert, PlayedEpisode, RolloutTask, Start
 
 Trigger = Callable[[Sequence[Trajectory]], bool]
 Shares = Generator[list[float], list[bool], None]
@@ -32,7 +32,7 @@ each of its episodes is given, in [0, 1], and is sent whether each succeeded. ``
 of all rounds are kept, or only the last round's; ``count`` is then the total, or that of each round."""
 
 
-def named(registry: Registry[Any], text: str) -> Any:
+def make_named(registry: Registry[Any], text: str) -> Any:
     """Build what a text such as ``"ladder(levels=(0.25, 0.5))"`` names.
 
     Raises:
@@ -79,7 +79,7 @@ def any_fail() -> Trigger:
 
 @AMOUNTS.register("fixed")
 @dataclass(frozen=True)
-class Fixed:
+class FixedShare:
     """The same share for all."""
 
     share: float = 1.0
@@ -91,7 +91,7 @@ class Fixed:
 
 @AMOUNTS.register("ladder")
 @dataclass(frozen=True)
-class Ladder:
+class HintLadder:
     """One share after the other until an episode succeeds (GHPO, arXiv 2507.10628, section 3.3)."""
 
     levels: Sequence[float] = (0.25, 0.5, 0.75)
@@ -105,7 +105,7 @@ class Ladder:
 
 @AMOUNTS.register("uniform")
 @dataclass(frozen=True)
-class Uniform:
+class UniformShare:
     """Drawn for each episode (IGPO, arXiv 2509.10396, section 3.2: 0.2 to 0.6)."""
 
     low: float = 0.2
@@ -118,7 +118,7 @@ class Uniform:
 
 @AMOUNTS.register("graded")
 @dataclass(frozen=True)
-class Graded:
+class GradedShare:
     """Member i of G gets (G - 1 - i) / (G - 1), the last one nothing, times a share that falls with training:
     1 / (1 + exp(steepness (x - midpoint))), x from 0 to 1 (RuscaRL, arXiv 2508.16949, section 3.2; values of the
     released run).
@@ -135,7 +135,7 @@ class Graded:
 
 @AMOUNTS.register("logistic")
 @dataclass(frozen=True)
-class Logistic:
+class LogisticShare:
     """Rounds that seek the share at which ``target`` of the episodes succeed (SEELE, arXiv 2509.06923, section 4).
 
     The first round gets nothing; after each round a logistic curve with three parameters is fitted to the success at
@@ -187,7 +187,7 @@ def fit_logistic(seen: Sequence[tuple[float, float, int]]) -> tuple[float, float
 class Solution:
     """The oracle's episode, played from the beginning of the task."""
 
-    played: Played
+    played: PlayedEpisode
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ class Solution:
         return "\n".join(every[i] for i in chosen)
 
 
-def solve(tasks: Sequence[Task], player: Player) -> list[Solution]:
+def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
     """The oracle's solution of each task, its tokens marked as a teacher's.
 
     Raises:
@@ -223,7 +223,7 @@ def solve(tasks: Sequence[Task], player: Player) -> list[Solution]:
 # Places ---------------------------------------------------------------------------------------------------------------
 
 
-def in_answer(task: Task, solution: Solution, share: float) -> Start:
+def in_answer(task: RolloutTask, solution: Solution, share: float) -> Start:
     """The first share of the solution opens the answer: tokens of a single action (without its stop token), else whole
     turns, all but the last at most.
     """
@@ -237,7 +237,9 @@ def in_answer(task: Task, solution: Solution, share: float) -> Start:
     return Start(task, inserts=inserts, guided=given / len(ids) if ids else 0.0)
 
 
-def in_chunks(task: Task, solution: Solution, share: float, rng: np.random.Generator, low: int, high: int) -> Start:
+def in_chunks(
+    task: RolloutTask, solution: Solution, share: float, rng: np.random.Generator, low: int, high: int
+) -> Start:
     """Some chunks of the first action of the solution, each at its own place in the answer; the policy writes what lies
     between (IGPO, arXiv 2509.10396, section 3.2).
 

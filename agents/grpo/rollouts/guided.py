@@ -11,10 +11,10 @@ from ....checks import check_choice, check_share
 from ....errors import InputError
 from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
-from .guidance import AMOUNTS, TRIGGERS, Shares, Solution, in_answer, in_chunks, named, solve
+from .guidance import AMOUNTS, TRIGGERS, Shares, Solution, in_answer, in_chunks, make_named, solve
 from .independent import Strategy, group_of, play_by_task
 from .player import Player
-from .starts import Played, Start, Task
+from .starts import PlayedEpisode, RolloutTask, Start
 
 _WHERE = ("prompt", "stripped", "answer", "chunks")
 _SOURCES = ("solution", "criteria", "feedback")
@@ -65,11 +65,11 @@ class Guided(Strategy):
             raise InputError(f"template must contain {{hint}}, not {self.template!r}.")
         if not 1 <= self.chunk[0] <= self.chunk[1]:
             raise InputError(f"chunk must be two rising numbers of at least 1, not {self.chunk}.")
-        self._fires = named(TRIGGERS, self.trigger)
-        self._amount = named(AMOUNTS, self.amount)
+        self._fires = make_named(TRIGGERS, self.trigger)
+        self._amount = make_named(AMOUNTS, self.amount)
         self._blind = self.trigger in ("always", "always()") and self.merge == "replace"
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         plain = play_by_task(player, [[] if self._blind else [Start(task)] * task.samples for task in tasks])
         failed = [[p.trajectory for p in played if p.trajectory.valid and not p.trajectory.success] for played in plain]
         wanted = [i for i, played in enumerate(plain) if self._fires([p.trajectory for p in played])]
@@ -82,11 +82,11 @@ class Guided(Strategy):
             groups.append(group_of(task, self._merged(played, more)))
         return [*groups, *beside]
 
-    def _kept(self, guided: Sequence[Played]) -> list[Played]:
+    def _kept(self, guided: Sequence[PlayedEpisode]) -> list[PlayedEpisode]:
         kept = [p for p in guided if self.keep == "all" or (p.trajectory.valid and p.trajectory.success)]
         return kept[: self.most] if self.most else kept
 
-    def _merged(self, plain: Sequence[Played], guided: Sequence[Played]) -> list[Played]:
+    def _merged(self, plain: Sequence[PlayedEpisode], guided: Sequence[PlayedEpisode]) -> list[PlayedEpisode]:
         if self.merge == "beside" or not guided:
             return list(plain)
         if self.merge == "replace":
@@ -96,13 +96,13 @@ class Guided(Strategy):
         return replace_failures(plain, guided)
 
     def _guide(
-        self, tasks: Sequence[Task], failed: Sequence[Sequence[Trajectory]], player: Player
-    ) -> list[list[Played]]:
+        self, tasks: Sequence[RolloutTask], failed: Sequence[Sequence[Trajectory]], player: Player
+    ) -> list[list[PlayedEpisode]]:
         """Guided episodes of each task, the rounds of all tasks side by side."""
         counts = [len(f) if self.count < 0 else self.count or t.samples for t, f in zip(tasks, failed, strict=True)]
         rounds: list[Shares] = [self._amount.shares(count, player) for count in counts]
         solutions = solve(tasks, player)
-        kept: list[list[Played]] = [[] for _ in tasks]
+        kept: list[list[PlayedEpisode]] = [[] for _ in tasks]
         asked: dict[int, list[float] | None] = {i: next(shares, None) for i, shares in enumerate(rounds)}
         while open_ := {i: shares for i, shares in asked.items() if shares is not None}:
             starts = [
@@ -127,7 +127,7 @@ class Guided(Strategy):
 
     def _start(
         self,
-        task: Task,
+        task: RolloutTask,
         solution: Solution,
         share: float,
         failed: Sequence[Trajectory],
@@ -157,7 +157,7 @@ def _next(rounds: Shares, successes: list[bool]) -> list[float] | None:
         return None
 
 
-def replace_failures(plain: Sequence[Played], others: Sequence[Played]) -> list[Played]:
+def replace_failures(plain: Sequence[PlayedEpisode], others: Sequence[PlayedEpisode]) -> list[PlayedEpisode]:
     """The plain episodes with the others in place of those that failed, as far as either goes."""
     rest = iter(others)
     return [p if p.trajectory.success or not p.trajectory.valid else next(rest, p) for p in plain]

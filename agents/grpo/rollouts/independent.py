@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ..batch.trajectory import Group
 from ..recipes.stages import ROLLOUTS
 from .player import Player
-from .starts import Played, Start, Task
+from .starts import PlayedEpisode, RolloutTask, Start
 
 
 class Strategy:
@@ -22,7 +22,7 @@ class Strategy:
 
     provides: ClassVar[frozenset[str]] = frozenset()
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         """Play every task."""
         raise NotImplementedError
 
@@ -34,13 +34,13 @@ class Strategy:
         """The inverse of ``state_dict``."""
 
 
-def play_by_task(player: Player, starts: Sequence[Sequence[Start]], **options: Any) -> list[list[Played]]:
+def play_by_task(player: Player, starts: Sequence[Sequence[Start]], **options: Any) -> list[list[PlayedEpisode]]:
     """Play the starts of several tasks together; what was played, by task."""
     flat = iter(player.play([start for several in starts for start in several], **options))
     return [[next(flat) for _ in several] for several in starts]
 
 
-def group_of(task: Task, played: Sequence[Played], **fields: Any) -> Group:
+def group_of(task: RolloutTask, played: Sequence[PlayedEpisode], **fields: Any) -> Group:
     """The group of a task."""
     return Group(task.proposal, tuple(p.trajectory for p in played), **fields)
 
@@ -49,6 +49,6 @@ def group_of(task: Task, played: Sequence[Played], **fields: Any) -> Group:
 class Independent(Strategy):
     """Every sample of every task, from the beginning, each by itself."""
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         waves = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
         return [group_of(task, played) for task, played in zip(tasks, waves, strict=True)]

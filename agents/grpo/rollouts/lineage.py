@@ -13,7 +13,7 @@ from itertools import pairwise
 from ..batch.trajectory import Group, Node, Trajectory
 from .independent import play_by_task
 from .player import Player
-from .starts import Played, Start, Task, branch
+from .starts import PlayedEpisode, RolloutTask, Start, branch
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Shoot:
 class Member:
     """An episode of the group; its first ``shared`` action tokens are those of member ``parent`` (-1: of none)."""
 
-    played: Played
+    played: PlayedEpisode
     parent: int = -1
     shared: int = 0
 
@@ -44,7 +44,7 @@ class Member:
 
 def grow(
     player: Player,
-    tasks: Sequence[Task],
+    tasks: Sequence[RolloutTask],
     trees: Sequence[list[Member]],
     shoots: Sequence[Sequence[Shoot]],
     *,
@@ -67,7 +67,7 @@ def grow(
         ]
 
 
-def _start(task: Task, tree: Sequence[Member], shoot: Shoot, trained: bool) -> Start:
+def _start(task: RolloutTask, tree: Sequence[Member], shoot: Shoot, trained: bool) -> Start:
     if shoot.parent < 0:
         return Start(task, hint=shoot.hint, keep_hint=shoot.keep_hint)
     parent = tree[shoot.parent].played
@@ -98,7 +98,7 @@ def turn_starts(trajectory: Trajectory) -> list[int]:
     return starts
 
 
-def tree_group(task: Task, tree: Sequence[Member]) -> Group:
+def tree_group(task: RolloutTask, tree: Sequence[Member]) -> Group:
     """The group of a task, with each trajectory's path through its tree."""
     paths = zip(tree, _paths(tree), strict=True)
     return Group(task.proposal, tuple(replace(member.trajectory, nodes=path) for member, path in paths))

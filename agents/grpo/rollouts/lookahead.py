@@ -21,7 +21,7 @@ from ..recipes.stages import ROLLOUTS
 from .environments import begin
 from .independent import Strategy, group_of, play_by_task
 from .player import Player
-from .starts import Insert, Start, Task
+from .starts import Insert, RolloutTask, Start
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 # How alike two stretches of equal length are -------------------------------------------------------------------------
 
 
-def edit_distance(one: Sequence[int], other: Sequence[int]) -> int:
+def levenshtein(one: Sequence[int], other: Sequence[int]) -> int:
     """Least number of insertions, deletions and replacements that turn one into the other (Levenshtein)."""
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
@@ -56,7 +56,7 @@ def common_suffix(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 METRICS: dict[str, tuple[Callable[[Sequence[int], Sequence[int], float], bool], float]] = {
-    "edit": (lambda a, b, bound: edit_distance(a, b) / len(a) < bound, 0.4),
+    "edit": (lambda a, b, bound: levenshtein(a, b) / len(a) < bound, 0.4),
     "suffix": (lambda a, b, bound: common_suffix(a, b) / len(a) > bound, 0.2),
     "rouge_l": (lambda a, b, bound: common_subsequence(a, b) / len(a) > bound, 0.5),
 }
@@ -91,7 +91,7 @@ class Branch:
         return len(self.ids) - self.born
 
 
-class Tree:
+class LookaheadTree:
     """The branches of one task.
 
     Args:
@@ -115,7 +115,7 @@ class Tree:
         full = len(self.branches) >= self.capacity
         return all(b.ended for b in self.branches) or (full and not any(undecided))
 
-    def wanting(self) -> list[Branch]:
+    def branches_to_draw(self) -> list[Branch]:
         """The branches whose next tokens must be drawn before the tree can go on; [] once it is complete."""
         while not self.complete:
             if wanting := [b for b in self.branches if not b.ended and not b.ahead]:
@@ -156,7 +156,7 @@ class Tree:
             parent = branch.parent
             if parent is None or branch.ended or parent.ended or branch.age not in self.rules.ages:
                 continue
-            if self.rules.alike(branch.ids[-branch.age :], parent.ids[-branch.age :]):
+            if self.rules.are_alike(branch.ids[-branch.age :], parent.ids[-branch.age :]):
                 self.branches.remove(branch)
                 for child in self.branches:
                     if child.parent is branch:
@@ -217,27 +217,27 @@ class Lookahead(Strategy):
             if math.exp(logp) > self.tau_abs and highest - math.exp(logp) < self.tau_rel
         ]
 
-    def alike(self, one: Sequence[int], other: Sequence[int]) -> bool:
+    def are_alike(self, one: Sequence[int], other: Sequence[int]) -> bool:
         """Whether two stretches of equal length count as the same."""
         test, usual = METRICS[self.metric]
         return test(one, other, usual if self.threshold is None else self.threshold)
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         trees = [self._tree(task, player) for task in tasks]
-        while wanting := [(tree, branch) for tree in trees if tree for branch in tree.wanting()]:
+        while wanting := [(tree, branch) for tree in trees if tree for branch in tree.branches_to_draw()]:
             self._draw(wanting, player)
         starts = [_starts(task, tree) for task, tree in zip(tasks, trees, strict=True)]
         return [group_of(task, played) for task, played in zip(tasks, play_by_task(player, starts), strict=True)]
 
-    def _tree(self, task: Task, player: Player) -> Tree | None:
+    def _tree(self, task: RolloutTask, player: Player) -> LookaheadTree | None:
         """The tree of a task before its first token; None where there is nothing to branch."""
         capacity = round(self.share * task.samples)
         prompt = _prompt(task, player) if capacity > 1 else ()
         limits = player.limits
         room = min(limits.action, limits.episode, limits.context - len(prompt))
-        return Tree(self, prompt, capacity, room, player.renderer.stop_ids) if prompt and room > 0 else None
+        return LookaheadTree(self, prompt, capacity, room, player.renderer.stop_ids) if prompt and room > 0 else None
 
-    def _draw(self, wanting: Sequence[tuple[Tree, Branch]], player: Player) -> None:
+    def _draw(self, wanting: Sequence[tuple[LookaheadTree, Branch]], player: Player) -> None:
         """Draw the next tokens of these branches."""
         asked: dict[int, Branch] = {}
         for tree, branch in wanting:
@@ -253,7 +253,7 @@ class Lookahead(Strategy):
                 missing -= 1
 
 
-def _prompt(task: Task, player: Player) -> tuple[int, ...]:
+def _prompt(task: RolloutTask, player: Player) -> tuple[int, ...]:
     """What is said before the first action; () where the environment fails, as it will again when it is played."""
     env = player.environments.take()
     try:
@@ -267,7 +267,7 @@ def _prompt(task: Task, player: Player) -> tuple[int, ...]:
     return player.renderer.observation(observation, first=True)
 
 
-def _starts(task: Task, tree: Tree | None) -> list[Start]:
+def _starts(task: RolloutTask, tree: LookaheadTree | None) -> list[Start]:
     """Every branch with what was drawn for it, and new beginnings for the rest."""
     starts = []
     for branch in tree.branches if tree else ():

@@ -23,9 +23,9 @@ from ...engines.sampler import Completion, Request, Sampler
 from ...language.renderer import Renderer
 from ...stepping import AT_ONCE
 from ..batch.trajectory import Trajectory, Turn
-from .environments import Environments, begin, put_back
-from .episode import Episode
-from .starts import Limits, Moment, Played, Start
+from .environments import Environments, begin, restore
+from .episode import LiveEpisode
+from .starts import Moment, PlayedEpisode, Start, TokenLimits
 
 _log = logging.getLogger(__name__)
 
@@ -56,16 +56,16 @@ class Player:
         environments: Environments,
         sampler: Sampler,
         renderer: Renderer,
-        limits: Limits,
+        limits: TokenLimits,
         temperature: float,
         rng: np.random.Generator,
         step: int = 0,
         steps: int = 0,
         version: int = 0,
-        worth: Callable[[Trajectory], float] = env_return,
+        return_of: Callable[[Trajectory], float] = env_return,
     ):
         self.environments, self.sampler, self.renderer, self.limits = environments, sampler, renderer, limits
-        self.temperature, self.rng, self.worth = temperature, rng, worth
+        self.temperature, self.rng, self.return_of = temperature, rng, return_of
         self.step, self.steps, self.version = step, steps, version
         self.attempts: dict[int, list[Trajectory]] = {}
         """What came of playing a task from its beginning without help, by the curriculum's number of the task.
@@ -87,7 +87,7 @@ class Player:
         states: bool = False,
         entropies: bool = False,
         enough: Callable[[int, Trajectory], bool] | None = None,
-    ) -> list[Played]:
+    ) -> list[PlayedEpisode]:
         """Play every start to its end.
 
         Args:
@@ -104,19 +104,19 @@ class Player:
                 that a start asks for.
         """
         wave = _Wave(self, states, entropies)
-        finished: dict[int, Played] = {}
+        finished: dict[int, PlayedEpisode] = {}
         try:
             for number, start in enumerate(starts):
                 wave.begin(number, start)
             going_on = True
             while going_on:
-                for number, played in wave.ended():
+                for number, played in wave.take_finished():
                     finished[number] = played
                     if enough is not None and enough(number, played.trajectory):
                         return [finished[number] for number in sorted(finished)]
-                going_on = wave.listen()
+                going_on = wave.collect_completions()
         finally:
-            wave.give_up()
+            wave.cancel()
         return [finished[number] for number in sorted(finished)]
 
     # Text beside episodes -------------------------------------------------------------------------------------------
@@ -187,10 +187,10 @@ class _Wave:
 
     def __init__(self, player: Player, states: bool, entropies: bool):
         self._player, self._states, self._entropies = player, states, entropies
-        self._playing: dict[int, tuple[int, Episode]] = {}
+        self._playing: dict[int, tuple[int, LiveEpisode]] = {}
         # Whose environments are being stepped, in the order in which their actions were complete.
-        self._stepping: deque[tuple[int, int, Episode, Future[None]]] = deque()
-        self._ended: list[tuple[int, Played]] = []
+        self._stepping: deque[tuple[int, int, LiveEpisode, Future[None]]] = deque()
+        self._finished: list[tuple[int, PlayedEpisode]] = []
 
     def begin(self, number: int, start: Start) -> None:
         player = self._player
@@ -199,24 +199,24 @@ class _Wave:
             if start.moment is None:
                 observation, info = begin(env, start.task.seed, start.task.params)
             else:
-                put_back(env, start.moment.state, start.task.seed, start.task.params)
+                restore(env, start.moment.state, start.task.seed, start.task.params)
                 observation, info = start.moment.observation, dict(start.moment.info)
         except InputError:
             raise
         except Exception:
             _log.exception("an environment failed to begin; the episode counts for nothing")
             episode = self._episode(start, env, "", {})
-            episode.lose()
+            episode.invalidate()
             self._end(number, episode, ())
             return
         self._go_on(number, player.new_session(), self._episode(start, env, observation, info))
 
-    def listen(self) -> bool:
+    def collect_completions(self) -> bool:
         """Take what the sampler has completed; False where no episode is left."""
         completions = self._player.sampler.step()
         for completion in completions:
             number, episode = self._playing.pop(completion.session)
-            episode.hear(completion)
+            episode.receive(completion)
             self._step(number, completion.session, episode)
         waiting = len(self._stepping)
         while len(self._stepping) > (AT_ONCE if completions else 0):
@@ -224,12 +224,12 @@ class _Wave:
             self._go_on(number, session, episode, stepped)
         return bool(completions or waiting)
 
-    def ended(self) -> list[tuple[int, Played]]:
+    def take_finished(self) -> list[tuple[int, PlayedEpisode]]:
         """What has ended since the last call, as (number of the start, episode)."""
-        ended, self._ended = self._ended, []
-        return ended
+        finished, self._finished = self._finished, []
+        return finished
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Cancel what is still being played."""
         for session, (_, episode) in self._playing.items():
             self._player.sampler.close(session)
@@ -241,11 +241,11 @@ class _Wave:
         self._playing.clear()
         self._stepping.clear()
 
-    def _episode(self, start: Start, env: Any, observation: str, info: dict[str, Any]) -> Episode:
+    def _episode(self, start: Start, env: Any, observation: str, info: dict[str, Any]) -> LiveEpisode:
         player = self._player
         temperature = player.temperature if start.temperature is None else start.temperature
         limits = start.limits or player.limits
-        return Episode(
+        return LiveEpisode(
             start,
             env,
             observation,
@@ -258,15 +258,15 @@ class _Wave:
             self._entropies,
         )
 
-    def _step(self, number: int, session: int, episode: Episode) -> None:
+    def _step(self, number: int, session: int, episode: LiveEpisode) -> None:
         """Step the environment in a thread, if it is one for that and the action is complete; else play on."""
-        threads, step = self._player.environments.threads, episode.stepping()
+        threads, step = self._player.environments.threads, episode.prepare_step()
         if threads is None or step is None:
             self._go_on(number, session, episode)
         else:
             self._stepping.append((number, session, episode, threads.submit(step)))
 
-    def _go_on(self, number: int, session: int, episode: Episode, stepped: Future[None] | None = None) -> None:
+    def _go_on(self, number: int, session: int, episode: LiveEpisode, stepped: Future[None] | None = None) -> None:
         """Play on until the sampler is needed or the episode is over."""
         try:
             if stepped is not None:
@@ -276,7 +276,7 @@ class _Wave:
             raise
         except Exception:
             _log.exception("an environment failed; the episode counts for nothing")
-            episode.lose()
+            episode.invalidate()
             request = None
         else:
             if request is None:
@@ -289,8 +289,8 @@ class _Wave:
         moments = (*episode.start.earlier, *episode.moments) if self._states else ()
         self._end(number, episode, moments)
 
-    def _end(self, number: int, episode: Episode, moments: tuple[Moment, ...]) -> None:
+    def _end(self, number: int, episode: LiveEpisode, moments: tuple[Moment, ...]) -> None:
         trajectory = episode.trajectory()
         if episode.start.unaided:
             self._player.attempts.setdefault(episode.start.task.proposal, []).append(trajectory)
-        self._ended.append((number, Played(trajectory, moments)))
+        self._finished.append((number, PlayedEpisode(trajectory, moments)))

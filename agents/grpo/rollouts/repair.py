@@ -14,7 +14,7 @@ from ..recipes.stages import ROLLOUTS
 from .independent import Strategy, play_by_task
 from .lineage import Member, Shoot, grow, tree_group
 from .player import Player
-from .starts import Task, branch
+from .starts import RolloutTask, branch
 
 
 def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
@@ -48,7 +48,7 @@ class FirstErrorRepair(Strategy):
         if self.copies not in ("once", "each"):
             raise InputError(f"copies must be 'once' or 'each', not {self.copies!r}.")
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         grow(player, tasks, trees, [[Shoot()] * task.samples for task in tasks])
         places = [self._places(tree) for tree in trees]
@@ -109,7 +109,7 @@ class ReflectRetry(Strategy):
         if "{episode}" not in self.question or "{hint}" not in self.template:
             raise InputError("question must contain {episode} and template {hint}.")
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         grow(player, tasks, trees, [[Shoot()] * (task.samples - task.samples // 2) for task in tasks])
         failed = [
@@ -121,7 +121,7 @@ class ReflectRetry(Strategy):
         answers = player.ask([self.question.replace("{episode}", transcript(trees[i][n].trajectory)) for i, n in asked])
         shoots: list[list[Shoot]] = [[] for _ in tasks]
         for (i, n), answer in zip(asked, answers, strict=True):
-            turn = named_turn(answer.action, len(trees[i][n].trajectory.turns))
+            turn = find_named_turn(answer.action, len(trees[i][n].trajectory.turns))
             hint = self.template.replace("{hint}", answer.action) if answer.action.strip() else ""
             shoots[i].append(Shoot(n, turn, hint=hint, keep_hint=False))
         for task, several in zip(tasks, shoots, strict=True):
@@ -150,7 +150,7 @@ def transcript(trajectory: Trajectory) -> str:
     return "\n".join(lines)
 
 
-def named_turn(reflection: str, turns: int) -> int:
+def find_named_turn(reflection: str, turns: int) -> int:
     """The turn (from 0) that a reflection names ("turn 1" is the first); 0 where it names none of the ``turns``."""
     match = _TURN.search(reflection)
     number = int(match.group(1)) - 1 if match else 0

@@ -12,7 +12,7 @@ from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
 from .independent import Independent, Strategy, group_of, play_by_task
 from .player import Player
-from .starts import Start, Task
+from .starts import RolloutTask, Start
 
 
 @ROLLOUTS.register("greedy_twin")
@@ -23,12 +23,12 @@ class GreedyTwin(Strategy):
 
     provides = frozenset({"greedy"})
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         starts = [[*[Start(task)] * task.samples, Start(task, temperature=0.0)] for task in tasks]
         groups = []
         for task, played in zip(tasks, play_by_task(player, starts), strict=True):
             twin = played[-1].trajectory
-            groups.append(group_of(task, played[:-1], greedy=player.worth(twin) if twin.valid else None))
+            groups.append(group_of(task, played[:-1], greedy=player.return_of(twin) if twin.valid else None))
         return groups
 
 
@@ -56,13 +56,13 @@ class ResampleOnCorrect(Strategy):
     def __post_init__(self) -> None:
         check_number("oversample", self.oversample, 1)
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         starts = [[Start(task)] * math.ceil(self.oversample * task.samples) for task in tasks]
         groups = []
         for task, played in zip(tasks, play_by_task(player, starts), strict=True):
             drawn = [p.trajectory for p in played if p.trajectory.valid]
             kept = self.keep(drawn, task.samples)
-            groups.append(Group(task.proposal, tuple(kept), drawn=tuple(player.worth(t) for t in drawn)))
+            groups.append(Group(task.proposal, tuple(kept), drawn=tuple(player.return_of(t) for t in drawn)))
         return groups
 
     def keep(self, drawn: Sequence[Trajectory], samples: int) -> list[Trajectory]:
@@ -120,7 +120,7 @@ class AdaptiveRounds(Strategy):
         check_number("rounds", self.rounds, 1)
         check_number("oversample", self.oversample, 1)
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         drawn: list[list[Trajectory]] = [[] for _ in tasks]
         active = list(range(len(tasks)))
         for _ in range(self.rounds):
@@ -132,14 +132,14 @@ class AdaptiveRounds(Strategy):
             Group(
                 task.proposal,
                 tuple(self._kept(sampled, task.samples, player)),
-                drawn=tuple(player.worth(t) for t in sampled),
+                drawn=tuple(player.return_of(t) for t in sampled),
             )
             for task, sampled in zip(tasks, drawn, strict=True)
         ]
 
     def _split(self, drawn: Sequence[Trajectory], player: Player) -> tuple[list[Trajectory], list[Trajectory]]:
-        good = [t for t in drawn if player.worth(t) > self.threshold]
-        return good, [t for t in drawn if player.worth(t) <= self.threshold]
+        good = [t for t in drawn if player.return_of(t) > self.threshold]
+        return good, [t for t in drawn if player.return_of(t) <= self.threshold]
 
     def _done(self, drawn: Sequence[Trajectory], samples: int, player: Player) -> bool:
         good, bad = self._split(drawn, player)
@@ -171,7 +171,7 @@ class FirstFinished(Strategy):
     def __post_init__(self) -> None:
         check_number("oversample", self.oversample, 1)
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         starts = [(i, Start(t)) for i, t in enumerate(tasks) for _ in range(math.ceil(self.oversample * t.samples))]
         kept: list[list[tuple[int, Trajectory]]] = [[] for _ in tasks]
 
@@ -213,7 +213,7 @@ class GrowingGroups(Strategy):
         self._factor = 1
         self._success: list[float] = []
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         played = max(1, len(tasks) // self._factor) if tasks else 0
         grown = [replace(task, samples=task.samples * len(tasks) // played) for task in tasks[:played]]
         groups = Independent().play(grown, player)

@@ -16,7 +16,7 @@ from ..batch.trajectory import Group, Trajectory, Turn
 from ..recipes.stages import ROLLOUTS
 from .independent import Independent, Strategy
 from .player import Player
-from .starts import Task
+from .starts import RolloutTask
 
 _PAIR = re.compile(r"([A-Za-z_]\w{0,63})\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)")
 
@@ -49,7 +49,7 @@ class SelfPlay(Strategy):
         if "{axes}" not in self.question:
             raise InputError(f"question must contain {{axes}}, not {self.question!r}.")
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         space = player.environments.param_space
         questions = [
             self.question.replace("{axes}", describe(space)).replace("{example}", written(task.params))
@@ -71,18 +71,18 @@ class SelfPlay(Strategy):
         ]
         return [*groups, Group(-1, tuple(proposers))] if tasks else []
 
-    def _proposer(self, task: Task, answer: Turn, solved: Group | None, player: Player) -> Trajectory:
+    def _proposer(self, task: RolloutTask, answer: Turn, solved: Group | None, player: Player) -> Trajectory:
         """The proposal as an episode; invalid where the machinery failed all of its solvers."""
         outcomes = [t.success for t in solved.valid] if solved is not None else []
         success = sum(outcomes) / len(outcomes) if outcomes else 0.0
-        worth = self.penalty if solved is None else LEARNABILITY[self.reward](success)
+        reward = self.penalty if solved is None else LEARNABILITY[self.reward](success)
         error = None if solved is not None else "The text is no set of parameters."
         return Trajectory(
             task_id="proposal",
             params=dict(task.params),
             difficulty=0.0,
-            turns=(replace(answer, reward=worth, reward_terms={"learnability": worth}, action_error=error),),
-            success=solved is not None and worth > 0,
+            turns=(replace(answer, reward=reward, reward_terms={"learnability": reward}, action_error=error),),
+            success=solved is not None and reward > 0,
             progress=0.0,
             truncated=answer.finish == "length",
             valid=solved is None or bool(outcomes),
@@ -97,7 +97,7 @@ LEARNABILITY = {
     "variance": lambda p: 4 * p * (1 - p),
     "frontier": lambda p: 1 - p if p > 0 else 0.0,
 }
-"""What a proposal is worth, by the solvers' success p in [0, 1]."""
+"""Reward of the proposer by the solvers' success p in [0, 1]."""
 
 
 def describe(space: Any) -> str:

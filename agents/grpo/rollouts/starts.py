@@ -10,7 +10,7 @@ from ..batch.trajectory import Origin, Trajectory, Turn
 
 
 @dataclass(frozen=True)
-class Task:
+class RolloutTask:
     """What to play: environment parameters, the seed that fixes the instance, and how many samples.
 
     ``proposal`` is the teacher's number for it.
@@ -23,7 +23,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Limits:
+class TokenLimits:
     """Budgets in tokens: of one action, of all actions of an episode, and of a whole conversation."""
 
     action: int
@@ -98,7 +98,7 @@ class Start:
         role: see `Trajectory.role`.
     """
 
-    task: Task
+    task: RolloutTask
     moment: Moment | None = None
     earlier: tuple[Moment, ...] = ()
     inserts: tuple[Insert, ...] = ()
@@ -108,7 +108,7 @@ class Start:
     oracle_origin: Origin = Origin.HINT
     guided: float = 0.0
     temperature: float | None = None
-    limits: Limits | None = None
+    limits: TokenLimits | None = None
     role: str = ""
 
     @property
@@ -119,7 +119,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedEpisode:
     """A played episode, and the moment before each of its turns where they were asked for (one more where the budgets
     ended it).
     """
@@ -128,7 +128,9 @@ class Played:
     moments: tuple[Moment, ...] = ()
 
 
-def branch(task: Task, played: Played, turn: int, tokens: int = 0, trained: bool = False, **changes: Any) -> Start:
+def branch(
+    task: RolloutTask, played: PlayedEpisode, turn: int, tokens: int = 0, trained: bool = False, **changes: Any
+) -> Start:
     """Go on from an earlier episode, ``tokens`` tokens into its action ``turn``.
 
     What precedes is copied with its log-probabilities. It is trained where it was sampled, not here (`Origin.COPY`),
@@ -138,16 +140,16 @@ def branch(task: Task, played: Played, turn: int, tokens: int = 0, trained: bool
         changes: other fields of the `Start`.
     """
     moment = played.moments[turn]
-    moment = replace(moment, turns=tuple(t if trained else _copied(t) for t in moment.turns))
+    moment = replace(moment, turns=tuple(t if trained else _mark_copied(t) for t in moment.turns))
     inserts: tuple[Insert, ...] = ()
     if tokens:
         left = played.trajectory.turns[turn]
-        left = left if trained else _copied(left)
+        left = left if trained else _mark_copied(left)
         origins = left.token_origins[:tokens]
         inserts = (Insert(0, left.act_ids[:tokens], origins, left.logps[:tokens], left.entropies[:tokens]),)
     return Start(task, moment, played.moments[:turn], inserts, **changes)
 
 
-def _copied(turn: Turn) -> Turn:
+def _mark_copied(turn: Turn) -> Turn:
     origins = (Origin.COPY if origin == Origin.POLICY else origin for origin in turn.token_origins)
     return replace(turn, origins=tuple(int(origin) for origin in origins))

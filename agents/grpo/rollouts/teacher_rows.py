@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from ....checks import check_choice, check_number
-from ..batch.record import trajectory_from_json, trajectory_to_json
-from ..batch.trajectory import Group, Origin, Trajectory
+from ..batch.trajectory import Group, Origin, Trajectory, trajectory_from_json, trajectory_to_json
 from ..recipes.stages import ROLLOUTS
-from .guidance import TRIGGERS, named, solve
+from .guidance import TRIGGERS, make_named, solve
 from .guided import replace_failures
 from .independent import Strategy, group_of, play_by_task
 from .player import Player
-from .starts import Played, Start, Task
+from .starts import PlayedEpisode, RolloutTask, Start
 
 
 @ROLLOUTS.register("teacher_rows")
@@ -47,10 +46,10 @@ class TeacherRows(Strategy):
         check_choice("merge", self.merge, ("add", "failures"))
         check_number("most", self.most, 1)
         check_number("tasks_remembered", self.tasks_remembered, 1)
-        self._fires = named(TRIGGERS, self.trigger)
+        self._fires = make_named(TRIGGERS, self.trigger)
         self._memory: dict[str, list[Trajectory]] = {}
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         plain = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
         wanted = [i for i, played in enumerate(plain) if self._fires([p.trajectory for p in played])]
         solutions = solve([tasks[i] for i in wanted], player)
@@ -64,11 +63,11 @@ class TeacherRows(Strategy):
             self._remember([p.trajectory for p in played])
         return groups
 
-    def _pool(self, oracle: Played) -> list[Played]:
-        pool = [oracle, *(Played(_by_teacher(t)) for t in self._memory.get(oracle.trajectory.task_id, ()))]
+    def _pool(self, oracle: PlayedEpisode) -> list[PlayedEpisode]:
+        pool = [oracle, *(PlayedEpisode(_by_teacher(t)) for t in self._memory.get(oracle.trajectory.task_id, ()))]
         return [p for p in pool if p.trajectory.valid and p.trajectory.success and p.trajectory.turns]
 
-    def _best(self, pool: list[Played], player: Player) -> list[Played]:
+    def _best(self, pool: list[PlayedEpisode], player: Player) -> list[PlayedEpisode]:
         if len(pool) <= self.most:
             return pool
         contexts, answers = [], []

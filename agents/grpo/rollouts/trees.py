@@ -17,17 +17,17 @@ from ..recipes.stages import ROLLOUTS
 from .independent import Strategy
 from .lineage import Member, Shoot, grow, place_of, tree_group, turn_starts
 from .player import Player
-from .starts import Task
+from .starts import RolloutTask
 
 _COPIES = ("once", "each")
 
 
-def _fill(player: Player, tasks: Sequence[Task], trees: Sequence[list[Member]], entropies: bool = False) -> None:
+def _fill(player: Player, tasks: Sequence[RolloutTask], trees: Sequence[list[Member]], entropies: bool = False) -> None:
     fresh = [[Shoot()] * (task.samples - len(tree)) for task, tree in zip(tasks, trees, strict=True)]
     grow(player, tasks, trees, fresh, entropies=entropies)
 
 
-def _groups(tasks: Sequence[Task], trees: Sequence[Sequence[Member]]) -> list[Group]:
+def _groups(tasks: Sequence[RolloutTask], trees: Sequence[Sequence[Member]]) -> list[Group]:
     return [tree_group(task, tree) for task, tree in zip(tasks, trees, strict=True)]
 
 
@@ -68,7 +68,7 @@ class SplitTree(Strategy):
         check_choice("at", self.at, ("token", "turn"))
         check_choice("copies", self.copies, _COPIES)
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         grow(player, tasks, trees, [[Shoot()] * min(self.roots, task.samples) for task in tasks])
         for split in range(1, self.splits + 1):
@@ -119,7 +119,7 @@ class RandomTree(Strategy):
         check_choice("at", self.at, ("token", "turn"))
         check_choice("copies", self.copies, _COPIES)
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         counts = [max(1, task.samples // (1 + self.rounds * self.expand)) for task in tasks]
         grow(player, tasks, trees, [[Shoot()] * min(n, task.samples) for n, task in zip(counts, tasks)])
@@ -178,7 +178,7 @@ class EntropyBranch(Strategy):
         check_number("children", self.children, 1)
         check_number("top", self.top, 1)
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         first = [max(1, task.samples // (1 + self.children)) for task in tasks]
         grow(player, tasks, trees, [[Shoot()] * min(n, t.samples) for n, t in zip(first, tasks)], entropies=True)
@@ -242,7 +242,7 @@ class ToolBranch(Strategy):
         if not 0 < self.initial <= 1:
             raise InputError(f"initial must be above 0 and at most 1, not {self.initial}.")
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         shoots = [[Shoot()] * math.ceil(self.initial * task.samples) for task in tasks]
         seen = [0] * len(tasks)

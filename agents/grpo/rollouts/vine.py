@@ -11,7 +11,7 @@ from ..recipes.stages import ROLLOUTS
 from .independent import Strategy, play_by_task
 from .lineage import place_of, turn_starts
 from .player import Player
-from .starts import Played, Start, Task, branch
+from .starts import PlayedEpisode, RolloutTask, Start, branch
 
 
 @ROLLOUTS.register("vine")
@@ -43,7 +43,7 @@ class Vine(Strategy):
         check_number("every", self.every, 1)
         check_number("continuations", self.continuations, 1)
 
-    def play(self, tasks: Sequence[Task], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         mains = play_by_task(player, [[Start(task)] * task.samples for task in tasks], states=True)
         places = [[self.cuts(p.trajectory, player) for p in played] for played in mains]
         begun = play_by_task(player, [[self._heated(Start(task))] * self.continuations for task in tasks])
@@ -82,9 +82,9 @@ class Vine(Strategy):
         return [at for at in range(1, total) if "\n" in player.renderer.action([ids[at - 1]])]
 
 
-def _mean_worth(played: Sequence[Played], player: Player) -> float | None:
+def _mean_worth(played: Sequence[PlayedEpisode], player: Player) -> float | None:
     """Mean return of the episodes whose machinery worked; None where there is none."""
-    returns = [player.worth(p.trajectory) for p in played if p.trajectory.valid]
+    returns = [player.return_of(p.trajectory) for p in played if p.trajectory.valid]
     return sum(returns) / len(returns) if returns else None
 
 

@@ -39,7 +39,7 @@ def _checkpoints(run: Path) -> list[Path]:
 
 
 @contextmanager
-def readable(checkpoint: Path) -> Iterator[None]:
+def checkpoint_errors(checkpoint: Path) -> Iterator[None]:
     """Turn what reading a damaged file raises into one sentence with the remedy."""
     from pickle import UnpicklingError
 
@@ -100,7 +100,7 @@ class RunFolder:
             raise
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise InputError(
-                f"{str(path)!r} is not a run folder (no readable config.json); start one with --out."
+                f"{str(path)!r} is not a run folder (no checkpoint_errors config.json); start one with --out."
             ) from error
 
     def write_config(self, config: TrainConfig) -> None:

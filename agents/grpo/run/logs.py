@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....teachers import Proposal
-from ...report import Report
+from ...evaluation_report import Report
 from ..batch.trajectory import Group, Trajectory
 from .pass_at_k import pass_at_ks, powers_of_two
 
 if TYPE_CHECKING:
-    from ..rollouts.starts import Task
+    from ..rollouts.starts import RolloutTask
 
 
 @dataclass(frozen=True)
-class Practice:
+class PlayedProposal:
     """One proposal of the teacher, the task made of it, and the group of episodes played."""
 
     proposal: Proposal
-    task: Task
+    task: RolloutTask
     group: Group
 
 
@@ -74,7 +74,7 @@ def step_summary(groups: Sequence[Group], trained: Sequence[Group] = ()) -> dict
         trained: what the update saw, for the age of what was replayed: by how many optimiser batches the policy that
             played it is older than the newest one in ``groups``.
     """
-    played = [list(_played(group)) for group in groups]
+    played = [list(_sampled_episodes(group)) for group in groups]
     own = [trajectory for members in played for trajectory in members]
     everyone = [trajectory for group in groups for trajectory in group.trajectories]
     counts = {
@@ -113,7 +113,7 @@ _UNTRAINED = {"loss": 0.0, "entropy": 0.0, "clip_fraction": 0.0}
 """Replaced by the update's own figures; present in every row, also where nothing was trained."""
 
 
-def _played(group: Group) -> Iterator[Trajectory]:
+def _sampled_episodes(group: Group) -> Iterator[Trajectory]:
     """What the policy itself played and counts."""
     return (t for t in group.valid if t.version >= 0)
 
@@ -143,7 +143,7 @@ def _ages(played: Sequence[Trajectory], trained: Sequence[Group]) -> dict[str, f
     """Share and mean age of the replayed among the trained episodes; nothing where nothing played is known."""
     if not trained:
         return {}
-    seen = [t for group in trained for t in _played(group)]
+    seen = [t for group in trained for t in _sampled_episodes(group)]
     newest = max((t.version for t in played), default=max((t.version for t in seen), default=0))
     ages = [newest - t.version for t in seen if t.version < newest]
     return {"replayed_share": len(ages) / len(seen) if seen else 0.0, "replayed_age": _mean(ages)}
@@ -180,7 +180,7 @@ def _rate(tokens: float, seconds: float) -> float:
     return tokens / seconds if seconds > 0 else 0.0
 
 
-def proposal_row(step: int, practice: Practice, space: Any) -> dict[str, Any]:
+def proposal_row(step: int, practice: PlayedProposal, space: Any) -> dict[str, Any]:
     """A row of ``proposals.jsonl``: what the teacher asked for, and what came of it; ``space`` is the ParamSpace."""
     group, params = practice.group, dict(practice.task.params)
     valid = group.valid

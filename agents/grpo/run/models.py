@@ -7,15 +7,15 @@ from pathlib import Path
 import torch
 
 from ....errors import InputError
-from ...language.agent import load_model
+from ...language.language_agent import load_model
 from ...language.model import LanguageModel
 from ..config import TrainConfig
 
 
-def policy_of(config: TrainConfig, checkpoint: Path | None = None) -> LanguageModel:
+def load_policy(config: TrainConfig, checkpoint: Path | None = None) -> LanguageModel:
     """The model that is trained: from a checkpoint of this run, or as configured.
 
-    The tiny model comes without adapters, as its warm-up must reach all of its weights: see `with_adapters`.
+    The tiny model comes without adapters, as its warm-up must reach all of its weights: see `add_adapters`.
     """
     if checkpoint is not None:
         language = LanguageModel.load(checkpoint, config.dtype, config.system).to(config.device)
@@ -34,14 +34,14 @@ def policy_of(config: TrainConfig, checkpoint: Path | None = None) -> LanguageMo
     return language.to(config.device)
 
 
-def with_adapters(config: TrainConfig, language: LanguageModel) -> LanguageModel:
+def add_adapters(config: TrainConfig, language: LanguageModel) -> LanguageModel:
     """The policy as it is trained: with the adapters that are still missing, if any."""
     if not config.lora or language.adapters is not None:
         return language
     return language.with_lora(config.lora, alpha=2.0 * config.lora, seed=config.seed).to(config.device)
 
 
-def teacher_of(config: TrainConfig, language: LanguageModel) -> LanguageModel:
+def load_teacher(config: TrainConfig, language: LanguageModel) -> LanguageModel:
     """The frozen model to distil from.
 
     Raises:

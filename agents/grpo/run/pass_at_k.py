@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from ....errors import InputError
-from ...report import PassAtK, share_interval
+from ...evaluation_report import PassAtK, share_interval
 
 
 def pass_at_k(samples: int, successes: int, k: int) -> float:

@@ -18,7 +18,7 @@ from .values import Frame, call
 _OWN_DEPTH = 60_000
 
 
-class Program:
+class CountedProgram:
     """A Python program, of which functions can be called.
 
     Args:
@@ -56,7 +56,7 @@ class Program:
         return value, most - meter.left
 
 
-def measure(text: str, function: str, arguments: Sequence[Any], most: int) -> tuple[str, Any, int]:
+def count_call(text: str, function: str, arguments: Sequence[Any], most: int) -> tuple[str, Any, int]:
     """Call a function of a program that is not trusted, in a process that is for nothing else.
 
     Returns:
@@ -67,7 +67,7 @@ def measure(text: str, function: str, arguments: Sequence[Any], most: int) -> tu
     try:
         # Finds what only the whole of Python's compiler does, such as a break outside a loop.
         compile(text, "answer.py", "exec", dont_inherit=True)
-        value, steps = Program(text).call(function, arguments, most)
+        value, steps = CountedProgram(text).call(function, arguments, most)
     except OutOfWork:
         return WORK, f"it takes more than {most} steps", 0
     except Uncounted as error:

@@ -1,8 +1,8 @@
-"""Tests out of the ``assert`` statements of a data set: read as a syntax tree, never run.
+"""Tests read from the ``assert`` statements of a data set, as a syntax tree that is never run.
 
-``assert f(2, [3]) == 5`` becomes a call and what is expected of its value, so that the program under test is given the
-arguments alone and judged elsewhere. What has no such form cannot be judged, as a program that runs beside its own
-judge can forge what it finds.
+``assert f(2, [3]) == 5`` becomes a call and an expectation of its value: the program under test receives only the
+arguments, and its value is compared in this process. Assertions of another form are refused, as a program that runs in
+one process with its judge can forge the result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from ...sandbox import CallTest
 from .expectations import WRAPPERS, Expectation
 
-# A constant that a test computes may have so many bits, and so many items.
+# Most bits and most items of a constant that a test computes.
 _MOST_BITS, _MOST_ITEMS = 14_000, 100_000
 _BINARY = {
     ast.Add: operator.add,
@@ -28,7 +28,7 @@ _BINARY = {
     ast.Pow: operator.pow,
 }
 _UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_}
-_MADE = {
+_CONSTRUCTORS = {
     **{kind.__name__: kind for kind in (set, frozenset, list, tuple, dict, float, complex)},
     "sorted": sorted,
     "len": len,
@@ -37,49 +37,51 @@ _MADE = {
 _Names = dict[str, Any]
 
 
-class Unreadable(Exception):
-    """A test that is not of a simple form; the message says which."""
+class UnreadableAssertion(Exception):
+    """A test that cannot be read; the message quotes it and gives the reason."""
 
 
 def read_assertions(source: str, function: str) -> list[CallTest]:
-    """The tests in the text of a module: the assertions at its top, or in its function ``check(candidate)``.
+    """Read the tests of a module: its assertions at the top level, or in its function ``check(candidate)``.
 
     Args:
-        source: the text. Names that it gives to constants may stand in the assertions.
-        function: the name of what is tested.
+        source: the text. Assertions may use names that it assigns constants to.
+        function: the name of the function under test.
 
     Raises:
-        Unreadable: one of its statements cannot be read as a test, or there is no test.
+        UnreadableAssertion: a statement cannot be read as a test, or there is no test.
     """
     tests: list[CallTest] = []
-    _read(_parsed(source).body, function, {function}, {}, tests)
+    _read_statements(_parse(source).body, function, {function}, {}, tests)
     if not tests:
-        raise Unreadable("there is no assertion about a call")
+        raise UnreadableAssertion("there is no assertion about a call")
     return tests
 
 
-def _parsed(source: str) -> ast.Module:
+def _parse(source: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise Unreadable(f"the tests are no Python ({error})") from None
+        raise UnreadableAssertion(f"the tests are no Python ({error})") from None
 
 
-def _read(body: list[ast.stmt], function: str, called: set[str], names: _Names, tests: list[CallTest]) -> None:
+def _read_statements(
+    body: list[ast.stmt], function: str, called: set[str], names: _Names, tests: list[CallTest]
+) -> None:
     for statement in body:
         match statement:
             case ast.Assert(test=test):
-                made = _test(test, function, called, names)
-                if made is not None:
-                    tests.append(made)
+                found = _read_test(test, function, called, names)
+                if found is not None:
+                    tests.append(found)
             case ast.FunctionDef(name="check", args=ast.arguments(args=[ast.arg(arg=candidate)])):
-                _read(statement.body, function, called | {candidate}, names, tests)
+                _read_statements(statement.body, function, called | {candidate}, names, tests)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 try:
-                    names[name] = constant(value, names)
-                except Unreadable:
+                    names[name] = evaluate_constant(value, names)
+                except UnreadableAssertion:
                     # Only a test that needs it cannot be read.
                     names.pop(name, None)
             case ast.Import() | ast.ImportFrom() | ast.Pass() | ast.Expr(value=ast.Constant() | ast.Name()):
@@ -87,38 +89,38 @@ def _read(body: list[ast.stmt], function: str, called: set[str], names: _Names, 
             case ast.Expr(value=ast.Call(func=ast.Name(id="check" | "print"))) | ast.Return(value=None):
                 pass
             case _:
-                raise Unreadable(f"the test has the statement {_shown(statement)}")
+                raise UnreadableAssertion(f"the test has the statement {_quote(statement)}")
 
 
-def _test(test: ast.expr, function: str, called: set[str], names: _Names) -> CallTest | None:
-    """The test that an assertion makes; None where it says nothing about the program."""
+def _read_test(test: ast.expr, function: str, called: set[str], names: _Names) -> CallTest | None:
+    """Read the test of an assertion. Return None for a true constant, which says nothing about the program."""
     if isinstance(test, ast.Constant):
         if test.value:
             return None
-        raise Unreadable("the test asserts what is never true")
-    for call, expected in _readings(test, names):
+        raise UnreadableAssertion("the test asserts what is never true")
+    for call, expected in _find_readings(test, names):
         through: list[str] = []
         while (name := _wrapper(call, called)) is not None:
             through.append(name)
             call = call.args[0]  # type: ignore[attr-defined]
         if _is_call(call, called):
             value = expected()
-            arguments = [constant(argument, names) for argument in call.args]  # type: ignore[attr-defined]
+            arguments = [evaluate_constant(argument, names) for argument in call.args]  # type: ignore[attr-defined]
             through.reverse()
             relation = value["relation"]
             if {"set", "frozenset"} & {*through} and (through[-1] not in ("set", "frozenset") or relation != "equal"):
-                raise Unreadable(f"the test {_shown(test)} is about more than which items a set has")
+                raise UnreadableAssertion(f"the test {_quote(test)} is about more than which items a set has")
             if relation == "in" and not isinstance(value["value"], (list, tuple, set, frozenset)):
-                raise Unreadable(f"the test {_shown(test)} is about a part of a text")
+                raise UnreadableAssertion(f"the test {_quote(test)} is about a part of a text")
             return CallTest(function, arguments, Expectation(through=tuple(through), **value))
-    raise Unreadable(f"the test {_shown(test)} is no comparison of a call with a constant")
+    raise UnreadableAssertion(f"the test {_quote(test)} is no comparison of a call with a constant")
 
 
-def _readings(test: ast.expr, names: _Names) -> list[tuple[Any, Any]]:
-    """Ways to read an assertion: what would be the call, and what then is expected, worked out when asked for."""
+def _find_readings(test: ast.expr, names: _Names) -> list[tuple[Any, Any]]:
+    """List the ways to read an assertion: pairs of the call and of a function that evaluates the expectation."""
 
     def expects(relation: str, node: ast.expr | None = None, **more: Any) -> Any:
-        return lambda: {"value": None if node is None else constant(node, names), "relation": relation, **more}
+        return lambda: {"value": None if node is None else evaluate_constant(node, names), "relation": relation, **more}
 
     match test:
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
@@ -135,14 +137,14 @@ def _readings(test: ast.expr, names: _Names) -> list[tuple[Any, Any]]:
             ops=[(ast.Lt() | ast.LtE()) as order],
             comparators=[bound],
         ):
-            close = {"absolute": _number(bound, names), "strict": isinstance(order, ast.Lt)}
+            close = {"absolute": _evaluate_number(bound, names), "strict": isinstance(order, ast.Lt)}
             return [(one, expects("near", other, **close)), (other, expects("near", one, **close))]
         case ast.Call(
             func=ast.Name(id="isclose") | ast.Attribute(value=ast.Name(id="math"), attr="isclose"),
             args=[one, other],
             keywords=keywords,
         ) if all(keyword.arg in ("rel_tol", "abs_tol") for keyword in keywords):
-            given = {keyword.arg: _number(keyword.value, names) for keyword in keywords}
+            given = {keyword.arg: _evaluate_number(keyword.value, names) for keyword in keywords}
             close = {"absolute": given.get("abs_tol", 0.0), "relative": given.get("rel_tol", 1e-9)}
             return [(one, expects("close", other, **close)), (other, expects("close", one, **close))]
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -161,7 +163,7 @@ def _is_call(node: ast.expr, called: set[str]) -> bool:
 
 
 def _wrapper(node: ast.expr, called: set[str]) -> str | None:
-    """The name of what is done to the rest of an expression, if it is something known."""
+    """Return the name of the function around an expression if it is one of `WRAPPERS`, else None."""
     match node:
         case ast.Call(func=ast.Name(id="round"), args=[_, ast.Constant(value=int(digits))], keywords=[]):
             return f"round:{digits}"
@@ -170,58 +172,64 @@ def _wrapper(node: ast.expr, called: set[str]) -> str | None:
     return None
 
 
-def _number(node: ast.expr, names: _Names) -> float:
-    value = constant(node, names)
+def _evaluate_number(node: ast.expr, names: _Names) -> float:
+    value = evaluate_constant(node, names)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Unreadable(f"the tolerance {_shown(node)} is no number")
+        raise UnreadableAssertion(f"the tolerance {_quote(node)} is no number")
     return float(value)
 
 
-def constant(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    """The value of an expression of constants, of bounded size.
+def evaluate_constant(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """Evaluate an expression of constants, of bounded size.
+
+    Args:
+        node: the expression.
+        names: the values of the names that may stand in it.
 
     Raises:
-        Unreadable: it is something else.
+        UnreadableAssertion: it is another expression, or too large.
     """
     try:
-        value = _value(node, names)
+        value = _evaluate(node, names)
     except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
-        raise Unreadable(f"the constant {_shown(node)} cannot be worked out ({error})") from None
+        raise UnreadableAssertion(f"the constant {_quote(node)} cannot be worked out ({error})") from None
     if not _is_small(value):
-        raise Unreadable(f"the constant {_shown(node)} is too large, or no plain data")
+        raise UnreadableAssertion(f"the constant {_quote(node)} is too large, or no plain data")
     return value
 
 
-def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:
     match node:
         case ast.Constant(value=value) if value is not ...:
             return value
         case ast.Name(id=name) if name in names:
             return names[name]
         case ast.List(elts=items):
-            return [_value(item, names) for item in items]
+            return [_evaluate(item, names) for item in items]
         case ast.Tuple(elts=items):
-            return tuple(_value(item, names) for item in items)
+            return tuple(_evaluate(item, names) for item in items)
         case ast.Set(elts=items):
-            return {_value(item, names) for item in items}
+            return {_evaluate(item, names) for item in items}
         case ast.Dict(keys=keys, values=values) if None not in keys:
-            return {_value(key, names): _value(value, names) for key, value in zip(keys, values) if key is not None}
+            return {
+                _evaluate(key, names): _evaluate(value, names) for key, value in zip(keys, values) if key is not None
+            }
         case ast.UnaryOp(op=op, operand=operand):
-            return _UNARY[type(op)](_value(operand, names))
+            return _UNARY[type(op)](_evaluate(operand, names))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            a, b = _value(left, names), _value(right, names)
+            a, b = _evaluate(left, names), _evaluate(right, names)
             _check_size(type(op), a, b)
             return _BINARY[type(op)](a, b)
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _MADE:
-            made = [_value(argument, names) for argument in args]
-            if isinstance(made[0] if made else None, range) and len(made[0]) > _MOST_ITEMS:
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _CONSTRUCTORS:
+            values = [_evaluate(argument, names) for argument in args]
+            if isinstance(values[0] if values else None, range) and len(values[0]) > _MOST_ITEMS:
                 raise ValueError("too many items")
-            return _MADE[name](*made)
-    raise Unreadable(f"{_shown(node)} is no constant")
+            return _CONSTRUCTORS[name](*values)
+    raise UnreadableAssertion(f"{_quote(node)} is no constant")
 
 
 def _is_small(value: Any) -> bool:
-    """Whether it is plain data of at most so many items, however they are nested."""
+    """True for plain data with at most `_MOST_ITEMS` items, nested ones included."""
     left, waiting = _MOST_ITEMS, [value]
     while waiting:
         item = waiting.pop()
@@ -238,6 +246,7 @@ def _is_small(value: Any) -> bool:
 
 
 def _check_size(op: type[ast.operator], a: Any, b: Any) -> None:
+    """Refuse an operation whose result would be too large, before it is computed."""
     if isinstance(a, int) and isinstance(b, int):
         bits = a.bit_length() * abs(b) if op is ast.Pow else a.bit_length() + b.bit_length()
         if bits > _MOST_BITS:
@@ -251,7 +260,8 @@ def _check_size(op: type[ast.operator], a: Any, b: Any) -> None:
             raise ValueError("too many items")
 
 
-def _shown(node: ast.AST) -> str:
+def _quote(node: ast.AST) -> str:
+    """Return the code of a node in quotation marks, shortened to 80 characters."""
     try:
         text = ast.unparse(node)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Values of the four types of programs, read from text that nobody vouches for, without evaluating it."""
+"""Values of the four types of programs, read from untrusted text without evaluating it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ..programs.steps import INTEGER, LIST, TEXT
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,12}")
-# A list is at most this long and a text has at most this many characters.
+# Most items of a list, and most characters of a text.
 MOST_ITEMS, MOST_CHARACTERS = 50, 400
 _QUOTED = re.compile(r"\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|([A-Za-z0-9*_-]+))\s*(,|$)")
 _ONE_QUOTED = re.compile(r"'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
@@ -17,8 +17,14 @@ _ARGUMENT = re.compile(r"""([^,'"\[\]]*(?:'[^'\\]*'|"[^"\\]*"|\[[^\[\]]*\])?\s*)
 
 
 def read_value(text: str, kind: str) -> Any:
-    """The value of a type (`INTEGER`, `LIST`, `TEXT`, `WORDS`) that ``text`` writes as Python does; None where it
-    writes none. A text may stand without quotation marks, and so may words and the items of a list without brackets."""
+    """Read a value as Python writes it. Return None where ``text`` holds none.
+
+    Texts and words may lack quotation marks, and lists may lack brackets.
+
+    Args:
+        text: the value written out.
+        kind: its type: `INTEGER`, `LIST`, `TEXT` or `WORDS`.
+    """
     text = text.strip().replace("\u2212", "-")
     if kind == INTEGER:
         return int(text) if _NUMBER.fullmatch(text) else None
@@ -31,10 +37,10 @@ def read_value(text: str, kind: str) -> Any:
     body = text[1:-1].strip() if enclosed else text
     if not body:
         return [] if enclosed else None
-    return _numbers(body) if kind == LIST else _words(body)
+    return _read_numbers(body) if kind == LIST else _read_words(body)
 
 
-def _numbers(body: str) -> list[int] | None:
+def _read_numbers(body: str) -> list[int] | None:
     parts = [part.strip() for part in body.split(",")] if "," in body else body.split()
     if len(parts) > 1 and not parts[-1]:
         parts.pop()
@@ -42,7 +48,7 @@ def _numbers(body: str) -> list[int] | None:
     return [int(part) for part in parts] if good else None
 
 
-def _words(body: str) -> list[str] | None:
+def _read_words(body: str) -> list[str] | None:
     found: list[str] = []
     place = 0
     while place < len(body):
@@ -56,8 +62,13 @@ def _words(body: str) -> list[str] | None:
 
 
 def read_arguments(text: str, function: str, parameters: Sequence[tuple[str, str]]) -> tuple[Any, ...] | None:
-    """The arguments that ``text`` writes, as ``function(...)``, as ``(...)`` or bare, with or without the names of the
-    ``parameters``, which come as (name, type); None where it writes none of these types."""
+    """Read the arguments of a call. Return None where ``text`` holds none of these types.
+
+    Args:
+        text: ``function(...)``, ``(...)``, or the arguments alone, with or without the names of parameters.
+        function: the name of the function.
+        parameters: (name, type) of each parameter.
+    """
     text = text.strip()
     if text.startswith(function) and text.endswith(")"):
         text = text[len(function) :].strip()

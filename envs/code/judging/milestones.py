@@ -1,8 +1,8 @@
-"""How far a program came: which intermediate results of its task it had at some time.
+"""Milestones: the intermediate results of a task that a program computes on its way, for the reward "milestones".
 
-A program is run once more under a tracer that notes what its variables hold. The results that the task's specification
-leads to, sentence by sentence, are known here alone, and are compared here: so a program can hide how far it came, but
-can claim nothing that it did not compute. What is found is the extra "milestones", for the reward of that name.
+The program runs once more in the sandbox, under a tracer that records the values of its variables. The results that
+each sentence of the specification leads to are known only in this process and are compared here, so a program can hide
+its progress but cannot claim a result that it did not compute.
 """
 
 from __future__ import annotations
@@ -12,19 +12,18 @@ from typing import Any
 
 from ...sandbox import Call, CallTest, Limits, submit
 from ..programs.grammar import Program
-from ..programs.interpreter import states
+from ..programs.interpreter import trace_states
 
-# Tests on which a program is traced, the hidden ones.
+# The number of hidden tests on which a program is traced.
 TRACED = 3
-# Results that programs have whatever they do.
+# Values that nearly every program has at some time.
 _TRIVIAL = frozenset({-1, 0, 1, 2, 10, ""})
 
 _MOST_VALUES = 200
 
-# What runs in the sandbox: notes every whole number, text and short list that a variable of the program's own code
-# holds when a line is come to for the first times (what a loop has made is there at the line after it), and what
-# functions return; and gives up after so many lines that it must be a loop without end. Whatever ends the program, with
-# whatever exception, what it had until then counts.
+# The code that runs in the sandbox. It records every whole number, text and short list that a variable of the program
+# holds at the first three visits of each line (the result of a loop is there at the line after it), and the values that
+# functions return. It stops after 20,000 lines. Whatever exception ends the program, the values until then count.
 _TRACER = """
 import sys
 
@@ -83,43 +82,56 @@ except BaseException:
 """
 
 
-def milestones(program: Program, tests: Sequence[CallTest]) -> list[dict[int, Any]]:
-    """What a program must have had on its way, for each sentence of its specification: test's place to result.
+def expected_results(program: Program, tests: Sequence[CallTest]) -> list[dict[int, Any]]:
+    """Compute the results that a program must have on its way.
 
-    Left out are results that any program may have (small numbers, the arguments, what an earlier sentence led to), and
-    sentences of which no other are left.
+    Left out are results that any program may have (small numbers, the arguments, results of earlier sentences), and
+    sentences without any other result.
 
     Args:
-        tests: calls of it; see `traced`.
+        program: the correct program.
+        tests: calls of it; see `traced_tests`.
+
+    Returns:
+        for each sentence of the specification the results, by the index of the test.
     """
     found: list[dict[int, Any]] = [{} for _ in program.specification]
     for place, test in enumerate(tests):
         names = {parameter.name: value for parameter, value in zip(program.parameters, test.arguments)}
         before = list(test.arguments)
-        for sentence, value in enumerate(states(program.blocks[:-1], program.results, names)):
+        for sentence, value in enumerate(trace_states(program.blocks[:-1], program.results, names)):
             if value is None:
                 continue
-            if _tells(value) and value not in before:
+            is_telling = len(value) > 1 if isinstance(value, list) else value not in _TRIVIAL
+            if is_telling and value not in before:
                 found[sentence][place] = value
             before.append(value)
     return [wanted for wanted in found if wanted]
 
 
-def traced(tests: Sequence[CallTest]) -> list[CallTest]:
-    """The tests on which a program is traced."""
+def traced_tests(tests: Sequence[CallTest]) -> list[CallTest]:
+    """Return the tests on which a program is traced: the first hidden ones."""
     return [test for test in tests if not test.public][:TRACED]
 
 
-def reached(code: str, program: Program, tests: Sequence[CallTest], limits: Limits, backend: str) -> list[int] | None:
-    """How many of the milestones a program reaches, and of how many; None where the sandbox failed.
+def count_reached(
+    code: str, program: Program, tests: Sequence[CallTest], limits: Limits, backend: str
+) -> list[int] | None:
+    """Count the milestones that a program reaches. Return None where the sandbox failed.
 
     Args:
-        code: the program to trace, which has a function of the name of ``program``.
-        program: the one meant.
-        tests: calls of it, of which the hidden ones count.
+        code: the program to trace, with a function of the name of ``program``.
+        program: the correct program.
+        tests: calls of it; the hidden ones count.
+        limits: the limits of the run; their seconds are also those of each call.
+        backend: the sandbox, by its name in `sandbox.BACKENDS`.
+
+    Returns:
+        [milestones reached, milestones].
     """
-    wanted = milestones(program, traced(tests))
-    calls = [Call("palaestra_called", [program.name, list(test.arguments)], limits.seconds) for test in traced(tests)]
+    hidden = traced_tests(tests)
+    wanted = expected_results(program, hidden)
+    calls = [Call("palaestra_called", [program.name, list(test.arguments)], limits.seconds) for test in hidden]
     whole = f"PALAESTRA_ANSWER, PALAESTRA_MOST = {code!r}, {_MOST_VALUES}\n{_TRACER}"
     result = submit(whole, limits=limits, calls=calls, backend=backend).result()
     if not result.valid:
@@ -130,10 +142,3 @@ def reached(code: str, program: Program, tests: Sequence[CallTest], limits: Limi
     ]
     met = sum(all(repr(value) in seen[place] for place, value in results.items()) for results in wanted)
     return [met, len(wanted)]
-
-
-def _tells(value: Any) -> bool:
-    """Whether a result says that its sentence was carried out."""
-    if isinstance(value, list):
-        return len(value) > 1
-    return value not in _TRIVIAL

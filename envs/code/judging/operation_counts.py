@@ -1,7 +1,7 @@
-"""Programs that are not trusted, run step by step in the sandbox: values, and the steps that they take.
+"""The values and the operation counts of untrusted programs: the interpreter of `counting`, run in the sandbox.
 
-The interpreter of `counting` is what runs in the sandbox; the program is data to it. So neither the program nor a bug
-of the interpreter does harm, and a program cannot change what is counted.
+The program is data to the interpreter, so it cannot change the count, and neither it nor a bug of the interpreter can
+do harm.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ...sandbox import Call, Limits, run
 from .. import counting
 from ..counting.meter import UNCOUNTED, WORK
 
-# Of the interpreter, each after those that it imports.
+# The modules of the interpreter, each after those that it imports.
 MODULES = (
     *("meter", "formatting", "values", "operators", "comparisons", "items", "sorting", "text_methods", "methods"),
     *("functions", "mathematics", "iterators", "searching", "modules", "scopes"),
     *("translating", "targets", "expression_nodes", "call_nodes", "comprehensions", "statement_nodes", "exceptions"),
     *("definitions", "counted_program"),
 )
-# Makes the modules of what this process has translated, or else, where that is another Python, of their text.
+# Builds the modules from the code that this process compiled or, under another version of Python, from their text.
 _BOOT = """
 import base64, marshal, sys, types, zlib
 from _frozen_importlib_external import MAGIC_NUMBER
@@ -43,17 +43,19 @@ for place, (name, text) in enumerate(texts):
     exec(marshal.loads(codes[place]) if same else compile(text, name, "exec"), module.__dict__)
 
 
-def measure(text, function, cases):
-    return [package.counted_program.measure(text, function, *case) for case in cases]
+def count_calls(text, function, cases):
+    return [package.counted_program.count_call(text, function, *case) for case in cases]
 """
 
 
-class Measured(NamedTuple):
-    """What became of one call: its value and steps, or why there is none.
+class CountedCall(NamedTuple):
+    """The outcome of one call: its value and its operations, or the reason why there is none.
 
     Attributes:
-        error: "" where there is a value; or else `WORK`, `UNCOUNTED`, or the name of an exception.
-        said: more of that, in words.
+        value: the value that the function returned.
+        steps: the operations that it took.
+        error: "" where there is a value; else `WORK`, `UNCOUNTED`, or the name of an exception.
+        said: the reason in a sentence.
     """
 
     value: Any = None
@@ -62,37 +64,38 @@ class Measured(NamedTuple):
     said: str = ""
 
 
-def measured(
+def count_operations(
     program: str, function: str, cases: Sequence[tuple[Sequence[Any], int]], limits: Limits, backend: str = "local"
-) -> list[Measured] | None:
-    """Call a function of a program, each time afresh.
+) -> list[CountedCall] | None:
+    """Call a function of a program and count the operations of each call. The program starts anew for each.
 
     Args:
         program: its text.
         function: the function's name.
-        cases: arguments of a call (plain data), and the steps that it may take at most.
-        limits: of all calls together.
+        cases: for each call its arguments (plain data), and the most operations that it may take.
+        limits: the limits of all calls together.
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
 
     Returns:
-        what became of each call, or None where the sandbox failed.
+        the outcome of each call, or None where the sandbox failed.
     """
-    call = Call("measure", [program, function, [list(case) for case in cases]], limits.seconds)
+    call = Call("count_calls", [program, function, [list(case) for case in cases]], limits.seconds)
     result = run(_boot(), limits=limits, calls=[call], backend=backend)
     if not result.valid:
         return None
     (answer,) = result.values
     if answer.error:
-        # The interpreter itself came to an end: by time, memory, or a value that is no plain data.
-        return [Measured(error="failed", said=answer.error)] * len(cases)
+        # The interpreter itself ended: by time, memory, or a value that is no plain data.
+        return [CountedCall(error="failed", said=answer.error)] * len(cases)
     return [
-        Measured(error=error, said=value) if error else Measured(value, steps) for error, value, steps in answer.value
+        CountedCall(error=error, said=value) if error else CountedCall(value, steps)
+        for error, value, steps in answer.value
     ]
 
 
 @functools.cache
 def _boot() -> str:
-    """The program that makes the interpreter."""
+    """Write the program that builds the interpreter in the sandbox."""
     folder = Path(counting.__file__).parent
     texts = [(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES]
     codes = [marshal.dumps(compile(text, name, "exec", dont_inherit=True, optimize=2)) for name, text in texts]
@@ -100,4 +103,4 @@ def _boot() -> str:
     return _BOOT.format(packed=packed, magic=importlib.util.MAGIC_NUMBER, implementation=sys.implementation.name)
 
 
-__all__ = ["MODULES", "UNCOUNTED", "WORK", "Measured", "measured"]
+__all__ = ["MODULES", "UNCOUNTED", "WORK", "CountedCall", "count_operations"]

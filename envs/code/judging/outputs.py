@@ -1,13 +1,12 @@
-"""What an agent is shown of a run: its output, what ended it, and of much text the ends."""
+"""The text that an agent reads about a run of a program: its output and its end, without the middle of long text."""
 
 from __future__ import annotations
 
 from ...sandbox import Limits, Result
 
 
-def output_of(result: Result, limits: Limits) -> str:
-    """What a run printed, its error output included, and the limit or signal that ended it; "" where there is
-    nothing."""
+def describe_output(result: Result, limits: Limits) -> str:
+    """Describe a run: its output, its error output, and the limit or signal that ended it. "" where there is none."""
     parts = [result.stdout.strip("\n"), result.stderr.strip("\n")]
     if result.reason == "time":
         parts.append(f"(stopped: it took more than {limits.seconds:g} s)")
@@ -20,8 +19,8 @@ def output_of(result: Result, limits: Limits) -> str:
     return "\n".join(filter(None, parts))
 
 
-def ends_of(text: str, most: int) -> str:
-    """``text``; where it has more than ``most`` characters, without its middle."""
+def keep_ends(text: str, most: int) -> str:
+    """Return ``text``, without its middle where it has more than ``most`` characters."""
     if len(text) <= most:
         return text
     half = most // 2 - 25

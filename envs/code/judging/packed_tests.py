@@ -1,4 +1,4 @@
-"""Tests as LiveCodeBench packs them: text of JSON, or a pickled string of it within zlib within base64."""
+"""Tests as LiveCodeBench packs them: JSON, or a pickled string of JSON, compressed by zlib, in base64."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8")
 _HARMLESS = ("PROTO", "FRAME", "MEMOIZE", "BINPUT", "LONG_BINPUT", "STOP")
 
 
-def unpacked(text: str) -> str:
-    """The JSON in ``text``.
+def unpack_tests(text: str) -> str:
+    """Return the JSON in ``text``.
 
     Raises:
-        LeftOut: it is not packed so, or holds more than 256 MiB.
+        UnusableRecord: it is not packed so, or holds more than 256 MiB.
     """
     if text.lstrip()[:1] in ("[", "{"):
         return text
@@ -26,17 +26,17 @@ def unpacked(text: str) -> str:
         unpack = zlib.decompressobj()
         data = unpack.decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
         if unpack.unconsumed_tail or not unpack.eof:
-            raise UnusableRecord(f"the tests that are not shown have more than {_MOST_BYTES >> 20} MiB, or are cut off")
-        return data.decode() if data[:1] in b"[{" else _pickled_text(data)
+            raise UnusableRecord(f"the hidden tests have more than {_MOST_BYTES >> 20} MiB, or are cut off")
+        return data.decode() if data[:1] in b"[{" else _read_pickled_text(data)
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
-        raise UnusableRecord(f"the tests that are not shown are neither JSON nor packed JSON ({error})") from None
+        raise UnusableRecord(f"the hidden tests are neither JSON nor packed JSON ({error})") from None
 
 
-def _pickled_text(data: bytes) -> str:
-    """The one string that a pickle holds. It is read as a list of instructions, none of which is carried out.
+def _read_pickled_text(data: bytes) -> str:
+    """Return the one string in a pickle. The pickle is read as a list of instructions, and none is executed.
 
     Raises:
-        LeftOut: it holds something else.
+        UnusableRecord: it holds something else.
     """
     texts, others = [], set()
     try:
@@ -46,9 +46,7 @@ def _pickled_text(data: bytes) -> str:
             elif instruction.name not in _HARMLESS:
                 others.add(instruction.name)
     except (ValueError, UnicodeDecodeError, IndexError) as error:
-        raise UnusableRecord(f"the tests that are not shown are no pickle ({error})") from None
+        raise UnusableRecord(f"the hidden tests are no pickle ({error})") from None
     if others or len(texts) != 1:
-        raise UnusableRecord(
-            "the pickle of the tests that are not shown holds more than one text, which is never loaded"
-        )
+        raise UnusableRecord("the pickle of the hidden tests holds more than one text, which is never loaded")
     return str(texts[0])

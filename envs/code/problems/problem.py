@@ -1,4 +1,4 @@
-"""Programs to write: what a record of a data set asks for, and how an answer is put together and judged."""
+"""Problems of data sets: what a record asks for, the tests that judge it, and how an answer becomes a program."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ...datasets.layouts import Item
 from ...sandbox import CallTest, StdioTest
 
 Test = CallTest | StdioTest
-# By this name the judge calls what a program cannot offer by its own: a method of the class Solution, or the truth of a
-# value that is no plain data.
+# The name of a function that is added to a program, for calls that the program has no function for: a method of the
+# class Solution, or the truth of a value that is no plain data.
 CALLED = "palaestra_called"
-# Characters of a question that are as much effort as a statement or an expression to write.
+# Characters of a question that count as much as one statement or expression of the reference program.
 _TO_WRITE = 10
-# The published judges run functions under this name, so that what is to be done for a script alone is not.
+# The published judges run functions under this module name, so that code under `if __name__ == "__main__"` is skipped.
 _AS_MODULE = '__name__ = "builtins"\n'
 _FUTURE = re.compile(r"^from __future__ import [^\n]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem(Item):
-    """A program to write; ``answer`` is the reference program, "" where the record has none.
+    """A program to write. ``answer`` is the reference program, "" where the record has none.
 
     Args:
         function: the function or method to write; "" for a program that reads its standard input.
-        tests: what it must do.
-        before: what stands before the program when it is run.
-        after: what stands behind it.
+        tests: the tests that judge it.
+        before: code that is placed before the program.
+        after: code that is placed behind it.
         stub: the begin of the program, which an answer may continue.
         examples: the first tests as the record words them, for the prompt.
     """
@@ -44,7 +44,7 @@ class Problem(Item):
 
     @property
     def content(self) -> str:
-        """What makes the problem the one it is: what is asked, and of which function."""
+        """The text that identifies the problem: the question and the name of the function."""
         return f"{' '.join(self.question.split())} {self.function}"
 
     @property
@@ -57,21 +57,21 @@ class Problem(Item):
         """
         return len(self.question) + _TO_WRITE * sum(isinstance(node, (ast.stmt, ast.expr)) for node in self._nodes())
 
-    def whole(self, program: str) -> str:
-        """What is run to judge an answer."""
+    def assemble(self, program: str) -> str:
+        """Return the code that is run to judge an answer."""
         if self.stub and not self._defines(program):
-            program = f"{self.stub}{_as_body(program)}"
-        # These must come first in a file.
+            program = f"{self.stub}{_indent_body(program)}"
+        # Imports from __future__ must come first in a file.
         future = "".join(f"{line}\n" for line in _FUTURE.findall(program))
         name = _AS_MODULE if self.function else ""
         return f"{future}{name}{self.before}\n{_FUTURE.sub('', program)}\n{self.after}"
 
-    def spoken(self, feedback: str) -> str:
-        """The feedback of the judge, with the function's own name."""
+    def rename_in_feedback(self, feedback: str) -> str:
+        """Return the feedback with the function's own name in place of `CALLED`."""
         return feedback.replace(CALLED, self.function) if self.function else feedback
 
-    def names_it(self, program: str) -> bool:
-        """Whether the name of the function occurs."""
+    def mentions_function(self, program: str) -> bool:
+        """True where the name of the function occurs in the program."""
         return re.search(rf"\b{re.escape(self.function)}\b", program) is not None
 
     def _nodes(self) -> Iterator[ast.AST]:
@@ -85,8 +85,8 @@ class Problem(Item):
         return re.search(rf"\b(?:def|as|import)\s+{name}\b|^{name}\s*[=:]", program, re.MULTILINE) is not None
 
 
-def _as_body(program: str) -> str:
-    """The lines of a function's body, indented; the first one may have lost its white space already."""
+def _indent_body(program: str) -> str:
+    """Indent the lines of a function's body. The first one may have lost its white space already."""
     first, *rest = program.split("\n")
     depths = [len(line) - len(line.lstrip()) for line in rest if line.strip()]
     opens = first.rstrip().endswith(":")
@@ -95,9 +95,12 @@ def _as_body(program: str) -> str:
     return textwrap.indent(program, "    ")
 
 
-def spread(tests: Sequence[Test], most: int) -> list[Test]:
-    """At most so many of the tests: the public ones, and others from the first to the last, as sets often begin with
-    the small ones. One that is not public is always among them, where there is one."""
+def select_tests(tests: Sequence[Test], most: int) -> list[Test]:
+    """Select at most so many tests: the public ones, and hidden ones spread from the first to the last.
+
+    Data sets often begin with small tests, so the first ones alone would not do. At least one hidden test is selected
+    where there is one.
+    """
     public = [test for test in tests if test.public]
     hidden = [test for test in tests if not test.public]
     room = max(most - len(public), min(len(hidden), 1))

@@ -1,4 +1,4 @@
-"""From a record of a data set of programs to a problem: one reader for each layout in which such sets are published."""
+"""Readers of the layouts in which data sets of programs are published: each makes a problem from a record."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 from ...datasets.layouts import Fields, Layout, UnusableRecord
-from ...sandbox.judge import CallTest, StdioTest
-from ..judging.assertions import Unreadable, read_assertions
+from ...sandbox import CallTest, StdioTest
+from ..judging.assertions import UnreadableAssertion, read_assertions
 from ..judging.expectations import Expectation
-from ..judging.packed_tests import unpacked
-from .problem import CALLED, Problem, Test, spread
+from ..judging.packed_tests import unpack_tests
+from .problem import CALLED, Problem, Test, select_tests
 
-# Of a record so many tests are kept, none with a longer input or output, as some data sets have gigabytes of them.
+# Most tests that are kept of a record, and most characters of one, as some data sets have gigabytes of tests.
 MOST_TESTS, MOST_TEXT = 64, 100_000
 _APPS_LEVELS = {"introductory": 1, "interview": 2, "competition": 3}
 _LCB_LEVELS = {"easy": 1, "medium": 2, "hard": 3}
-# What answers to problems with a class Solution take for granted.
+# The modules that answers with a class Solution use without importing them.
 _IMPORTS = """from typing import *
 import bisect, collections, functools, heapq, itertools, math, operator, random, re, string
 from bisect import *
@@ -41,116 +41,121 @@ def {called}(*arguments):
 
 
 def read_humaneval(fields: Fields, index: int) -> Problem:
-    """``prompt`` (imports, helpers, and the head of a function with its docstring), ``canonical_solution`` (its body),
-    ``test`` (a function ``check(candidate)`` of assertions) and ``entry_point``."""
-    function = _name(fields, "entry_point")
+    """Read a HumanEval record: ``prompt`` (imports, helpers, and the head of a function with its docstring),
+    ``canonical_solution`` (its body), ``test`` (a function ``check(candidate)`` of assertions) and ``entry_point``."""
+    function = fields.text("entry_point")
+    if not function.isidentifier():
+        raise fields.fault(f"the field 'entry_point' must be the name of a function, not {function[:40]!r}")
     fields.text("prompt")
     prompt = str(fields.get("prompt")).replace("\r\n", "\n").strip("\n") + "\n"
     body = fields.get("canonical_solution")
-    heads = [node for node in _parsed(f"{prompt}    pass\n").body if isinstance(node, ast.FunctionDef)]
+    heads = [node for node in _parse(f"{prompt}    pass\n").body if isinstance(node, ast.FunctionDef)]
     lines = [head.lineno for head in heads if head.name == function]
     if not lines:
         raise UnusableRecord(f"the prompt has no function {function}")
     before = "".join(prompt.splitlines(keepends=True)[: lines[-1] - 1])
     answer = prompt + body.replace("\r\n", "\n").rstrip() if isinstance(body, str) and body.strip() else ""
-    tests = _asserted(fields.text("test"), function)
+    tests = _read_tests(fields.text("test"), function)
     return Problem(
         prompt.strip(),
         answer,
         function=function,
         tests=tuple(tests[:MOST_TESTS]),
         before=before,
-        after=_truth(function, tests),
+        after=_truth_function(function, tests),
         stub=prompt,
     )
 
 
 def read_mbpp(fields: Fields, index: int) -> Problem:
-    """``text`` (or ``prompt``), ``code``, and ``test_list`` (assertions), perhaps with ``challenge_test_list``."""
+    """Read an MBPP record: ``text`` (or ``prompt``), ``code``, ``test_list`` (assertions), and perhaps
+    ``challenge_test_list``."""
     text = fields.text("text", "prompt")
     code = fields.text("code").replace("\r\n", "\n").replace("\r", "\n")
-    listed = [*_texts(fields, "test_list"), *_texts(fields, "challenge_test_list")]
+    listed = [*_read_texts(fields, "test_list"), *_read_texts(fields, "challenge_test_list")]
     if not listed:
         raise fields.fault("the field 'test_list' is missing or empty")
-    heads = [node for node in _parsed(code).body if isinstance(node, ast.FunctionDef)]
+    heads = [node for node in _parse(code).body if isinstance(node, ast.FunctionDef)]
     named = [head for head in heads if re.search(rf"\b{head.name}\s*\(", listed[0])]
     if not named:
         raise UnusableRecord("the code has no function that the first test calls")
     head = named[-1]
     tests = []
     for assertion in listed:
-        made = _asserted(assertion, head.name)
-        if len(made) != 1:
+        read = _read_tests(assertion, head.name)
+        if len(read) != 1:
             raise UnusableRecord(f"{assertion[:60]!r} is not one assertion")
-        tests += made
+        tests += read
     signature = f"{head.name}({ast.unparse(head.args)})"
     return Problem(
         f"{text}\nThe function is {signature}.",
         code,
         function=head.name,
         tests=tuple(tests[:MOST_TESTS]),
-        after=_truth(head.name, tests),
+        after=_truth_function(head.name, tests),
         examples=tuple(listed),
     )
 
 
 def read_apps(fields: Fields, index: int) -> Problem:
-    """``question``, ``input_output`` (JSON: ``inputs``, ``outputs`` and perhaps ``fn_name``), ``starter_code``,
-    ``solutions`` (JSON: a list) and ``difficulty``."""
-    question, level = fields.text("question"), _level(fields, _APPS_LEVELS)
+    """Read an APPS record: ``question``, ``input_output`` (JSON: ``inputs``, ``outputs`` and perhaps ``fn_name``),
+    ``starter_code``, ``solutions`` (JSON: a list) and ``difficulty``."""
+    question, level = fields.text("question"), _read_level(fields, _APPS_LEVELS)
     pairs = fields.get("input_output")
     if pairs is None:
         raise UnusableRecord("there are no tests")
-    pairs = _json(pairs, "input_output")
+    pairs = _load_json(pairs, "input_output")
     if not isinstance(pairs, dict) or not all(isinstance(pairs.get(name), list) for name in ("inputs", "outputs")):
         raise fields.fault("the field 'input_output' must have lists 'inputs' and 'outputs'")
     function = pairs.get("fn_name") or ""
     both = list(zip(pairs["inputs"], pairs["outputs"]))
     if not function:
-        tests: list[Test] = [StdioTest(_lines(given), _lines(wanted)) for given, wanted in both]
+        tests: list[Test] = [StdioTest(_join_lines(given), _join_lines(wanted)) for given, wanted in both]
     else:
-        # The records often have the value in a list of its own; the published judge takes either.
+        # Records often wrap the value in a list; the published judge accepts the value and the list.
         tests = [
-            CallTest(CALLED, given, Expectation([wanted, *wanted] if _is_single(wanted) else [wanted], "either"))
+            CallTest(CALLED, given, Expectation([wanted, *wanted] if _is_one_item(wanted) else [wanted], "either"))
             for given, wanted in both
             if isinstance(given, list)
         ]
     solutions = fields.get("solutions")
-    solutions = _json(solutions, "solutions") if isinstance(solutions, str) else solutions
+    solutions = _load_json(solutions, "solutions") if isinstance(solutions, str) else solutions
     solutions = [text for text in solutions or () if isinstance(text, str) and _is_python(text)]
-    return _problem(question, fields, function, tests, level, solutions[0] if solutions else "")
+    return _make_problem(question, fields, function, tests, level, solutions[0] if solutions else "")
 
 
 def read_live_code_bench(fields: Fields, index: int) -> Problem:
-    """``question_content``, ``public_test_cases`` and ``private_test_cases`` (JSON, the latter perhaps packed),
-    ``starter_code``, ``metadata`` with ``func_name``, ``difficulty``, and perhaps ``solution``."""
-    question, level = fields.text("question_content", "question"), _level(fields, _LCB_LEVELS)
+    """Read a LiveCodeBench record: ``question_content``, ``public_test_cases`` and ``private_test_cases`` (JSON, the
+    latter perhaps packed), ``starter_code``, ``metadata`` with ``func_name``, ``difficulty``, perhaps ``solution``."""
+    question, level = fields.text("question_content", "question"), _read_level(fields, _LCB_LEVELS)
     metadata = fields.get("metadata")
-    metadata = _json(metadata, "metadata") if isinstance(metadata, str) else metadata
+    metadata = _load_json(metadata, "metadata") if isinstance(metadata, str) else metadata
     function = (metadata.get("func_name") if isinstance(metadata, dict) else "") or ""
     tests = []
     for name in ("public_test_cases", "private_test_cases"):
         cases = fields.get(name)
         cases = (
-            _json(unpacked(cases) if name.startswith("private") else cases, name) if isinstance(cases, str) else cases
+            _load_json(unpack_tests(cases) if name.startswith("private") else cases, name)
+            if isinstance(cases, str)
+            else cases
         )
         for case in cases or ():
             if not isinstance(case, dict) or not {"input", "output"} <= case.keys():
                 raise fields.fault(f"the field {name!r} must be a list of records with 'input' and 'output'")
-            tests.append(_case(case, function, name.startswith("public")))
+            tests.append(_make_test(case, function, name.startswith("public")))
     solution = fields.get("solution")
-    return _problem(question, fields, function, tests, level, solution if isinstance(solution, str) else "")
+    return _make_problem(question, fields, function, tests, level, solution if isinstance(solution, str) else "")
 
 
-def _case(case: dict[str, Any], function: str, public: bool) -> Test:
+def _make_test(case: dict[str, Any], function: str, public: bool) -> Test:
     given, wanted = str(case["input"]), str(case["output"])
     if not function:
         return StdioTest(given, wanted, public)
-    arguments = [_json(line, "input of a test") for line in given.splitlines() if line.strip()]
-    return CallTest(CALLED, arguments, Expectation(_json(wanted, "output of a test"), "alike"), public)
+    arguments = [_load_json(line, "input of a test") for line in given.splitlines() if line.strip()]
+    return CallTest(CALLED, arguments, Expectation(_load_json(wanted, "output of a test"), "alike"), public)
 
 
-def _problem(question: str, fields: Fields, function: str, tests: list[Test], level: int, answer: str) -> Problem:
+def _make_problem(question: str, fields: Fields, function: str, tests: list[Test], level: int, answer: str) -> Problem:
     if function and not str(function).isidentifier():
         raise UnusableRecord(f"{function!r} is no name of a function")
     tests = [test for test in tests if _size(test) <= MOST_TEXT]
@@ -162,28 +167,28 @@ def _problem(question: str, fields: Fields, function: str, tests: list[Test], le
         question = f"{question}\nStart from this code:\n```python\n{starter}\n```"
     before, after = (_IMPORTS, _CALLER.format(called=CALLED, name=function)) if function else ("", "")
     answer = answer.replace("\r\n", "\n").strip("\n")
-    return Problem(question, answer, (), level, (), function, tuple(spread(tests, MOST_TESTS)), before, after)
+    return Problem(question, answer, (), level, (), function, tuple(select_tests(tests, MOST_TESTS)), before, after)
 
 
-def _asserted(source: str, function: str) -> list[CallTest]:
+def _read_tests(source: str, function: str) -> list[CallTest]:
     try:
         tests = read_assertions(source, function)
-    except Unreadable as reason:
+    except UnreadableAssertion as reason:
         raise UnusableRecord(str(reason)) from None
     return [replace(test, function=CALLED) if _is_about_truth(test) else test for test in tests]
 
 
 def _is_about_truth(test: CallTest) -> bool:
-    """Whether any value will do that is true, or any that is false, also one that is no plain data."""
+    """True for a test of the truth of a value, which then need not be plain data."""
     return test.expected.relation in ("true", "false") and not test.expected.through
 
 
-def _truth(function: str, tests: list[CallTest]) -> str:
+def _truth_function(function: str, tests: list[CallTest]) -> str:
     called = any(test.function == CALLED for test in tests)
     return _TRUTH.format(called=CALLED, name=function) if called else ""
 
 
-def _parsed(source: str) -> ast.Module:
+def _parse(source: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -194,13 +199,13 @@ def _parsed(source: str) -> ast.Module:
 
 def _is_python(source: str) -> bool:
     try:
-        _parsed(source)
+        _parse(source)
     except UnusableRecord:
         return False
     return True
 
 
-def _json(value: Any, name: str) -> Any:
+def _load_json(value: Any, name: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
@@ -209,35 +214,28 @@ def _json(value: Any, name: str) -> Any:
         raise UnusableRecord(f"the {name} is no JSON that can be read ({str(error)[:80]})") from None
 
 
-def _level(fields: Fields, levels: dict[str, int]) -> int:
-    said = fields.text("difficulty").lower()
-    if said not in levels:
-        raise UnusableRecord(f"the difficulty {said[:40]!r} is none of {', '.join(levels)}")
-    return levels[said]
+def _read_level(fields: Fields, levels: dict[str, int]) -> int:
+    level = fields.text("difficulty").lower()
+    if level not in levels:
+        raise UnusableRecord(f"the difficulty {level[:40]!r} is none of {', '.join(levels)}")
+    return levels[level]
 
 
-def _name(fields: Fields, name: str) -> str:
-    value = fields.text(name)
-    if not value.isidentifier():
-        raise fields.fault(f"the field {name!r} must be the name of a function, not {value[:40]!r}")
-    return value
-
-
-def _texts(fields: Fields, name: str) -> list[str]:
+def _read_texts(fields: Fields, name: str) -> list[str]:
     value = fields.get(name)
-    value = _json(value, name) if isinstance(value, str) else value
+    value = _load_json(value, name) if isinstance(value, str) else value
     value = [] if value is None else value
     if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
         raise fields.fault(f"the field {name!r} must be a list of texts")
     return [text.strip() for text in value if text.strip()]
 
 
-def _lines(value: Any) -> str:
-    """An input or output, which some records have as a list of lines."""
+def _join_lines(value: Any) -> str:
+    """Return an input or output as text; some records have it as a list of lines."""
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _is_single(value: Any) -> bool:
+def _is_one_item(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 1
 
 

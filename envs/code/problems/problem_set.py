@@ -1,4 +1,4 @@
-"""`ProblemSet`: what environments over the records of a data set of programs have in common.
+"""`ProblemSet`: the base of families over the records of a data set of programs.
 
 gym.make("palaestra/HumanEval-v0", source="HumanEval.jsonl.gz", split="all", tests=64)
 gym.make("palaestra/APPS-v0", source="codeparrot/apps", part="train", difficulty=0.2)
@@ -23,12 +23,12 @@ from ...datasets.layouts import Item
 from ...datasets.questions import DatasetQuestion
 from ...question import Task
 from ...sandbox import Limits, run_tests
-from ..judging.expectations import agrees
-from .problem import Problem, Test, spread
+from ..judging.expectations import meets_expectation
+from .problem import Problem, Test, select_tests
 from .problem_layouts import MOST_TESTS
 
 DATA = Path(__file__).parent.parent / "data"
-# What is asked for, and what is shown of its form.
+# The forms of answers: words for the prompt, and an example.
 _FUNCTION = "the whole function", "def double(number):\n    return 2 * number"
 _CLASS = "the whole class", "class Solution:\n    def double(self, number):\n        return 2 * number"
 _PROGRAM = "a program that reads its standard input and prints the output", "print(2 * int(input()))"
@@ -40,10 +40,10 @@ class ProblemSet(DatasetQuestion):
     A subclass sets ``layout``, ``built_in`` and perhaps ``rung_axis``, and may implement `ask`.
 
     Args:
-        tests: of a record's tests at most so many are run: the public ones, and others spread over the rest.
-        graded: pay the share of the tests that pass; otherwise the reward is 1 for all of them and else 0.
-        seconds: that a call, or a run, of the program may take.
-        memory_mb: that the program may use, MiB.
+        tests: the most tests of a record that are run: the public ones, and hidden ones spread over the rest.
+        graded: True for a reward of the share of the tests that pass; otherwise 1 where all pass, and else 0.
+        seconds: the limit of a call, or a run, of the program.
+        memory_mb: the memory that the program may use, MiB.
         backend: the sandbox, by its name in `sandbox.BACKENDS`. It starts with the first answer.
         preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
         packages: a folder of further packages that programs may import; see `sandbox.Job`.
@@ -84,35 +84,37 @@ class ProblemSet(DatasetQuestion):
         return [IntAxis(self.rung_axis, *collection.rungs), length] if self.rung_axis else [length]
 
     def ask(self, problem: Problem) -> str:
-        """The prompt, but for what form the answer takes."""
+        """Return the prompt, without the sentence about the form of the answer."""
         return problem.question
 
     def tests_of(self, problem: Problem) -> list[Test]:
-        """What judges an answer."""
-        return spread(problem.tests, self.tests)
+        """Select the tests that judge an answer."""
+        return select_tests(problem.tests, self.tests)
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        problem = _problem(item)
-        return Task(f"{self.ask(problem)}\n{_form(problem)}", problem.function or "standard input", data=problem)
+        problem = _require_problem(item)
+        return Task(
+            f"{self.ask(problem)}\n{_describe_form(problem)}", problem.function or "standard input", data=problem
+        )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        problem = _problem(task.data)
+        problem = _require_problem(task.data)
         program = program_in(answer, problem.function)
         if problem.function:
-            # A body alone continues what the prompt shows; it has to return something.
-            body = problem.stub and any(word in program for word in ("return", "yield"))
-            if not body and not problem.names_it(program):
+            # A function's body alone continues the code of the prompt; it has to return something.
+            is_body = problem.stub and any(word in program for word in ("return", "yield"))
+            if not is_body and not problem.mentions_function(program):
                 return rejected(f"The answer must be Python code that defines {problem.function}.")
         elif "print" not in program and "write" not in program:
             return rejected("The answer must be a Python program that prints what is asked for.")
         judgement = run_tests(
-            *(problem.whole(program), self.tests_of(problem), agrees, self.limits),
+            *(problem.assemble(program), self.tests_of(problem), meets_expectation, self.limits),
             backend=self.backend,
             preload=self.preload,
             packages=self.packages,
         )
         verdict = judgement.verdict(self.graded)
-        return replace(verdict, feedback=problem.spoken(verdict.feedback))
+        return replace(verdict, feedback=problem.rename_in_feedback(verdict.feedback))
 
     def oracle(self, task: Task) -> str:
         if not task.data.answer:
@@ -120,23 +122,23 @@ class ProblemSet(DatasetQuestion):
         return fenced(task.data.answer)
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
-        """The program that solves another problem of the source; None where none is known."""
+        """Return the reference program of another problem of the source, or None where there is none."""
         try:
             return super().random_action(episode, rng)
         except InputError:
             return None
 
     def solver_cost(self, episode: Task) -> float:
-        """What orders the problems of a source: see `Problem.effort`."""
+        """Return the effort by which the problems of a source are ordered: see `Problem.effort`."""
         return episode.data.effort
 
 
-def _problem(item: Any) -> Problem:
+def _require_problem(item: Any) -> Problem:
     assert isinstance(item, Problem)
     return item
 
 
-def _form(problem: Problem) -> str:
+def _describe_form(problem: Problem) -> str:
     what, example = _PROGRAM
     if problem.function:
         what, example = _CLASS if "class Solution" in problem.question else _FUNCTION

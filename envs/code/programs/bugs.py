@@ -1,6 +1,6 @@
-"""Programs with bugs: one or several, each in a step of its own, of which none hides another.
+"""Programs with bugs: one or several, each in a step of its own, none hiding another.
 
-`draw_buggy` puts them in, and finds cases on which they show; `mutations` has their kinds.
+`draw_buggy` draws a program, its bugs, and cases in which the bugs show. The kinds of bugs are those of `mutations`.
 """
 
 from __future__ import annotations
@@ -8,22 +8,22 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-from .cases import Case, differs, draw_cases
+from .cases import Case, draw_cases, fails_case
 from .dice import Dice
 from .grammar import Program, draw_program
-from .mutations import mutant, sites
+from .mutations import apply_mutation, find_sites
 
 
 class Bug(NamedTuple):
-    """The place of a block, the block with the bug, and the bug's kind."""
+    """A bug: the index of its block, the code of the block with the bug, and the kind of the bug."""
 
     place: int
     code: str
     kind: str
 
 
-class Buggy(NamedTuple):
-    """The program meant, its bugs by their places, and cases, of which those that show bugs come first."""
+class BuggyProgram(NamedTuple):
+    """The correct program, its bugs in the order of their blocks, and cases, those that show bugs first."""
 
     program: Program
     bugs: tuple[Bug, ...]
@@ -32,62 +32,61 @@ class Buggy(NamedTuple):
     @property
     def body(self) -> tuple[str, ...]:
         """The blocks with all the bugs."""
-        return body_with(self.program, self.bugs)
+        return insert_bugs(self.program, self.bugs)
 
 
-def body_with(program: Program, bugs: tuple[Bug, ...]) -> tuple[str, ...]:
-    """The blocks of the program, with these bugs in them."""
+def insert_bugs(program: Program, bugs: tuple[Bug, ...]) -> tuple[str, ...]:
+    """Return the blocks of the program with these bugs in them."""
     changed = {bug.place: bug.code for bug in bugs}
     return tuple(changed.get(place, block) for place, block in enumerate(program.blocks))
 
 
-def draw_buggy(dice: Dice, domain: str, steps: int, count: int, bugs: int = 1) -> Buggy:
-    """A random program with bugs.
+def draw_buggy(dice: Dice, domain: str, steps: int, count: int, bugs: int = 1) -> BuggyProgram:
+    """Draw a random program with bugs.
 
-    Every set of its bugs, without the others, fails in some case; all of them together fail in the first. Each bug
-    alone shows in one of as many cases as there are bugs, from the first on, where possible in one that no other bug
-    alone shows in.
+    Every subset of the bugs fails in some case, and all of them together fail in the first. Among the first cases, as
+    many as there are bugs, each bug alone shows in one, where possible in one in which no other bug alone shows.
 
     Args:
         domain, steps: as for `draw_program`.
-        count: of the cases.
-        bugs: how many, at most one for each step.
+        count: the number of cases.
+        bugs: the number of bugs, at most one for each step.
     """
     while True:
         program = draw_program(dice, domain, steps)
-        put = _draw_bugs(dice, program, bugs)
-        if put is None:
+        inserted = _draw_bugs(dice, program, bugs)
+        if inserted is None:
             continue
-        sets = [some for size in range(1, bugs + 1) for some in itertools.combinations(put, size)]
-        cases = draw_cases(dice, program, count, more=tuple(body_with(program, some) for some in sets))
+        subsets = [some for size in range(1, bugs + 1) for some in itertools.combinations(inserted, size)]
+        cases = draw_cases(dice, program, count, more=tuple(insert_bugs(program, some) for some in subsets))
         if cases is not None:
-            told = _telling(program, put, cases)
-            if differs(program, body_with(program, put), told[0]):
-                return Buggy(program, put, told)
+            ordered = _order_cases(program, inserted, cases)
+            if fails_case(program, insert_bugs(program, inserted), ordered[0]):
+                return BuggyProgram(program, inserted, ordered)
 
 
 def _draw_bugs(dice: Dice, program: Program, count: int) -> tuple[Bug, ...] | None:
-    """Bugs in different places; None where one does not fit."""
-    put: dict[int, Bug] = {}
-    while len(put) < count:
+    """Draw bugs for different blocks. Return None where a block has no place for one, or it changes nothing."""
+    bugs: dict[int, Bug] = {}
+    while len(bugs) < count:
         place = dice.below(len(program.blocks) - 1)
-        if place in put:
+        if place in bugs:
             continue
-        found = sites(program.blocks[place])
+        found = find_sites(program.blocks[place])
         if not found:
             return None
-        # Kinds that fit in many places are not to crowd out the others.
+        # The kind is drawn first, so that kinds that fit in many places do not crowd out the others.
         kind = dice.one(list(dict.fromkeys(site.kind for site in found)))
-        code = mutant(program.blocks[place], dice.one([site for site in found if site.kind == kind]))
+        code = apply_mutation(program.blocks[place], dice.one([site for site in found if site.kind == kind]))
         if code == program.blocks[place]:
             return None
-        put[place] = Bug(place, code, kind)
-    return tuple(put[place] for place in sorted(put))
+        bugs[place] = Bug(place, code, kind)
+    return tuple(bugs[place] for place in sorted(bugs))
 
 
-def _telling(program: Program, bugs: tuple[Bug, ...], cases: list[Case]) -> list[Case]:
-    """The cases, from one for each bug on."""
-    shows = [[differs(program, body_with(program, (bug,)), one) for one in cases] for bug in bugs]
+def _order_cases(program: Program, bugs: tuple[Bug, ...], cases: list[Case]) -> list[Case]:
+    """Put first one case for each bug, in which it shows alone."""
+    shows = [[fails_case(program, insert_bugs(program, (bug,)), one) for one in cases] for bug in bugs]
     chosen: list[int] = []
     for row in shows:
         places = [place for place, does in enumerate(row) if does and place not in chosen]

@@ -1,6 +1,6 @@
-"""Cases of programs: arguments, and what the program returns for them.
+"""Cases of programs: arguments, and the value that the program returns for them.
 
-`draw_cases` finds cases on which a program can be told from those that leave a part of its specification out.
+`draw_cases` finds cases that tell the program from every program that leaves a part of the specification out.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from .steps import INTEGER, LIST
 
 _CONSONANTS, _VOWELS = "bcdfghjklmnprstvwz", "aeiou"
 _BOUNDARY = re.compile(r" [<>]=? ")
-_LONGEST_SHOWN, _LARGEST = 60, 10**8
+# Characters of a value written out, and absolute value of a number, in a case.
+_LONGEST_VALUE, _LARGEST = 60, 10**8
+# Arguments that are drawn, from which the cases are chosen.
 _CANDIDATES = 20
-# Statements and turns of loops; programs that are drawn take about 600 at most for the arguments of cases.
-_FAR_TOO_MUCH = 1_500
+# Work (statements and turns of loops) at which a body counts as wrong. The programs themselves need about 600 at most.
+_MOST_CASE_WORK = 1_500
 
 
 class Case(NamedTuple):
-    """Arguments, and what a program returns for them."""
+    """Arguments, and the value that a program returns for them."""
 
     arguments: tuple[Any, ...]
     value: Any
@@ -33,18 +35,18 @@ class Case(NamedTuple):
 
 
 def draw_arguments(dice: Dice, program: Program, edge: int = -1) -> tuple[Any, ...]:
-    """Random arguments; with ``edge`` 0 or 1, ones from the edge of what is allowed."""
+    """Draw random arguments. ``edge`` 0 or 1 gives edge cases instead: 0 or a negative number, no or one item."""
     first: Any
     if program.takes == INTEGER:
-        first = _a_number(dice, program.marks) if edge < 0 else (0, -dice.between(1, 60))[edge]
+        first = _draw_number(dice, program.marks) if edge < 0 else (0, -dice.between(1, 60))[edge]
     elif program.takes == LIST:
-        first = _a_list(dice, dice.between(2, 8) if edge < 0 else edge, program.marks)
+        first = _draw_list(dice, dice.between(2, 8) if edge < 0 else edge, program.marks)
     else:
-        first = _a_text(dice, dice.between(1, 4) if edge < 0 else edge)
+        first = _draw_text(dice, dice.between(1, 4) if edge < 0 else edge)
     return (first, *(dice.one(parameter.values) for parameter in program.parameters[1:]))
 
 
-def _a_number(dice: Dice, marks: tuple[int, ...]) -> int:
+def _draw_number(dice: Dice, marks: tuple[int, ...]) -> int:
     kind = dice.below(12)
     if kind > 9 and marks:
         return dice.one(marks) + dice.between(-1, 1)
@@ -53,7 +55,7 @@ def _a_number(dice: Dice, marks: tuple[int, ...]) -> int:
     return -dice.between(1, 60) if kind < 4 else dice.between(13, 250)
 
 
-def _a_list(dice: Dice, length: int, marks: tuple[int, ...]) -> list[int]:
+def _draw_list(dice: Dice, length: int, marks: tuple[int, ...]) -> list[int]:
     numbers = [dice.between(-9, -1) if dice.chance(0.15) else dice.between(0, 15) for _ in range(length)]
     if length and marks and dice.chance(0.5):
         numbers[dice.below(length)] = min(dice.one(marks), 20)
@@ -62,11 +64,11 @@ def _a_list(dice: Dice, length: int, marks: tuple[int, ...]) -> list[int]:
     return numbers
 
 
-def _a_text(dice: Dice, words: int) -> str:
-    return " ".join([_a_word(dice) for _ in range(words)])
+def _draw_text(dice: Dice, words: int) -> str:
+    return " ".join([_draw_word(dice) for _ in range(words)])
 
 
-def _a_word(dice: Dice) -> str:
+def _draw_word(dice: Dice) -> str:
     kind = dice.below(8)
     if kind == 0:
         return str(dice.between(1, 120))
@@ -81,8 +83,8 @@ def _a_word(dice: Dice) -> str:
 # Cases.
 
 
-def case(program: Program, arguments: tuple[Any, ...]) -> Case | None:
-    """What the program returns for these arguments; None where that is too large to show."""
+def make_case(program: Program, arguments: tuple[Any, ...]) -> Case | None:
+    """Run the program on these arguments. Return None where it fails or returns a value too large for a prompt."""
     outcome = program.run(arguments)
     if outcome.error or not is_small(outcome.value):
         return None
@@ -90,41 +92,42 @@ def case(program: Program, arguments: tuple[Any, ...]) -> Case | None:
 
 
 def is_small(value: Any) -> bool:
-    """Whether a value fits in a line and holds no large number."""
+    """True for a value that fits in a line and holds no number above 100 million."""
     if isinstance(value, int):
         return abs(value) <= _LARGEST
     if isinstance(value, list) and any(isinstance(item, int) and abs(item) > _LARGEST for item in value):
         return False
-    return len(repr(value)) <= _LONGEST_SHOWN
+    return len(repr(value)) <= _LONGEST_VALUE
 
 
 def draw_cases(dice: Dice, program: Program, count: int, more: tuple[tuple[str, ...], ...] = ()) -> list[Case] | None:
-    """Different cases, on which the program differs from each weaker one, and from constants and from its own argument
-    mostly; None where they are not found.
+    """Draw cases that fail every weaker program. Return None where they are not found.
+
+    No value is right in more than 40% of the cases, and the first argument is the value in at most 40% of them.
 
     Args:
-        count: how many, at least five.
-        more: other bodies that some case must tell from the program's.
+        count: the number of cases, at least five.
+        more: other bodies, each of which must fail in some case.
     """
     found: dict[str, Case] = {}
     for place in range(_CANDIDATES):
         arguments = draw_arguments(dice, program, place if place < 2 else -1)
         key = repr(arguments)
         if key not in found:
-            made = case(program, arguments)
+            made = make_case(program, arguments)
             if made is None:
                 return None
             found[key] = made
     edges, others = list(found.values())[:2], list(found.values())[2:]
     chosen: list[Case] = []
     for body in (*program.weaker, *more):
-        if not _tell(program, body, chosen, (*others, *edges)):
+        if not _add_failing_case(program, body, chosen, (*others, *edges)):
             return None
-    # Where a comparison is strict and where not shows on few arguments, or on none.
-    for body in _shifted(program):
+    # Few arguments, or none, show whether a comparison is strict.
+    for body in _shift_comparisons(program):
         if len(chosen) < count - 1:
-            _tell(program, body, chosen, (*others, *edges))
-    # Then the edges, and what has values that are rare so far.
+            _add_failing_case(program, body, chosen, (*others, *edges))
+    # Fill up with the edge cases, and with values that are rare so far.
     seen = Counter(repr(one.value) for one in chosen)
     rest = [one for one in (*edges, *others) if one not in chosen]
     while len(chosen) < count and rest:
@@ -139,19 +142,19 @@ def draw_cases(dice: Dice, program: Program, count: int, more: tuple[tuple[str, 
     return chosen
 
 
-def _tell(program: Program, body: tuple[str, ...], chosen: list[Case], others: Iterable[Case]) -> bool:
-    """Whether a chosen case tells the body from the program's, after one of the others is added where needed."""
-    if any(differs(program, body, one) for one in chosen):
+def _add_failing_case(program: Program, body: tuple[str, ...], chosen: list[Case], others: Iterable[Case]) -> bool:
+    """Add one of the others to the chosen cases unless the body fails one already. Return False where it fails none."""
+    if any(fails_case(program, body, one) for one in chosen):
         return True
-    telling = next((one for one in others if differs(program, body, one)), None)
-    if telling is None:
+    failing = next((one for one in others if fails_case(program, body, one)), None)
+    if failing is None:
         return False
-    chosen.append(telling)
+    chosen.append(failing)
     return True
 
 
-def _shifted(program: Program) -> Iterator[tuple[str, ...]]:
-    """The body with one comparison strict that was not, or not strict that was."""
+def _shift_comparisons(program: Program) -> Iterator[tuple[str, ...]]:
+    """Bodies with one comparison changed from strict to not strict, or the other way."""
     for place, block in enumerate(program.blocks):
         for found in _BOUNDARY.finditer(block):
             sign = found.group().strip()
@@ -160,7 +163,7 @@ def _shifted(program: Program) -> Iterator[tuple[str, ...]]:
             yield (*program.blocks[:place], code, *program.blocks[place + 1 :])
 
 
-def differs(program: Program, body: tuple[str, ...], one: Case) -> bool:
-    """Whether a function with this body does something else on a case, or far more work than any of these needs."""
-    outcome = program.run(one.arguments, body, _FAR_TOO_MUCH)
+def fails_case(program: Program, body: tuple[str, ...], one: Case) -> bool:
+    """True where a function with this body returns another value, fails, or takes far more work than any program."""
+    outcome = program.run(one.arguments, body, _MOST_CASE_WORK)
     return bool(outcome.error) or outcome.value != one.value

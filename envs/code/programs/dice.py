@@ -1,4 +1,4 @@
-"""Many small random choices out of few calls of a generator, as each call costs more than the choice."""
+"""Many small random choices from few calls of a NumPy generator: each call costs more than the choice itself."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ _AT_A_TIME = 128
 
 
 class Dice:
-    """Choices by the numbers of ``rng``, of which 128 are drawn whenever none are left."""
+    """Random choices. 128 numbers are drawn from ``rng`` at a time, whenever none are left."""
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng
         self._left: list[float] = []
 
     def chance(self, probability: float) -> bool:
+        """True with this probability."""
         return self._next() < probability
 
     def below(self, bound: int) -> int:
-        """A whole number from 0 to ``bound`` - 1."""
+        """Draw a whole number from 0 to ``bound`` - 1."""
         return int(self._next() * bound)
 
     def between(self, low: int, high: int) -> int:
-        """A whole number from ``low`` to ``high``."""
+        """Draw a whole number from ``low`` to ``high``, both included."""
         return low + int(self._next() * (high - low + 1))
 
     def one(self, items: Sequence[_Item]) -> _Item:
+        """Draw one of the items, each with the same probability."""
         return items[int(self._next() * len(items))]
 
     def _next(self) -> float:

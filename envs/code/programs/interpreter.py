@@ -1,8 +1,8 @@
-"""Small Python functions, run step by step with bounded work and no access to anything.
+"""An interpreter of small Python functions, with bounded work and no access to anything outside.
 
-Programs of this package are made of blocks: the statements of a function's body as text, one step of the task each. A
-block is translated to closures once, and these are kept. So the expected outputs of tests need neither ``exec`` nor a
-sandbox, a bug that loops for ever costs little, and the work that a program does can be counted.
+A program is made of blocks: pieces of the text of a function's body, one for each step of the task. A block is compiled
+to closures once, and these are cached. So the expected values of tests need neither ``exec`` nor a sandbox, a bug that
+loops for ever costs little, and the work of a program can be counted.
 """
 
 from __future__ import annotations
@@ -12,39 +12,51 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .interpreter_expressions import LEFT, Endless, Names, assignment, expression, nothing, operation
+from .interpreter_expressions import (
+    LEFT,
+    Endless,
+    Names,
+    compile_assignment,
+    compile_expression,
+    find_operator,
+    no_value,
+)
 
-# Returns None, _BREAK, _CONTINUE, or what the function returns in a tuple of one.
+# Returns None, _BREAK, _CONTINUE, or a tuple of one with the value that the function returns.
 _Statement = Callable[[Names], Any]
 
-# Statements and turns of loops in one call.
+# Most statements and turns of loops in one call.
 MOST_WORK = 5_000
 _BREAK, _CONTINUE = object(), object()
-# The error of a call that does too much work.
+# The error of a call that exceeds its work.
 ENDLESS = "endless"
 
 
-class Outcome(NamedTuple):
-    """What a call returned, or the name of the error that ended it (`ENDLESS` for too much work); and the work."""
+class CallOutcome(NamedTuple):
+    """The value of a call, or the name of the error that ended it (`ENDLESS` for too much work); and its work."""
 
     value: Any
     error: str
     work: int
 
 
-def call(blocks: Iterable[str], arguments: Mapping[str, Any], most: int = MOST_WORK) -> Outcome:
-    """What a function with this body returns for arguments, given by name; None where it has no return. It is given up
-    after so much work.
+def run_blocks(blocks: Iterable[str], arguments: Mapping[str, Any], most: int = MOST_WORK) -> CallOutcome:
+    """Run a function's body on arguments given by name. The value is None where it has no return.
+
+    Args:
+        blocks: the statements of the body.
+        arguments: the arguments by name.
+        most: the work (statements and turns of loops) after which the call ends with the error `ENDLESS`.
 
     Raises:
-        ValueError: the body uses something that is not known here.
+        ValueError: the body uses a part of Python that is not supported here.
     """
-    names: Names = {name: _copied(value) for name, value in arguments.items()}
+    names: Names = {name: _copy_list(value) for name, value in arguments.items()}
     names[LEFT] = most
     error, value = "", None
     try:
         for block in blocks:
-            signal = _translated(block)(names)
+            signal = _compile_block(block)(names)
             if signal is not None:
                 value = signal[0]
                 break
@@ -52,45 +64,55 @@ def call(blocks: Iterable[str], arguments: Mapping[str, Any], most: int = MOST_W
         error = ENDLESS
     except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError) as problem:
         error = type(problem).__name__
-    return Outcome(value, error, most - names[LEFT])
+    return CallOutcome(value, error, most - names[LEFT])
 
 
-def is_known(block: str) -> bool:
-    """Whether a block can be run here."""
+def is_supported(block: str) -> bool:
+    """True for a block that this interpreter can run."""
     try:
-        _translated(block)
+        _compile_block(block)
     except (SyntaxError, ValueError):
         return False
     return True
 
 
-def states(blocks: Sequence[str], results: Sequence[str], arguments: Mapping[str, Any]) -> list[Any]:
-    """What the variables ``results``, one for each block, hold after their blocks, as far as the body gets before it
-    returns; None where a block has no result."""
-    names: Names = {name: _copied(value) for name, value in arguments.items()}
+def trace_states(blocks: Sequence[str], results: Sequence[str], arguments: Mapping[str, Any]) -> list[Any]:
+    """Run the blocks and return the value of each block's result variable after it, up to the block that returns.
+
+    Args:
+        blocks: the statements of a body.
+        results: the name of the variable for each block, "" for a block without one, whose value is None.
+        arguments: the arguments by name.
+    """
+    names: Names = {name: _copy_list(value) for name, value in arguments.items()}
     names[LEFT] = MOST_WORK
     found = []
     for block, result in zip(blocks, results):
-        if _translated(block)(names) is not None:
+        if _compile_block(block)(names) is not None:
             break
-        found.append(_copied(names[result]) if result else None)
+        found.append(_copy_list(names[result]) if result else None)
     return found
 
 
 @functools.lru_cache(maxsize=16_384)
-def _translated(block: str) -> _Statement:
-    return _body(ast.parse(block).body)
+def _compile_block(block: str) -> _Statement:
+    return _compile_body(ast.parse(block).body)
 
 
-def _copied(value: Any) -> Any:
+def _copy_list(value: Any) -> Any:
     return list(value) if isinstance(value, list) else value
 
 
 # Statements.
 
 
-def _body(statements: Sequence[ast.stmt]) -> _Statement:
-    runs = [_statement(statement) for statement in statements]
+def _compile_body(statements: Sequence[ast.stmt]) -> _Statement:
+    runs = []
+    for statement in statements:
+        compile_statement: Any = _STATEMENTS.get(type(statement))
+        if compile_statement is None:
+            raise ValueError(f"statement {type(statement).__name__} is not known.")
+        runs.append(compile_statement(statement))
 
     def run(names: Names) -> Any:
         for one in runs:
@@ -103,31 +125,24 @@ def _body(statements: Sequence[ast.stmt]) -> _Statement:
     return run
 
 
-def _statement(node: ast.stmt) -> _Statement:
-    translate: Any = _STATEMENTS.get(type(node))
-    if translate is None:
-        raise ValueError(f"statement {type(node).__name__} is not known.")
-    return translate(node)
-
-
 def _assign(node: ast.Assign) -> _Statement:
-    store, value = assignment(node.targets[0]), expression(node.value)
+    store, value = compile_assignment(node.targets[0]), compile_expression(node.value)
     return lambda names: store(names, value(names))
 
 
-def _augmented(node: ast.AugAssign) -> _Statement:
-    load = expression(ast.parse(ast.unparse(node.target), mode="eval").body)
-    store, value, apply = assignment(node.target), expression(node.value), operation(node.op)
+def _augment(node: ast.AugAssign) -> _Statement:
+    load = compile_expression(ast.parse(ast.unparse(node.target), mode="eval").body)
+    store, value, apply = compile_assignment(node.target), compile_expression(node.value), find_operator(node.op)
     return lambda names: store(names, apply(load(names), value(names)))
 
 
 def _if(node: ast.If) -> _Statement:
-    test, body, other = expression(node.test), _body(node.body), _body(node.orelse)
+    test, body, other = compile_expression(node.test), _compile_body(node.body), _compile_body(node.orelse)
     return lambda names: body(names) if test(names) else other(names)
 
 
 def _for(node: ast.For) -> _Statement:
-    store, items, body = assignment(node.target), expression(node.iter), _body(node.body)
+    store, items, body = compile_assignment(node.target), compile_expression(node.iter), _compile_body(node.body)
 
     def run(names: Names) -> Any:
         for item in items(names):
@@ -145,7 +160,7 @@ def _for(node: ast.For) -> _Statement:
 
 
 def _while(node: ast.While) -> _Statement:
-    test, body = expression(node.test), _body(node.body)
+    test, body = compile_expression(node.test), _compile_body(node.body)
 
     def run(names: Names) -> Any:
         while test(names):
@@ -162,12 +177,12 @@ def _while(node: ast.While) -> _Statement:
 
 
 def _return(node: ast.Return) -> _Statement:
-    value = expression(node.value) if node.value is not None else nothing
+    value = compile_expression(node.value) if node.value is not None else no_value
     return lambda names: (value(names),)
 
 
-def _evaluated(node: ast.Expr) -> _Statement:
-    value = expression(node.value)
+def _evaluate(node: ast.Expr) -> _Statement:
+    value = compile_expression(node.value)
 
     def run(names: Names) -> None:
         value(names)
@@ -177,13 +192,13 @@ def _evaluated(node: ast.Expr) -> _Statement:
 
 _STATEMENTS: dict[type[ast.stmt], Callable[..., _Statement]] = {
     ast.Assign: _assign,
-    ast.AugAssign: _augmented,
+    ast.AugAssign: _augment,
     ast.If: _if,
     ast.For: _for,
     ast.While: _while,
     ast.Return: _return,
-    ast.Expr: _evaluated,
-    ast.Pass: lambda node: nothing,
+    ast.Expr: _evaluate,
+    ast.Pass: lambda node: no_value,
     ast.Break: lambda node: lambda names: _BREAK,
     ast.Continue: lambda node: lambda names: _CONTINUE,
 }

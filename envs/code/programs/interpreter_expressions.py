@@ -1,4 +1,4 @@
-"""The expressions of small programs, translated to closures over the variables; see `interpreter`."""
+"""Expressions and assignments of small programs, compiled to closures over a dict of variables; see `interpreter`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 Names = dict[str, Any]
 Expression = Callable[[Names], Any]
-# Items of a list, characters of a text, numbers of a range, and bits of a number.
+# Most items of a list, characters of a text and numbers of a range; most bits of a number.
 MOST_ITEMS, MOST_BITS = 5_000, 2_048
-# Where the work left is counted; no variable has this name.
+# The key of the work that is left, among the variables; no variable has this name.
 LEFT = ""
 _MISSING = object()
 
@@ -21,11 +21,16 @@ class Endless(Exception):
     """The program does more work, or makes larger values, than is allowed."""
 
 
-def expression(node: ast.expr) -> Expression:
-    translate: Any = _EXPRESSIONS.get(type(node))
-    if translate is None:
+def compile_expression(node: ast.expr) -> Expression:
+    """Return a function of the variables that evaluates the expression.
+
+    Raises:
+        ValueError: the expression is of a kind that is not supported.
+    """
+    compile_node: Any = _EXPRESSIONS.get(type(node))
+    if compile_node is None:
         raise ValueError(f"expression {type(node).__name__} is not known.")
-    return translate(node)
+    return compile_node(node)
 
 
 def _constant(node: ast.Constant) -> Expression:
@@ -49,12 +54,12 @@ def _name(node: ast.Name) -> Expression:
 
 
 def _list(node: ast.List) -> Expression:
-    items = [expression(item) for item in node.elts]
+    items = [compile_expression(item) for item in node.elts]
     return lambda names: [item(names) for item in items]
 
 
 def _tuple(node: ast.Tuple) -> Expression:
-    items = [expression(item) for item in node.elts]
+    items = [compile_expression(item) for item in node.elts]
     return lambda names: tuple([item(names) for item in items])
 
 
@@ -90,19 +95,24 @@ _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }
 
 
-def operation(node: ast.AST) -> Callable[[Any, Any], Any]:
+def find_operator(node: ast.AST) -> Callable[[Any, Any], Any]:
+    """Return the function of an operator or a comparison.
+
+    Raises:
+        ValueError: the operator is not supported.
+    """
     if type(node) not in _OPERATORS:
         raise ValueError(f"operator {type(node).__name__} is not known.")
     return _OPERATORS[type(node)]
 
 
 def _binary(node: ast.BinOp) -> Expression:
-    left, right, apply = expression(node.left), expression(node.right), operation(node.op)
-    return lambda names: _bounded(apply(left(names), right(names)))
+    left, right, apply = compile_expression(node.left), compile_expression(node.right), find_operator(node.op)
+    return lambda names: _check_size(apply(left(names), right(names)))
 
 
 def _unary(node: ast.UnaryOp) -> Expression:
-    value = expression(node.operand)
+    value = compile_expression(node.operand)
     if isinstance(node.op, ast.Not):
         return lambda names: not value(names)
     if isinstance(node.op, ast.USub):
@@ -111,7 +121,7 @@ def _unary(node: ast.UnaryOp) -> Expression:
 
 
 def _boolean(node: ast.BoolOp) -> Expression:
-    values, stops_at = [expression(value) for value in node.values], isinstance(node.op, ast.Or)
+    values, stops_at = [compile_expression(value) for value in node.values], isinstance(node.op, ast.Or)
 
     def run(names: Names) -> Any:
         result = None
@@ -125,8 +135,8 @@ def _boolean(node: ast.BoolOp) -> Expression:
 
 
 def _compare(node: ast.Compare) -> Expression:
-    first = expression(node.left)
-    rest = [(operation(op), expression(value)) for op, value in zip(node.ops, node.comparators)]
+    first = compile_expression(node.left)
+    rest = [(find_operator(op), compile_expression(value)) for op, value in zip(node.ops, node.comparators)]
 
     def run(names: Names) -> bool:
         left = first(names)
@@ -141,17 +151,17 @@ def _compare(node: ast.Compare) -> Expression:
 
 
 def _either(node: ast.IfExp) -> Expression:
-    test, body, other = expression(node.test), expression(node.body), expression(node.orelse)
+    test, body, other = compile_expression(node.test), compile_expression(node.body), compile_expression(node.orelse)
     return lambda names: body(names) if test(names) else other(names)
 
 
 def _subscript(node: ast.Subscript) -> Expression:
-    value = expression(node.value)
+    value = compile_expression(node.value)
     if isinstance(node.slice, ast.Slice):
         parts = (node.slice.lower, node.slice.upper, node.slice.step)
-        low, high, step = (expression(part) if part is not None else nothing for part in parts)
+        low, high, step = (compile_expression(part) if part is not None else no_value for part in parts)
         return lambda names: value(names)[low(names) : high(names) : step(names)]
-    key = expression(node.slice)
+    key = compile_expression(node.slice)
     return lambda names: value(names)[key(names)]
 
 
@@ -159,8 +169,9 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp) -> Expression:
     if len(node.generators) != 1:
         raise ValueError("only comprehensions over one iterable are known.")
     (source,) = node.generators
-    element, items, store = expression(node.elt), expression(source.iter), assignment(source.target)
-    tests = [expression(test) for test in source.ifs]
+    element, items = compile_expression(node.elt), compile_expression(source.iter)
+    store = compile_assignment(source.target)
+    tests = [compile_expression(test) for test in source.ifs]
     own = [part.id for part in ast.walk(source.target) if isinstance(part, ast.Name)]
 
     def run(names: Names) -> list[Any]:
@@ -184,20 +195,20 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp) -> Expression:
 
 
 def _generator(node: ast.GeneratorExp) -> Expression:
-    """All its items at once, but as an iterator, which has no length."""
+    """Compute all items at once, and return them as an iterator, which has no length."""
     items = _comprehension(node)
     return lambda names: iter(items(names))
 
 
 def _call(node: ast.Call) -> Expression:
-    arguments = [expression(argument) for argument in node.args]
-    options = {keyword.arg or "": expression(keyword.value) for keyword in node.keywords}
+    arguments = [compile_expression(argument) for argument in node.args]
+    options = {keyword.arg or "": compile_expression(keyword.value) for keyword in node.keywords}
     if isinstance(node.func, ast.Attribute):
         method = node.func.attr
         kinds = tuple(kind for kind, methods in _METHODS.items() if method in methods)
         if not kinds or options:
             raise ValueError(f"the method {method} is not known.")
-        owner = expression(node.func.value)
+        owner = compile_expression(node.func.value)
         return lambda names: _method(kinds, owner(names), method)(*[argument(names) for argument in arguments])
     if not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS:
         raise ValueError(f"the function {ast.unparse(node.func)} is not known.")
@@ -222,13 +233,18 @@ def _range(*bounds: int) -> range:
     return numbers
 
 
-def assignment(node: ast.expr) -> Callable[[Names, Any], None]:
+def compile_assignment(node: ast.expr) -> Callable[[Names, Any], None]:
+    """Return a function ``store(variables, value)`` for a target: a name, several names, or an item.
+
+    Raises:
+        ValueError: the target is of a kind that is not supported.
+    """
     if isinstance(node, ast.Name):
         return functools.partial(_store_name, node.id)
     if isinstance(node, ast.Tuple):
-        return functools.partial(_store_all, [assignment(part) for part in node.elts])
+        return functools.partial(_store_all, [compile_assignment(part) for part in node.elts])
     if isinstance(node, ast.Subscript):
-        return functools.partial(_store_item, expression(node.value), expression(node.slice))
+        return functools.partial(_store_item, compile_expression(node.value), compile_expression(node.slice))
     raise ValueError(f"assignment to {type(node).__name__} is not known.")
 
 
@@ -248,11 +264,12 @@ def _store_item(container: Expression, key: Expression, names: Names, value: Any
     container(names)[key(names)] = value
 
 
-def nothing(names: Names) -> None:
+def no_value(names: Names) -> None:
+    """The expression that is left out."""
     return None
 
 
-def _bounded(value: Any) -> Any:
+def _check_size(value: Any) -> Any:
     if type(value) is int:
         if value.bit_length() > MOST_BITS:
             raise Endless

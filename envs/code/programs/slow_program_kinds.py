@@ -1,4 +1,4 @@
-"""What a kind of slow program is: how it is written, how it is written to be fast, and what it takes."""
+"""The type of the tables of slow programs: how a computation is written slowly, how it is written fast."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import NamedTuple
 NUMBERS, TEXT, NUMBER = "numbers", "text", "number"
 
 
-class Kind(NamedTuple):
-    """A kind of slow program, of which constants are drawn.
+class SlowProgramKind(NamedTuple):
+    """A kind of slow program; its constants are drawn.
 
     Args:
-        takes: `NUMBERS`, `TEXT` or `NUMBER`.
-        slow, fast: statements that leave the same in $y for every $x. In them stand ``?(v)`` for a condition on v, and
-            ``!(v)`` for a value made of it; $c and $d for constants; $l and $m for two letters.
-        why: what is slow about it.
-        instead: what to do.
-        c, d: the constants.
+        takes: the type of the argument: `NUMBERS`, `TEXT` or `NUMBER`.
+        slow, fast: statements that compute the same $y for every $x. ``?(v)`` stands for a condition on v, ``!(v)`` for
+            a value computed from v; $c and $d for constants; $l and $m for two letters.
+        why: the reason why it is slow.
+        instead: the faster way.
+        c, d: the values of the constants.
         values: the least and the greatest number of a large list.
         base, scale: a large argument has the length, or is about, ``base + scale * size``.
-        letters: of how many letters a text is made.
-        often: whether the condition is one that mostly holds.
+        letters: the size of the alphabet of texts.
+        often: True for a condition that mostly holds.
     """
 
     takes: str

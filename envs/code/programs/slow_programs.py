@@ -1,4 +1,4 @@
-"""Slow programs drawn from the table of kinds, each with its fast counterpart and arguments for both."""
+"""Slow programs drawn from the tables of kinds, each with its fast counterpart, and arguments for both."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .dice import Dice
-from .slow_program_kinds import NUMBER, NUMBERS, TEXT, Kind
+from .slow_program_kinds import NUMBER, NUMBERS, TEXT, SlowProgramKind
 from .slow_programs_with_algorithms import ALGORITHM_KINDS
 from .slow_programs_with_lists import CONTAINER_KINDS
 from .slow_programs_with_sweeps import SWEEP_KINDS
 
-# By what makes them fast, the easiest first.
-TECHNIQUES: dict[str, tuple[Kind, ...]] = {
+# Kinds by the technique that makes them fast, the easiest first.
+TECHNIQUES: dict[str, tuple[SlowProgramKind, ...]] = {
     "containers": CONTAINER_KINDS,
     "sweeps": SWEEP_KINDS,
     "algorithms": ALGORITHM_KINDS,
@@ -33,10 +33,12 @@ _SHORTEST, _LONGEST = 2, 6
 
 
 class Part(NamedTuple):
-    """One of the things that a function works out: its kind, its parameter, and its statements; ``essence`` is what is
-    the same whatever names are chosen."""
+    """One of the computations of a function: its kind, its parameter, and its statements, slow and fast.
 
-    kind: Kind
+    ``essence`` is the slow text with neutral names: it does not depend on the names that were drawn.
+    """
+
+    kind: SlowProgramKind
     parameter: str
     essence: str
     slow: str
@@ -46,7 +48,7 @@ class Part(NamedTuple):
 
 
 class SlowProgram(NamedTuple):
-    """A function that is slow, and one that returns the same and is fast."""
+    """A slow function, and a fast one that returns the same values."""
 
     name: str
     parts: tuple[Part, ...]
@@ -55,13 +57,13 @@ class SlowProgram(NamedTuple):
 
     @property
     def essence(self) -> str:
-        """What is the same whatever names are chosen."""
+        """The text of the parts with neutral names."""
         return "\n".join(part.essence for part in self.parts)
 
 
 def draw_slow_program(dice: Dice, technique: str, parts: int) -> SlowProgram:
-    """A program of ``parts`` slow parts, each of another kind."""
-    kinds: list[Kind] = []
+    """Draw a program of ``parts`` slow parts, each of another kind."""
+    kinds: list[SlowProgramKind] = []
     while len(kinds) < parts:
         kind = dice.one(TECHNIQUES[technique])
         if kind not in kinds:
@@ -70,14 +72,14 @@ def draw_slow_program(dice: Dice, technique: str, parts: int) -> SlowProgram:
     taken: list[Part] = []
     for kind, result in zip(kinds, results):
         free = [name for name in _PARAMETERS[kind.takes] if all(name != part.parameter for part in taken)]
-        taken.append(_part(dice, kind, dice.one(free), result))
+        taken.append(_draw_part(dice, kind, dice.one(free), result))
     name = dice.one(_NAMES)
     bodies_of_both = [part.slow for part in taken], [part.fast for part in taken]
-    written = [_function(name, taken, bodies, results) for bodies in bodies_of_both]
-    return SlowProgram(name, tuple(taken), *written)
+    sources = [_write_function(name, taken, bodies, results) for bodies in bodies_of_both]
+    return SlowProgram(name, tuple(taken), *sources)
 
 
-def _function(name: str, parts: Sequence[Part], bodies: Sequence[str], results: Sequence[str]) -> str:
+def _write_function(name: str, parts: Sequence[Part], bodies: Sequence[str], results: Sequence[str]) -> str:
     lines = "\n".join(bodies).split("\n")
     imports = list(dict.fromkeys(line for line in lines if line.startswith("from ")))
     body = "".join([f"    {line}\n" for line in lines if not line.startswith("from ")])
@@ -85,31 +87,33 @@ def _function(name: str, parts: Sequence[Part], bodies: Sequence[str], results: 
     return f"{head}def {name}({', '.join(part.parameter for part in parts)}):\n{body}    return {', '.join(results)}"
 
 
-def _part(dice: Dice, kind: Kind, parameter: str, result: str) -> Part:
+def _draw_part(dice: Dice, kind: SlowProgramKind, parameter: str, result: str) -> Part:
     constants = {mark: str(dice.one(getattr(kind, mark))) for mark in "cd"}
     letters = _LETTERS[: kind.letters]
     first = dice.one(letters)
     constants.update(l=first, m=dice.one(letters.replace(first, "")))
-    condition = _text_test(dice, letters, kind.often) if kind.takes == TEXT else _number_test(dice, kind.often)
-    value = _value(dice)
+    draws_text = kind.takes == TEXT
+    condition = _draw_text_test(dice, letters, kind.often) if draws_text else _draw_number_test(dice, kind.often)
+    value = _draw_value(dice)
 
-    def filled(text: str, **names: str) -> str:
+    def fill(text: str, **names: str) -> str:
         text = re.sub(r"\$(\w)", lambda mark: {**constants, **names}[mark[1]], text)
         text = _CONDITION.sub(lambda place: condition.replace("@", place[1]), text)
-        return _VALUE.sub(lambda place: _placed(place, value), text)
+        return _VALUE.sub(lambda place: _place_value(place, value), text)
 
     texts = kind.slow, kind.fast, kind.why, kind.instead
-    essence = filled(kind.slow, x="_", y="__")
-    return Part(kind, parameter, essence, *[filled(text, x=parameter, y=result) for text in texts])
+    essence = fill(kind.slow, x="_", y="__")
+    return Part(kind, parameter, essence, *[fill(text, x=parameter, y=result) for text in texts])
 
 
-def _placed(place: re.Match[str], value: str) -> str:
-    written = value.replace("@", place[2])
+def _place_value(place: re.Match[str], value: str) -> str:
+    """Write the value for ``!(v)``, in parentheses unless it stands alone."""
+    code = value.replace("@", place[2])
     alone = place["alone"] is not None and place["end"] is not None
-    return (written if alone or written.startswith("abs") else f"({written})") + (place["end"] or "")
+    return (code if alone or code.startswith("abs") else f"({code})") + (place["end"] or "")
 
 
-def _number_test(dice: Dice, often: bool) -> str:
+def _draw_number_test(dice: Dice, often: bool) -> str:
     by = dice.between(5, 9) if often else dice.between(2, 6)
     kind = 0 if often else dice.below(4)
     if kind < 2:
@@ -117,12 +121,12 @@ def _number_test(dice: Dice, often: bool) -> str:
     return f"@ {'<' if kind == 2 else '>'} {dice.between(0, 9)}"
 
 
-def _text_test(dice: Dice, letters: str, often: bool) -> str:
+def _draw_text_test(dice: Dice, letters: str, often: bool) -> str:
     some = "".join(sorted({dice.one(letters) for _ in range(2 if often else 4)}))
     return f'@ not in "{some}"' if often else f'@ in "{some}"'
 
 
-def _value(dice: Dice) -> str:
+def _draw_value(dice: Dice) -> str:
     k, form = dice.between(2, 9), dice.below(6)
     return (f"@ * {k}", f"@ + {k}", f"@ % {k + 4}", "@ * @", f"abs(@ - {k})", f"{k} - @")[form]
 
@@ -131,16 +135,16 @@ def _value(dice: Dice) -> str:
 
 
 def large_arguments(dice: Dice, program: SlowProgram, size: int, times: int = 1) -> list[Any]:
-    """Arguments on which slow and fast differ much, so many times as large as those of this size."""
-    return [_large(dice, part.kind, times * size_of(part.kind, size)) for part in program.parts]
+    """Draw arguments on which slow and fast differ much, ``times`` as large as those of this size."""
+    return [_draw_large(dice, part.kind, times * argument_size(part.kind, size)) for part in program.parts]
 
 
-def size_of(kind: Kind, size: int) -> int:
-    """The length of a large argument, or about its value."""
+def argument_size(kind: SlowProgramKind, size: int) -> int:
+    """Return the length of a large argument; for a number about its value."""
     return kind.base + int(kind.scale * size)
 
 
-def _large(dice: Dice, kind: Kind, size: int) -> Any:
+def _draw_large(dice: Dice, kind: SlowProgramKind, size: int) -> Any:
     if kind.takes == NUMBER:
         return dice.between(size, size + size // 16)
     if kind.takes == TEXT:
@@ -149,11 +153,11 @@ def _large(dice: Dice, kind: Kind, size: int) -> Any:
 
 
 def small_arguments(dice: Dice, program: SlowProgram, edge: int = -1) -> list[Any]:
-    """Arguments on which every program is done soon; with ``edge`` 0 or 1, ones from the edge of what is allowed."""
-    return [_small(dice, part.kind, edge) for part in program.parts]
+    """Draw arguments on which every program ends soon. ``edge`` 0 or 1 gives edge cases: that number or length."""
+    return [_draw_small(dice, part.kind, edge) for part in program.parts]
 
 
-def _small(dice: Dice, kind: Kind, edge: int) -> Any:
+def _draw_small(dice: Dice, kind: SlowProgramKind, edge: int) -> Any:
     if kind.takes == NUMBER:
         return edge if edge >= 0 else dice.below(max(8, kind.base // 3))
     length = edge if edge >= 0 else dice.between(_SHORTEST, _LONGEST)

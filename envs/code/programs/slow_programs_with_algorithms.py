@@ -1,11 +1,11 @@
-"""Slow programs that need another algorithm to be fast."""
+"""The table of slow programs that need another algorithm to be fast."""
 
 from __future__ import annotations
 
-from .slow_program_kinds import NUMBER, NUMBERS, TEXT, Kind
+from .slow_program_kinds import NUMBER, NUMBERS, TEXT, SlowProgramKind
 
 ALGORITHM_KINDS = (
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x)):\n        if $x[i] > $x[j] + $c:\n"
         "            $y += 1",
@@ -16,7 +16,7 @@ ALGORITHM_KINDS = (
         c=range(0, 6),
         scale=1.25,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    total = 0\n    for j in range(i, len($x)):\n"
         "        total += $x[j] - $c\n        if total > $y:\n            $y = total",
@@ -25,7 +25,7 @@ ALGORITHM_KINDS = (
         "go on with a sum only while it is above 0",
         c=range(1, 9),
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x) + 1):\n        $y += min($x[i:j]) + $c",
         "stack = []\n$y = total = 0\nfor i, v in enumerate($x):\n    count = 1\n"
@@ -37,7 +37,7 @@ ALGORITHM_KINDS = (
         base=10,
         scale=0.5,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "longest = []\nfor i in range(len($x)):\n    most = 0\n    for j in range(i):\n"
         "        if $x[j] < $x[i] and longest[j] > most:\n            most = longest[j]\n"
@@ -50,7 +50,7 @@ ALGORITHM_KINDS = (
         values=(-90, 300),
         scale=1.25,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x)):\n        $y += abs($x[i] - $x[j]) * $c",
         "$y = total = 0\nfor i, v in enumerate(sorted($x)):\n    $y += (v * i - total) * $c\n    total += v",
@@ -58,7 +58,7 @@ ALGORITHM_KINDS = (
         "sort: each number is then above all before it, and their running sum gives the sum of the distances",
         c=range(2, 12),
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "def ways(i, left):\n    if i == len($x):\n        return 1 if left == 0 else 0\n"
         "    return ways(i + 1, left) + ways(i + 1, left - $x[i])\n$y = ways(0, $c)",
@@ -71,7 +71,7 @@ ALGORITHM_KINDS = (
         base=5,
         scale=0.1,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBER,
         "def value(i):\n    if i < 2:\n        return i + $c\n    return (value(i - 1) + $d * value(i - 2)) % 1000\n"
         "$y = value($x)",
@@ -83,7 +83,7 @@ ALGORITHM_KINDS = (
         base=9,
         scale=0.1,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBER,
         "def ways(i):\n    if i < 0:\n        return 0\n    if i == 0:\n        return $c\n"
         "    return ways(i - 1) + ways(i - 3) * $d\n$y = ways($x)",
@@ -96,7 +96,7 @@ ALGORITHM_KINDS = (
         base=10,
         scale=0.12,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBER,
         "def paths(i, j):\n    if i == 0 or j == 0:\n        return $c\n    return paths(i - 1, j) + paths(i, j - 1)\n"
         "$y = paths($x, $d)",
@@ -109,7 +109,7 @@ ALGORITHM_KINDS = (
         base=4,
         scale=0.1,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBER,
         "$y = 0\nfor i in range(1, $x + 1):\n    if $x % i == 0 and ?(i):\n        $y += i",
         "$y = 0\ni = 1\nwhile i * i <= $x:\n    if $x % i == 0:\n        if ?(i):\n            $y += i\n"
@@ -119,7 +119,7 @@ ALGORITHM_KINDS = (
         base=100,
         scale=20,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBER,
         "$y = 0\nfor i in range(2, $x + 1):\n    prime = True\n    for j in range(2, i):\n        if i % j == 0:\n"
         "            prime = False\n            break\n    if prime and ?(i):\n        $y += 1",
@@ -130,7 +130,7 @@ ALGORITHM_KINDS = (
         base=60,
         scale=1.5,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBER,
         "$y = 1\nfor _ in range($x):\n    $y = $y * $c % $d",
         "$y, base, left = 1, $c, $x\nwhile left:\n    if left % 2 == 1:\n        $y = $y * base % $d\n"
@@ -142,7 +142,7 @@ ALGORITHM_KINDS = (
         base=100,
         scale=20,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBER,
         "$y = 0\nfor i in range(1, $x + 1):\n    if i % $c == $d:\n        $y += i",
         "count = ($x - $d) // $c + 1\n$y = count * $d + $c * (count * (count - 1) // 2)",
@@ -153,7 +153,7 @@ ALGORITHM_KINDS = (
         base=100,
         scale=20,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBER,
         "$y = 1\nfor i in range(1, $x + 1):\n    if $x % i == 0 and $c % i == 0:\n        $y = i",
         "$y, rest = $c, $x\nwhile rest:\n    $y, rest = rest, $y % rest\nif $x == 0:\n    $y = 1",
@@ -163,7 +163,7 @@ ALGORITHM_KINDS = (
         base=100,
         scale=20,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBER,
         "$y = 0\nfor i in range($x + 1):\n    for j in range(i, $x + 1):\n        if i * i + j * j == $x * $c:\n"
         "            $y += 1",
@@ -174,7 +174,7 @@ ALGORITHM_KINDS = (
         c=range(2, 30),
         scale=0.75,
     ),
-    Kind(
+    SlowProgramKind(
         TEXT,
         "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x) + 1):\n        part = $x[i:j]\n"
         "        if part == part[::-1] and len(part) > $c:\n            $y += 1",

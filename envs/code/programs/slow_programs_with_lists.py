@@ -1,8 +1,8 @@
-"""Slow programs that a set, a dict, or work done once and not in every turn of a loop makes fast."""
+"""The table of slow programs that are fast with a set or a dict, or with work moved out of a loop."""
 
 from __future__ import annotations
 
-from .slow_program_kinds import NUMBERS, TEXT, Kind
+from .slow_program_kinds import NUMBERS, TEXT, SlowProgramKind
 
 _PAIRS = (
     "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x)):\n        if {test}:\n            $y += 1"
@@ -10,7 +10,7 @@ _PAIRS = (
 _SUMS = range(5, 20)
 
 CONTAINER_KINDS = (
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         _PAIRS.format(test="$x[i] + $x[j] == $c"),
         "seen = {}\n$y = 0\nfor v in $x:\n    $y += seen.get($c - v, 0)\n    seen[v] = seen.get(v, 0) + 1",
@@ -18,7 +18,7 @@ CONTAINER_KINDS = (
         "count in a dict what came before, and look up the number that makes the sum $c",
         c=_SUMS,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         _PAIRS.format(test="($x[i] - $x[j]) % $c == 0"),
         "seen = [0] * $c\n$y = 0\nfor v in $x:\n    $y += seen[v % $c]\n    seen[v % $c] += 1",
@@ -26,14 +26,14 @@ CONTAINER_KINDS = (
         "count the numbers before by their remainder modulo $c",
         c=range(3, 12),
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         _PAIRS.format(test="!($x[i]) == !($x[j])"),
         "seen = {}\n$y = 0\nfor v in $x:\n    w = !(v)\n    $y += seen.get(w, 0)\n    seen[w] = seen.get(w, 0) + 1",
         "Every pair is looked at, and each value is worked out again and again",
         "count the values before in a dict",
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor v in $x:\n    for w in $x:\n        if w == v + $c:\n            $y += 1\n            break",
         "known = set($x)\n$y = 0\nfor v in $x:\n    if v + $c in known:\n        $y += 1",
@@ -42,7 +42,7 @@ CONTAINER_KINDS = (
         c=range(1, 9),
         scale=1.25,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = []\nfor v in $x:\n    known = False\n    for w in $y:\n        if w == !(v):\n            known = True\n"
         "    if not known:\n        $y.append(!(v))",
@@ -53,7 +53,7 @@ CONTAINER_KINDS = (
         values=(-30, 90),
         scale=1.25,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor v in $x:\n    if ?(v) and $x.count(v) > $y:\n        $y = $x.count(v)",
         "counts = {}\n$y = 0\nfor v in $x:\n    if ?(v):\n        counts[v] = counts.get(v, 0) + 1\n"
@@ -64,7 +64,7 @@ CONTAINER_KINDS = (
         scale=2,
         often=True,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor v in $x:\n    if !(v) > max($x) - $c:\n        $y += 1",
         "edge = max($x, default=0) - $c\n$y = 0\nfor v in $x:\n    if !(v) > edge:\n        $y += 1",
@@ -73,7 +73,7 @@ CONTAINER_KINDS = (
         c=range(2, 12),
         scale=2.5,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor v in $x:\n    if !(v) * len($x) > sum($x) + $c:\n        $y += v",
         "count, total = len($x), sum($x) + $c\n$y = 0\nfor v in $x:\n    if !(v) * count > total:\n        $y += v",
@@ -82,7 +82,7 @@ CONTAINER_KINDS = (
         c=range(0, 12),
         scale=3,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    ordered = sorted($x)\n    $y += ordered[i] * (i % $c)",
         "ordered = sorted($x)\n$y = 0\nfor i in range(len($x)):\n    $y += ordered[i] * (i % $c)",
@@ -90,7 +90,7 @@ CONTAINER_KINDS = (
         "sort it once, before the loop",
         c=range(2, 9),
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor v in $x:\n    for i in range(len($x)):\n        if $x[i] == v - $c:\n            $y += i\n"
         "            break",
@@ -101,7 +101,7 @@ CONTAINER_KINDS = (
         c=range(1, 9),
         scale=1.25,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "line = list($x)\n$y = 0\nwhile line:\n    v = line.pop(0)\n    if ?(v):\n        $y = ($y * 3 + v) % $c",
         "$y = 0\nfor v in $x:\n    if ?(v):\n        $y = ($y * 3 + v) % $c",
@@ -111,7 +111,7 @@ CONTAINER_KINDS = (
         base=40,
         scale=2,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "line = list($x)\n$y = 0\nwhile len(line) > 1:\n    for _ in range($c):\n        line = line[1:] + line[:1]\n"
         "    $y = $y * $d + line[0]\n    line = line[1:]",
@@ -122,7 +122,7 @@ CONTAINER_KINDS = (
         c=range(3, 6),
         d=range(-1, 2, 2),
     ),
-    Kind(
+    SlowProgramKind(
         TEXT,
         "$y = 0\nfor v in $x:\n    if ?(v):\n        $y += $x.count(v)",
         "counts = {}\nfor v in $x:\n    counts[v] = counts.get(v, 0) + 1\n$y = 0\nfor v in counts:\n"
@@ -133,7 +133,7 @@ CONTAINER_KINDS = (
         scale=2.5,
         often=True,
     ),
-    Kind(
+    SlowProgramKind(
         TEXT,
         '$y = ""\nfor v in $x:\n    if ?(v):\n        $y = v + $y',
         'parts = []\nfor v in $x:\n    if ?(v):\n        parts.append(v)\n$y = "".join(reversed(parts))',
@@ -143,7 +143,7 @@ CONTAINER_KINDS = (
         scale=2,
         often=True,
     ),
-    Kind(
+    SlowProgramKind(
         TEXT,
         '$y = ""\nfor v in $x:\n    known = False\n    for w in $y:\n        if w == v:\n            known = True\n'
         "    if not known and ?(v):\n        $y = $y + v",
@@ -155,7 +155,7 @@ CONTAINER_KINDS = (
         letters=20,
         often=True,
     ),
-    Kind(
+    SlowProgramKind(
         TEXT,
         "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x)):\n"
         '        if $x[i] == "$l" and $x[j] == "$m":\n            $y += 1',

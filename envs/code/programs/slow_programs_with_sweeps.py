@@ -1,11 +1,11 @@
-"""Slow programs that one sweep makes fast: running sums, windows, two pointers, sorting first."""
+"""The table of slow programs that one sweep makes fast: running sums, windows, two pointers, sorting first."""
 
 from __future__ import annotations
 
-from .slow_program_kinds import NUMBERS, TEXT, Kind
+from .slow_program_kinds import NUMBERS, TEXT, SlowProgramKind
 
 SWEEP_KINDS = (
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    if sum($x[:i + 1]) % $c == $d:\n        $y += 1",
         "$y = total = 0\nfor v in $x:\n    total += v\n    if total % $c == $d:\n        $y += 1",
@@ -15,7 +15,7 @@ SWEEP_KINDS = (
         d=range(0, 5),
         scale=2,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    total = 0\n    for j in range(i, len($x)):\n        total += $x[j]\n"
         "        if total == $c:\n            $y += 1",
@@ -25,7 +25,7 @@ SWEEP_KINDS = (
         "a stretch has the sum $c where two running sums differ by $c: count the running sums in a dict",
         c=range(5, 25),
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    total = 0\n    for v in $x[i:]:\n        total += v\n"
         "        if total % $c == 0:\n            $y += 1",
@@ -35,7 +35,7 @@ SWEEP_KINDS = (
         "count the running sums by their remainder modulo $c: two that are equal make a stretch",
         c=range(3, 12),
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "size = len($x) // 2 + 1\n$y = 0\nfor i in range(len($x) - size + 1):\n"
         "    if sum($x[i:i + size]) > $c * size:\n        $y += 1",
@@ -47,7 +47,7 @@ SWEEP_KINDS = (
         base=40,
         scale=3,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x)):\n        if $x[i] + $x[j] < $c:\n"
         "            $y += 1",
@@ -59,7 +59,7 @@ SWEEP_KINDS = (
         c=range(5, 25),
         scale=1.25,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = $c\nfor i in range(len($x)):\n    for j in range(i + 1, len($x)):\n        if abs($x[i] - $x[j]) < $y:\n"
         "            $y = abs($x[i] - $x[j])",
@@ -69,7 +69,7 @@ SWEEP_KINDS = (
         c=range(50, 99),
         values=(-900, 900),
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    good = True\n    for j in range(i, len($x)):\n"
         "        if not ?($x[j]):\n            good = False\n        if good:\n            $y = max($y, j - i + 1)",
@@ -78,7 +78,7 @@ SWEEP_KINDS = (
         "Every beginning is followed to the end",
         "count on while it holds, and begin again at 0 where it does not",
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x)):\n"
         "        $y = max($y, !($x[j]) - !($x[i]))",
@@ -87,7 +87,7 @@ SWEEP_KINDS = (
         "Every pair is looked at",
         "remember the least value so far",
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    if sum($x[:i]) + $c < sum($x[i:]):\n        $y += 1",
         "left, right = 0, sum($x)\n$y = 0\nfor v in $x:\n    if left + $c < right:\n        $y += 1\n    left += v\n"
@@ -97,7 +97,7 @@ SWEEP_KINDS = (
         c=range(0, 20),
         scale=1.5,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    seen = []\n    for v in $x[i:]:\n        if v in seen:\n"
         "            break\n        seen.append(v)\n    $y = max($y, $c * len(seen))",
@@ -109,7 +109,7 @@ SWEEP_KINDS = (
         values=(-30, 90),
         scale=1.5,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor v in $x:\n    cover = 0\n    for w in $x:\n        if w <= v < w + $c:\n            cover += 1\n"
         "    $y = max($y, cover)",
@@ -120,7 +120,7 @@ SWEEP_KINDS = (
         c=range(3, 15),
         values=(-60, 90),
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = []\nfor v in $x:\n    below = 0\n    for w in $x:\n        if w < v - $c:\n            below += 1\n"
         "    $y.append(below)",
@@ -131,7 +131,7 @@ SWEEP_KINDS = (
         c=range(0, 12),
         scale=0.75,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    if max($x[i:]) == $x[i] and ?($x[i]):\n        $y += 1",
         "$y = 0\ngreatest = None\nfor v in reversed($x):\n    if greatest is None or v >= greatest:\n"
@@ -140,14 +140,14 @@ SWEEP_KINDS = (
         "go through the list from its end, and remember the greatest so far",
         scale=2.5,
     ),
-    Kind(
+    SlowProgramKind(
         NUMBERS,
         "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x)):\n        $y += !($x[i]) * $x[j]",
         "$y = total = 0\nfor v in $x:\n    $y += total * v\n    total += !(v)",
         "Every pair is multiplied",
         "multiply each number by the running sum of what came before",
     ),
-    Kind(
+    SlowProgramKind(
         TEXT,
         '$y = 0\nfor i in range(len($x)):\n    if $x[:i].count("$l") > $x[i:].count("$m") + $c:\n        $y += 1',
         'left, right = 0, $x.count("$m") + $c\n$y = 0\nfor v in $x:\n    if left > right:\n        $y += 1\n'
@@ -157,7 +157,7 @@ SWEEP_KINDS = (
         c=range(0, 4),
         scale=2.5,
     ),
-    Kind(
+    SlowProgramKind(
         TEXT,
         "$y = 0\nfor i in range(len($x)):\n    for j in range(i + 1, len($x) + 1):\n"
         '        part = $x[i:j]\n        if part.count("$l") == $c:\n            $y += 1',

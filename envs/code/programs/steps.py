@@ -1,6 +1,6 @@
-"""What the steps of programs are made of: words for the specification, and code as people write it.
+"""The types of the tables of steps: a step is a sentence of the specification, and code that carries it out.
 
-The tables of steps are in `steps_on_numbers`, `steps_on_lists` and `steps_on_text`; `programs` chains them.
+The tables are in `steps_on_numbers`, `steps_on_lists` and `steps_on_text`; `grammar` chains their steps to programs.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 INTEGER, LIST, TEXT, WORDS = "int", "list", "str", "words"
 
 
-# What a sentence says of one thing, and how that is put.
-_OF_ONE = (
+# Plural phrases, and how they read where the constant is 1.
+_SINGULAR = (
     (re.compile(r"the (first|last) 1 (number|character)s, or all if there are fewer"), r"the \1 \2, if there is one"),
     (re.compile(r"the (first|last) 1 (number|character)s"), r"the \1 \2"),
     (re.compile(r"are more than 1 words"), "is more than one word"),
@@ -21,23 +21,23 @@ _OF_ONE = (
 )
 
 
-def worded(words: str, c: Any = "", d: Any = "") -> str:
-    """The words of a step or a condition with its constants."""
-    said = words.format(c=c, d=d)
-    for pattern, better in _OF_ONE if c == 1 else ():
-        said = pattern.sub(better, said)
-    return said
+def fill_words(words: str, c: Any = "", d: Any = "") -> str:
+    """Fill the constants into the words of a step or a condition."""
+    sentence = words.format(c=c, d=d)
+    for plural, singular in _SINGULAR if c == 1 else ():
+        sentence = plural.sub(singular, sentence)
+    return sentence
 
 
-class Kind(NamedTuple):
+class StepKind(NamedTuple):
     """One kind of step.
 
     Args:
         takes, gives: types of the value before and after it.
-        words: the sentence of the specification; it settles every case. ``{c}`` and ``{d}`` stand for constants.
+        words: the sentence of the specification, which leaves no case open. ``{c}`` and ``{d}`` stand for constants.
         name: the variable that holds the result.
-        codes: ways to write it, as `ast.unparse` would lay it out; ``{x}`` is the value before, ``{y}`` the result.
-        c, d: the constants that may stand there, if any.
+        codes: ways to write it, laid out as by `ast.unparse`; ``{x}`` is the value before, ``{y}`` the result.
+        c, d: the values of the constants; an empty range where there is no such constant.
     """
 
     takes: str
@@ -50,7 +50,7 @@ class Kind(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What a step may depend on: a type of value, the words after "If", the expression, and its constants."""
+    """A condition for a step: the type of the value, the words after "If", the expression, and its constants."""
 
     takes: str
     words: str

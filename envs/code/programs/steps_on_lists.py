@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-from .steps import INTEGER, LIST, TEXT, Condition, Kind
+from .steps import INTEGER, LIST, TEXT, Condition, StepKind
 
 _FOR_EACH = "{y} = []\nfor v in {x}:\n    "
 _FOR_PLACES = "{y} = []\nfor i in range(len({x})):\n    "
 
 
-def _to_list(words: str, name: str, *codes: str, c: range = range(0), d: range = range(0)) -> Kind:
-    return Kind(LIST, LIST, words, name, codes, c, d)
+def _to_list(words: str, name: str, *codes: str, c: range = range(0), d: range = range(0)) -> StepKind:
+    return StepKind(LIST, LIST, words, name, codes, c, d)
 
 
-def _to_number(words: str, name: str, *codes: str, c: range = range(0)) -> Kind:
-    return Kind(LIST, INTEGER, words, name, codes, c)
+def _to_number(words: str, name: str, *codes: str, c: range = range(0)) -> StepKind:
+    return StepKind(LIST, INTEGER, words, name, codes, c)
 
 
-def _kept(words: str, test: str, c: range = range(0)) -> Kind:
+def _keep_where(words: str, test: str, c: range = range(0)) -> StepKind:
     loop = _FOR_EACH + f"if {test}:\n        {{y}}.append(v)"
     return _to_list(
         f"Keep only the numbers that are {words}.", "kept", f"{{y}} = [v for v in {{x}} if {test}]", loop, c=c
     )
 
 
-def _each(words: str, value: str, name: str, c: range = range(0)) -> Kind:
+def _map_each(words: str, value: str, name: str, c: range = range(0)) -> StepKind:
     loop = _FOR_EACH + f"{{y}}.append({value})"
     return _to_list(words, name, f"{{y}} = [{value} for v in {{x}}]", loop, c=c)
 
 
 LIST_STEPS = (
-    _kept("above {c}", "v > {c}", range(2, 9)),
-    _kept("below {c}", "v < {c}", range(6, 15)),
-    _kept("even", "v % 2 == 0"),
-    _kept("odd", "v % 2 == 1"),
-    _kept("different from {c}", "v != {c}", range(0, 10)),
-    _kept("not divisible by {c}", "v % {c} != 0", range(3, 6)),
-    _each("Add {c} to each number.", "v + {c}", "moved", range(2, 12)),
-    _each("Subtract each number from {c}.", "{c} - v", "differences", range(5, 25)),
-    _each("Multiply each number by {c}.", "v * {c}", "scaled", range(2, 8)),
-    _each("Replace each number by its square.", "v * v", "squares"),
-    _each("Replace each number by its remainder modulo {c}, never negative.", "v % {c}", "remainders", range(3, 9)),
-    _each("Divide each number by {c}, rounding down.", "v // {c}", "parts", range(2, 5)),
-    _each("Replace each number above {c} by {c}.", "min(v, {c})", "limited", range(6, 14)),
-    _each("Replace each number by its absolute value.", "abs(v)", "sizes"),
+    _keep_where("above {c}", "v > {c}", range(2, 9)),
+    _keep_where("below {c}", "v < {c}", range(6, 15)),
+    _keep_where("even", "v % 2 == 0"),
+    _keep_where("odd", "v % 2 == 1"),
+    _keep_where("different from {c}", "v != {c}", range(0, 10)),
+    _keep_where("not divisible by {c}", "v % {c} != 0", range(3, 6)),
+    _map_each("Add {c} to each number.", "v + {c}", "moved", range(2, 12)),
+    _map_each("Subtract each number from {c}.", "{c} - v", "differences", range(5, 25)),
+    _map_each("Multiply each number by {c}.", "v * {c}", "scaled", range(2, 8)),
+    _map_each("Replace each number by its square.", "v * v", "squares"),
+    _map_each("Replace each number by its remainder modulo {c}, never negative.", "v % {c}", "remainders", range(3, 9)),
+    _map_each("Divide each number by {c}, rounding down.", "v // {c}", "parts", range(2, 5)),
+    _map_each("Replace each number above {c} by {c}.", "min(v, {c})", "limited", range(6, 14)),
+    _map_each("Replace each number by its absolute value.", "abs(v)", "sizes"),
     _to_list(
         "Replace each negative number by {c}.",
         *("filled", "{y} = [{c} if v < 0 else v for v in {x}]"),
@@ -216,7 +216,7 @@ LIST_STEPS = (
         ),
         c=range(3, 30),
     ),
-    Kind(
+    StepKind(
         *(LIST, TEXT, "Join the numbers into a text, with a hyphen between two of them.", "joined"),
         ("{y} = '-'.join((str(v) for v in {x}))", "{y} = '-'.join([str(v) for v in {x}])"),
     ),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .steps import INTEGER, LIST, TEXT, Condition, Kind
+from .steps import INTEGER, LIST, TEXT, Condition, StepKind
 
 _EACH_DIGIT = "rest = abs({x})\nwhile rest > 0:\n    "
 
 
-def _to_number(words: str, name: str, *codes: str, c: range = range(0), d: range = range(0)) -> Kind:
-    return Kind(INTEGER, INTEGER, words, name, codes, c, d)
+def _to_number(words: str, name: str, *codes: str, c: range = range(0), d: range = range(0)) -> StepKind:
+    return StepKind(INTEGER, INTEGER, words, name, codes, c, d)
 
 
 NUMBER_STEPS = (
@@ -114,14 +114,14 @@ NUMBER_STEPS = (
         c=range(3, 12),
         d=range(12, 60),
     ),
-    Kind(
+    StepKind(
         *(INTEGER, LIST, "List the decimal digits of the number from left to right, without its sign.", "digits"),
         (
             "{y} = [int(v) for v in str(abs({x}))]",
             "{y} = []\nfor v in str(abs({x})):\n    {y}.append(int(v))",
         ),
     ),
-    Kind(
+    StepKind(
         *(INTEGER, LIST, "List the remainders of the number modulo 2, 3, and so on up to {c}.", "remainders"),
         (
             "{y} = [{x} % v for v in range(2, {c_1})]",
@@ -129,7 +129,7 @@ NUMBER_STEPS = (
         ),
         range(4, 8),
     ),
-    Kind(
+    StepKind(
         *(INTEGER, LIST, "List {d} numbers: the number, and each time {c} more than before.", "terms"),
         (
             "{y} = [{x} + {c} * v for v in range({d})]",
@@ -138,12 +138,12 @@ NUMBER_STEPS = (
         range(2, 10),
         range(3, 6),
     ),
-    Kind(
+    StepKind(
         *(INTEGER, LIST, "List the multiples of the number by 1, 2, and so on up to {c}.", "multiples"),
         ("{y} = [{x} * v for v in range(1, {c_1})]", "{y} = []\nfor v in range({c}):\n    {y}.append({x} * (v + 1))"),
         range(3, 7),
     ),
-    Kind(
+    StepKind(
         *(INTEGER, TEXT, "Write the number, without its sign, in base {c}; 0 is written as 0.", "written"),
         (
             "rest = abs({x})\n{y} = ''\nwhile rest > 0:\n    {y} = str(rest % {c}) + {y}\n    rest //= {c}\n"

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from .steps import INTEGER, LIST, TEXT, WORDS, Condition, Kind
+from .steps import INTEGER, LIST, TEXT, WORDS, Condition, StepKind
 
 _EACH = "{y} = ''\nfor v in {x}:\n    "
 
 
-def _to_text(words: str, name: str, *codes: str, c: range = range(0)) -> Kind:
-    return Kind(TEXT, TEXT, words, name, codes, c)
+def _to_text(words: str, name: str, *codes: str, c: range = range(0)) -> StepKind:
+    return StepKind(TEXT, TEXT, words, name, codes, c)
 
 
-def _text_to_number(words: str, name: str, *codes: str, c: range = range(0)) -> Kind:
-    return Kind(TEXT, INTEGER, words, name, codes, c)
+def _text_to_number(words: str, name: str, *codes: str, c: range = range(0)) -> StepKind:
+    return StepKind(TEXT, INTEGER, words, name, codes, c)
 
 
-def _to_words(words: str, name: str, *codes: str, c: range = range(0)) -> Kind:
-    return Kind(WORDS, WORDS, words, name, codes, c)
+def _to_words(words: str, name: str, *codes: str, c: range = range(0)) -> StepKind:
+    return StepKind(WORDS, WORDS, words, name, codes, c)
 
 
-def _kept(words: str, test: str) -> Kind:
+def _keep_where(words: str, test: str) -> StepKind:
     loop = _EACH + f"if {test}:\n        {{y}} += v"
     return _to_text(words, "kept", f"{{y}} = ''.join((v for v in {{x}} if {test}))", loop)
 
@@ -33,10 +33,10 @@ TEXT_STEPS = (
         *("swapped", "{y} = {x}.swapcase()"),
         _EACH + "if v.islower():\n        {y} += v.upper()\n    else:\n        {y} += v.lower()",
     ),
-    _kept("Remove the vowels (a, e, i, o, u, in either case).", "v not in 'aeiouAEIOU'"),
-    _kept("Keep only the vowels (a, e, i, o, u, in either case).", "v.lower() in 'aeiou'"),
-    _kept("Keep only letters and digits.", "v.isalnum()"),
-    _kept("Remove the digits.", "not v.isdigit()"),
+    _keep_where("Remove the vowels (a, e, i, o, u, in either case).", "v not in 'aeiouAEIOU'"),
+    _keep_where("Keep only the vowels (a, e, i, o, u, in either case).", "v.lower() in 'aeiou'"),
+    _keep_where("Keep only letters and digits.", "v.isalnum()"),
+    _keep_where("Remove the digits.", "not v.isdigit()"),
     _to_text(
         "Replace each space by a hyphen.",
         *("dashed", "{y} = {x}.replace(' ', '-')"),
@@ -138,15 +138,15 @@ TEXT_STEPS = (
         *("points", "{y} = {c}\nfor v in {x}:\n    if v.isupper():\n        {y} += 3\n    else:\n        {y} += 1"),
         c=range(3, 30),
     ),
-    Kind(
+    StepKind(
         *(TEXT, WORDS, "Split the text into its words, which are separated by spaces.", "words"),
         ("{y} = {x}.split()",),
     ),
-    Kind(
+    StepKind(
         *(TEXT, LIST, "List the lengths of the words of the text, which are separated by spaces.", "lengths"),
         ("{y} = [len(v) for v in {x}.split()]", "{y} = []\nfor v in {x}.split():\n    {y}.append(len(v))"),
     ),
-    Kind(
+    StepKind(
         *(
             TEXT,
             LIST,
@@ -191,15 +191,15 @@ TEXT_STEPS = (
     ),
     _to_words("Keep only the first {c} characters of each word.", "cut", "{y} = [v[:{c}] for v in {x}]", c=range(2, 5)),
     _to_words("Keep every second word, beginning with the first.", "spaced", "{y} = {x}[::2]"),
-    Kind(
+    StepKind(
         *(WORDS, TEXT, "Join the words into a text, with a hyphen between two of them.", "joined"),
         ("{y} = '-'.join({x})",),
     ),
-    Kind(
+    StepKind(
         *(WORDS, TEXT, "Join the first characters of the words into a text.", "initials"),
         ("{y} = ''.join((v[0] for v in {x}))", "{y} = ''\nfor v in {x}:\n    {y} += v[0]"),
     ),
-    Kind(
+    StepKind(
         *(
             WORDS,
             TEXT,
@@ -211,17 +211,17 @@ TEXT_STEPS = (
             "{y} = 'none'\nfor i, v in enumerate({x}):\n    if i == 0 or len(v) > len({y}):\n        {y} = v",
         ),
     ),
-    Kind(
+    StepKind(
         *(WORDS, INTEGER, "Add up the squares of the lengths of the words (0 if there are none).", "total"),
         ("{y} = sum((len(v) * len(v) for v in {x}))", "{y} = 0\nfor v in {x}:\n    {y} += len(v) * len(v)"),
     ),
-    Kind(
+    StepKind(
         *(WORDS, INTEGER, "Multiply the number of words by {c}, and add {d}.", "score"),
         ("{y} = len({x}) * {c} + {d}",),
         range(5, 15),
         range(3, 12),
     ),
-    Kind(
+    StepKind(
         *(WORDS, LIST, "List the lengths of the words.", "lengths"),
         ("{y} = [len(v) for v in {x}]", "{y} = []\nfor v in {x}:\n    {y}.append(len(v))"),
     ),

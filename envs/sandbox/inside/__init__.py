@@ -1,1 +1,1 @@
-"""Plain files that run inside the sandbox, without the package."""
+"""Modules that run inside the sandbox, without the rest of Palaestra: they import only each other."""

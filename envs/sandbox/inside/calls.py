@@ -1,9 +1,9 @@
-"""The calls of a program's functions: given to it one at a time, and timed, by the supervisor.
+"""The calls of a program's functions, which the supervisor sends one at a time, and times.
 
-A call's arguments stay in a file that no program has until the call before is answered; they pass from there into a
-pipe without being read by the supervisor (splice), so that no later run finds them in its memory. What the program says
-while a call is under way counts for that call alone. So whatever it replaces in its own process, it has neither the
-arguments of a call before its time begins, nor a value accepted after that has passed.
+The arguments of a call stay in a file that the program cannot read until the call before it is answered. They pass from
+there into a pipe without being read by the supervisor (splice), so that no later run finds them in its memory. What the
+program writes during a call counts for that call alone. So whatever the program replaces in its own process, it cannot
+have the arguments of a call before its time begins, and no value is accepted after that time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 
 from .frames import CALL
 
-# What a pipe takes at a time.
+# Bytes that a pipe takes at a time.
 _CHUNK = 1 << 16
 
 
@@ -24,11 +24,11 @@ class Calls:
         file: an open file that holds them, each behind a `CALL`; closed by `close`.
 
     Attributes:
-        given, answered: this process's ends of the pipes through which the program gets its calls, and says with a byte
-            that it is ready for the next one.
-        theirs: the program's ends of these.
-        ready: whether the program came so far as to be called.
-        spans: of the values, the begin and the end of what was said during each call that was answered.
+        given, answered: this process's ends of two pipes: the program receives its calls through the first, and writes
+            a byte to the second when it is ready for the next one.
+        theirs: the program's ends of these pipes.
+        ready: True when the program has become ready for its first call.
+        spans: for each answered call the begin and the end of what the program wrote to its values during it.
     """
 
     def __init__(self, file: int):
@@ -44,12 +44,15 @@ class Calls:
         os.set_blocking(self.answered, False)
 
     def advance(self, said: int) -> float | None:
-        """The program is ready for its first call, or for the next one; it has ``said`` so many bytes of values. The
-        seconds of the call that begins now; None where there is no further call."""
+        """Begin the next call, when the program is ready for it. Return its seconds, or None where there is none.
+
+        Args:
+            said: the bytes of values that the program has written so far.
+        """
         if self.ready:
             self.spans.append((self._said, said))
         self.ready, self._said = True, said
-        # What a call left unread is no part of the next one; the program that does so harms itself.
+        # The rest of a call that the program left unread is skipped; such a program harms only itself.
         self._next += self._left
         if self._next >= self.size:
             os.close(self.given)
@@ -60,7 +63,7 @@ class Calls:
         return seconds
 
     def feed(self) -> bool:
-        """Pass on what there is room for; whether that was all of the present call."""
+        """Pass on as much of the present call as the pipe has room for. Return True when it is complete."""
         while self._left:
             try:
                 moved = os.splice(
@@ -80,7 +83,7 @@ class Calls:
         return True
 
     def is_ready(self) -> bool:
-        """Whether the program has said so, once; it may say so more often than is true."""
+        """Read one byte by which the program says that it is ready. It may say so when it is not."""
         with contextlib.suppress(BlockingIOError):
             return bool(os.read(self.answered, 1))
         return False

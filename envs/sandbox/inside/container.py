@@ -1,13 +1,13 @@
 """The first process of a container of the backend "docker": forks each run, watches it, and reports.
 
-It has the user of the programs, and no capability; what guards it is its place. The kernel delivers no signal to the
-first process of a namespace from inside of it, not even SIGKILL, where that has no handler. With ``kill(-1)`` this
-process ends all others at once, and as all that lose their parent become its children, none is left when it has none.
-It cannot be traced, nor its files under /proc be opened (`dumpable`), and a filter of system calls keeps programs from
-changing its limits and its priority.
+It has the user of the programs, and no capability; it is protected by being the first process. The kernel delivers no
+signal to the first process of a namespace from inside the namespace, not even SIGKILL, unless that process has a
+handler. With ``kill(-1)`` this process ends all others at once; and as processes that lose their parent become its
+children, no process is left when it has no child. It cannot be traced, nor can its files under /proc be opened
+(`set_dumpable`), and a filter of system calls keeps programs from changing its limits and its priority.
 
-What the caller sends comes through the standard input: the sizes of the limits and of the parts of a job, then these.
-The parts, and all that a run writes, pass by this process without being read by it (splice), so that no run finds
+The caller's requests come through the standard input: the sizes of the limits and of the parts of a job, then these.
+The parts, and all output of a run, pass through this process without being read by it (splice), so that no run finds
 anything of another in its memory.
 """
 
@@ -25,24 +25,24 @@ import sys
 
 from . import kernel, program
 from .frames import FOLDERS, FRAME, PARTS, REPORT, REQUEST
-from .run import CHUNK, Run, lay_program, take_program_away
-from .watch import Sockets, killed
+from .run import CHUNK, SupervisedRun, lay_program, remove_program
+from .watch import Sockets, count_killed
 
-# Between two looks at what the kernel killed and what has lost its parent, seconds.
+# Time between two checks for processes that the kernel killed or that have lost their parent, seconds.
 _TICK = 0.02
 _SET_DUMPABLE = 4
 _QUEUES = "/dev/mqueue"
-# Where the kernel counts the processes that it ended for want of memory, in either generation of control groups.
+# The files in which the kernel counts the processes that it killed for lack of memory, in either generation of groups.
 _COUNTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
 
 def main() -> None:
-    """The names of the environment that programs have come as arguments, and behind "--" modules to be loaded."""
+    """Serve runs until the caller is gone. Arguments: the environment variables to keep, "--", the modules to load."""
     place = sys.argv.index("--")
     for name in {*os.environ} - set(sys.argv[1:place]):
         del os.environ[name]
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    dumpable(False)
+    set_dumpable(False)
     program.warm(sys.argv[place + 1 :])
     program.adapt()
     sockets = Sockets(os.open("/proc", os.O_RDONLY | os.O_DIRECTORY))
@@ -54,23 +54,24 @@ def main() -> None:
     while True:
         sizes = REQUEST.unpack(take(REQUEST.size))
         limits = json.loads(take(sizes[0]))
-        given = {part: received(size) for part, size in zip(PARTS, sizes[1:]) if size or part == PARTS[0]}
+        given = {part: receive_file(size) for part, size in zip(PARTS, sizes[1:]) if size or part == PARTS[0]}
         lay_program(given["program"])
         run = ForwardedRun(limits, given, guard, filters)
         report = run.carry_out()
         run.close()
-        take_program_away()
+        remove_program()
         clear(space)
         send({**report, "clean": sockets.settle() and free_space() == space})
 
 
-def dumpable(allowed: bool) -> None:
-    """Whether this process may be traced by others of its user, and its files under /proc are theirs to open."""
+def set_dumpable(allowed: bool) -> None:
+    """Allow or forbid other processes of this user to trace this one and to open its files under /proc."""
     if ctypes.CDLL(None).prctl(_SET_DUMPABLE, int(allowed), 0, 0, 0):
         raise OSError("prctl(PR_SET_DUMPABLE) is refused")
 
 
 def take(size: int) -> bytes:
+    """Read exactly so many bytes of the standard input; exit where it ends."""
     data = b""
     while len(data) < size:
         part = os.read(0, size - len(data))
@@ -80,8 +81,8 @@ def take(size: int) -> bytes:
     return data
 
 
-def received(size: int) -> int:
-    """The next ``size`` bytes of the standard input, as an open file in memory."""
+def receive_file(size: int) -> int:
+    """Move the next ``size`` bytes of the standard input to a file in memory, and return its descriptor."""
     file = os.memfd_create("given")
     while size:
         moved = os.splice(0, file, size)
@@ -93,24 +94,25 @@ def received(size: int) -> int:
 
 
 def send(report: dict[str, object]) -> None:
+    """Write a report to the standard output, as a frame."""
     data = json.dumps(report).encode()
     data = FRAME.pack(REPORT, len(data)) + data
     while data:
         data = data[os.write(1, data) :]
 
 
-class ForwardedRun(Run):
-    """A run whose output is passed on, and whose memory is the kernel's to limit."""
+class ForwardedRun(SupervisedRun):
+    """A run whose output is passed on to the caller, and whose memory the kernel limits."""
 
     def __init__(self, limits: dict[str, float | None], given: dict[str, int], guard: bytes, filters: bytes):
         super().__init__(limits, given, filters, 0, _TICK)
         self.guard = guard
-        self.killed = killed_for_memory()
+        self.killed = count_killed_for_memory()
         self.status = self.peak = 0
         self.between = os.pipe()
 
     def become(self) -> None:
-        dumpable(True)
+        set_dumpable(True)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")
         if "stdin" not in self.given:
@@ -118,12 +120,12 @@ class ForwardedRun(Run):
         kernel.filter_calls(self.guard)
 
     def look(self) -> str | None:
-        if killed_for_memory() > self.killed:
+        if count_killed_for_memory() > self.killed:
             return "memory"
         return "" if self.reap(os.WNOHANG) else None
 
     def reap(self, options: int) -> bool:
-        """Bury the dead: those that are, or with options 0 all. Whether the program was among them."""
+        """Reap the children that have ended; with options 0 wait for all. Return True where the program was one."""
         found = False
         while True:
             try:
@@ -136,8 +138,8 @@ class ForwardedRun(Run):
                 self.status, self.peak, found = status, usage.ru_maxrss, True
 
     def take(self, place: int) -> int:
-        """As of any run. A program can read from its own pipes, so that only what has arrived in a pipe of this process
-        counts; and once it has written too much, something of that is in between."""
+        """Pass on what a pipe holds; see `SupervisedRun.take`. A program can read from its own pipes, so only what has
+        arrived in a pipe of this process counts. After too much output a rest of it stays in that pipe."""
         if min(self.left) < 0:
             return 0
         try:
@@ -158,7 +160,7 @@ class ForwardedRun(Run):
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         self.reap(0)
-        reason = "memory" if killed_for_memory() > self.killed else ""
+        reason = "memory" if count_killed_for_memory() > self.killed else ""
         return os.waitstatus_to_exitcode(self.status), self.peak, reason
 
     def close(self) -> None:
@@ -166,23 +168,23 @@ class ForwardedRun(Run):
             os.close(descriptor)
 
 
-def killed_for_memory() -> int:
-    """How many processes of this container the kernel has ended for want of memory."""
+def count_killed_for_memory() -> int:
+    """Count the processes of this container that the kernel has killed for lack of memory."""
     for name in _COUNTS:
         with contextlib.suppress(OSError), open(name, "rb") as file:
-            return killed(file.read())
+            return count_killed(file.read())
     return 0
 
 
 def free_space() -> list[tuple[int, int]]:
-    """Blocks and files that are free in each folder that programs can write to; files of the queues' folder."""
+    """Return the free blocks and files of each folder that programs can write to, and the number of message queues."""
     found = [os.statvfs(folder) for folder in FOLDERS]
     queues = len(os.listdir(_QUEUES)) if os.path.isdir(_QUEUES) else 0
     return [*((each.f_bfree, each.f_ffree) for each in found), (0, queues)]
 
 
 def clear(space: list[tuple[int, int]]) -> None:
-    """Remove what a run left on the disk; in another process, for no next run to find its names in this one."""
+    """Remove the files that a run left, in another process, so that no later run finds their names in this one."""
     if free_space() == space:
         return
     child = os.fork()

@@ -1,24 +1,24 @@
-"""What a supervisor and its caller must agree on."""
+"""Constants and formats that a supervisor and its caller must agree on."""
 
 from __future__ import annotations
 
 import struct
 
-# Where programs can write: empty but for the program, and of a limited size.
+# The folders that programs can write to: of a limited size, and empty but for the program.
 FOLDERS = ("/tmp", "/dev/shm")
-# Where the caller's packages are.
+# The folder of the caller's packages.
 PACKAGES = "/packages"
-# The file of the program, in the first of them.
+# The file of the program, in the first of the folders.
 PROGRAM = "program.py"
-# What the program's own file may need besides what a run may write: an entry, and a page.
+# Space for the program's own file beyond the limits of a run: a directory entry, and a page.
 OWN_FILES, OWN_BYTES = 1, 4096
-# A job travels in these parts; those that are empty have no file, but for the first one.
+# The parts of a job; empty parts have no file, except for the first.
 PARTS = ("program", "files", "stdin", "calls")
-# To a container: the sizes of the limits and of the parts, then these.
+# The header of a request to a container: the sizes of the limits and of the parts, which follow.
 REQUEST = struct.Struct("<QQQQQ")
-# Before each call: how many bytes it has, and its seconds.
+# The header of a call: its size in bytes, and its seconds.
 CALL = struct.Struct("<Qd")
-# What comes back from a container is frames: the channel and the size, then so many bytes. A report ends a run's; the
-# others have the standard output, the error output and the values, and a limit each.
+# The header of a frame from a container: the channel, and the size of what follows. A report ends the frames of a run;
+# the other channels are the standard output, the error output and the values, with these limits.
 FRAME = struct.Struct("<BI")
 REPORT, CHANNELS = 0, ("output_bytes", "output_bytes", "value_bytes")

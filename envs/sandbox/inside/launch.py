@@ -2,9 +2,9 @@
 
     python -m inside.launch GROUP COMMAND...
 
-Its descriptor is put in place of the word NAMESPACE in COMMAND, which is bubblewrap's. No
-further user namespace can be made inside. GROUP is the file by which a process comes into
-the sandbox's control group, or empty where there is none.
+COMMAND is that of bubblewrap; its word NAMESPACE is replaced by the descriptor of the namespace. No further user
+namespace can be made inside. GROUP is the file through which a process enters the sandbox's control group, or empty
+where there is none.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import sys
 
 from . import kernel
 
-# The user as which programs run where the caller is root: inside, and on the machine.
+# The user of programs where the caller is root: its number inside, and on the machine.
 INSIDE, OUTSIDE = 1000, 2_000_000_000
 _THREAD_STACK = 2 << 20
 
 
 def main() -> None:
     if sys.argv[1]:
-        # Who may make a group may not always enter it; the sandbox does without.
+        # A process that may make a group may not always enter it; then the sandbox runs without.
         with contextlib.suppress(OSError):
             write(sys.argv[1], "0")
-    # Among the first to go when memory runs out, but behind the programs.
+    # Among the first processes to be killed when memory runs out, but after the programs.
     with contextlib.suppress(OSError):
         write("/proc/self/oom_score_adj", "900")
-    # The stack that threads of programs have unless they say otherwise.
+    # The default stack of threads of programs.
     resource.setrlimit(resource.RLIMIT_STACK, (_THREAD_STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
     namespace = make_namespace()
     os.set_inheritable(namespace, True)
@@ -38,14 +38,14 @@ def main() -> None:
 
 
 def make_namespace() -> int:
-    """A descriptor of a fresh user namespace."""
+    """Make a new user namespace, and return a descriptor of it."""
     (made_out, made_in), (mapped_out, mapped_in) = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
         kernel.unshare(kernel.NEW_USER)
         os.write(made_in, b".")
         os.read(mapped_out, 1)
-        # Where this file cannot be written, the filter of system calls stands alone.
+        # Where this file cannot be written, only the filter of system calls forbids further namespaces.
         with contextlib.suppress(OSError):
             write("/proc/sys/user/max_user_namespaces", "0")
         os.write(made_in, b".")
@@ -56,8 +56,8 @@ def make_namespace() -> int:
         os.waitpid(child, 0)
         sys.exit("unprivileged user namespaces are not allowed on this machine")
     user, group = os.getuid(), os.getgid()
-    # In a container without so many users, root has but itself to be.
-    if user == 0 and mapped("uid", OUTSIDE) and mapped("gid", OUTSIDE):
+    # In a container without so many users, programs run as root's own user.
+    if user == 0 and is_mapped("uid", OUTSIDE) and is_mapped("gid", OUTSIDE):
         write(f"/proc/{child}/uid_map", f"0 0 1\n{INSIDE} {OUTSIDE} 1")
         write(f"/proc/{child}/gid_map", f"0 0 1\n{INSIDE} {OUTSIDE} 1")
     else:
@@ -74,8 +74,8 @@ def make_namespace() -> int:
     return namespace
 
 
-def mapped(kind: str, number: int) -> bool:
-    """Whether there is a user ("uid") or group ("gid") of this number in this process's namespace."""
+def is_mapped(kind: str, number: int) -> bool:
+    """True where a user ("uid") or group ("gid") of this number exists in this process's namespace."""
     with open(f"/proc/self/{kind}_map", encoding="ascii") as file:
         ranges = [list(map(int, line.split())) for line in file]
     return any(first <= number < first + count for first, _, count in ranges)

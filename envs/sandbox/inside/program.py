@@ -1,18 +1,17 @@
-"""What runs in the program's own process: reads it from a file, runs it as a script, and calls its functions.
+"""The code in the program's own process: it reads the program from a file, runs it as a script, calls its functions.
 
-The program is a script of the name program.py in the present folder, where its file lies, so that ``open(__file__)``
-and ``import program`` (which runs it once more, as a module) do what they do under a plain interpreter. At its end
-threads are waited for, what is registered is run, objects and suspended generators are let go of, and output is
-written. Each call is answered by a process of its own, forked from the program's when that has run, which ends without
-these.
+The program is a script named program.py in the current folder, where its file lies, so that ``open(__file__)`` and
+``import program`` (which runs it once more, as a module) behave as under a plain interpreter. At its end threads are
+joined, exit handlers run, objects and suspended generators are released, and output is flushed. Each call is answered
+by a process of its own, forked from the program's process after it has run; that process ends without these steps.
 
-Nothing here guards anything: a program may replace all of it. Limits, the time of each call among them, are the
-supervisor's (`inside.run`).
+Nothing here protects anything: a program may replace all of it. The supervisor (`inside.run`) enforces the limits, the
+time of each call included.
 """
 
 from __future__ import annotations
 
-# Loaded before any program runs, so that programs find them at once.
+# Modules that programs often use are loaded here, before any program runs, so that importing them takes no time.
 import atexit
 import bisect  # noqa: F401
 import builtins
@@ -59,20 +58,20 @@ def run(
     files: int | None = None,
     fork: typing.Callable[[], int] = os.fork,
 ) -> None:
-    """Run the program in the open file ``source`` in the present folder; never returns.
+    """Run the program in the open file ``source`` in the current folder; never return.
 
     Args:
-        source: holds the text, which is in the folder as well, where there was room for it.
-        values: where the values of called functions go, a line of JSON each.
-        calls: where calls come from, and where a byte says that the program is ready for one; empty where there are
-            none.
-        files: holds JSON, the texts of files by their names.
-        fork: makes a process of one thread, for a call.
+        source: a file with the text, which is in the folder as well, where there was room for it.
+        values: the file or pipe for the values of called functions, a line of JSON each.
+        calls: the pipe from which calls come, and the pipe to which a byte is written when the program is ready for
+            one; empty where there are no calls.
+        files: a file with JSON: the texts of files by their names.
+        fork: forks a process of one thread, for a call.
     """
     code = 0
     try:
-        text = content(source).decode("utf-8", "surrogatepass")
-        main = prepared(text, json.loads(content(files)) if files is not None else {})
+        text = read_all(source).decode("utf-8", "surrogatepass")
+        main = prepare_main(text, json.loads(read_all(files)) if files is not None else {})
         exec(compile(text.removeprefix("\ufeff"), PROGRAM, "exec", dont_inherit=True), main.__dict__)
         if calls:
             serve(main, values, calls[0], calls[1], fork)
@@ -84,15 +83,15 @@ def run(
     finish(code)
 
 
-def content(file: int) -> bytes:
-    """All that an open file holds, which is closed."""
+def read_all(file: int) -> bytes:
+    """Read the whole of an open file, and close it."""
     data = os.pread(file, os.fstat(file).st_size, 0)
     os.close(file)
     return data
 
 
-def prepared(text: str, files: dict[str, str]) -> types.ModuleType:
-    """The module in which the program is to run, with everything about it as it is when Python runs a script."""
+def prepare_main(text: str, files: dict[str, str]) -> types.ModuleType:
+    """Return the module in which the program runs, and set everything around it as when Python runs a script."""
     for name, inside in files.items():
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
         with open(name, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
@@ -110,7 +109,7 @@ def prepared(text: str, files: dict[str, str]) -> types.ModuleType:
 
 
 def as_bytes(text: str) -> bytes:
-    """``text`` as the bytes of a standard input; what stands for single bytes becomes these again."""
+    """Encode ``text`` as the bytes of a standard input. Surrogates that stand for single bytes become these bytes."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -118,14 +117,14 @@ def as_bytes(text: str) -> bytes:
 
 
 def adapt() -> None:
-    """Let the library do without what is refused or bounded here, for all programs to come."""
+    """Adapt the standard library to what the sandbox refuses or bounds, for all programs to come."""
     bound_stacks()
     share_through_files()
 
 
 def bound_stacks() -> None:
-    """Let the stacks of threads be smaller than asked for, rather than fail, where memory is limited: they are as large
-    as programs think they may ever need, and counted before they are used."""
+    """Make the stacks of threads smaller than requested, rather than fail, where memory is limited: programs request
+    more than they need, and the whole stack counts before it is used."""
     set_size = threading.stack_size
 
     def stack_size(size: int = 0) -> int:
@@ -136,7 +135,7 @@ def bound_stacks() -> None:
 
 
 def share_through_files() -> None:
-    """Let mmap share memory through a file that has no name, where it is refused otherwise."""
+    """Make mmap share memory through a file without a name, as the sandbox refuses shared memory without a file."""
     import mmap
 
     class FileMap(mmap.mmap):
@@ -158,7 +157,7 @@ def share_through_files() -> None:
 
 
 def streams() -> tuple[typing.TextIO, typing.TextIO, typing.TextIO]:
-    """Standard input, output and error output, as an interpreter has them where all three are UTF-8."""
+    """Open standard input, output and error output as an interpreter does where all three are UTF-8."""
 
     def stream(place: int, mode: str, errors: str, buffering: int = -1) -> typing.Any:
         return open(place, mode, buffering, "utf-8", errors, "\n", closefd=False)
@@ -167,8 +166,7 @@ def streams() -> tuple[typing.TextIO, typing.TextIO, typing.TextIO]:
 
 
 def warm(modules: typing.Sequence[str]) -> None:
-    """Load modules beforehand, for all runs to come, and make the streams, which are connected to other things in each
-    run."""
+    """Load modules for all runs to come, and make the stream objects, whose descriptors are replaced in each run."""
     global _streams
     for name in modules:
         with contextlib.suppress(ImportError):
@@ -209,13 +207,13 @@ def report_exception() -> None:
 
 
 def finish(code: int) -> None:
-    """End as the interpreter ends: threads are waited for, what is registered is run, objects are let go of, output is
-    written. A negative code is that of a signal."""
+    """End as the interpreter ends: join threads, run exit handlers, release objects, flush output. A negative code is
+    that of a signal."""
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()  # type: ignore[attr-defined]
         if threading.active_count() == 1:
-            forget(sys.modules["__main__"].__dict__)
+            clear_names(sys.modules["__main__"].__dict__)
     except BaseException:
         report_exception()
     for stream in (sys.stdout, sys.stderr):
@@ -230,8 +228,8 @@ def finish(code: int) -> None:
     os._exit(code & 255)
 
 
-def forget(names: dict[str, typing.Any]) -> None:
-    """Let go of what a module's names mean, in the interpreter's order: private ones first."""
+def clear_names(names: dict[str, typing.Any]) -> None:
+    """Release the values of a module's names, in the interpreter's order: private names first."""
     for private in (True, False):
         for name in [*names]:
             if (name[:1] == "_" and name[1:2] != "_") == private and name != "__builtins__":
@@ -242,7 +240,7 @@ def forget(names: dict[str, typing.Any]) -> None:
 def serve(
     main: types.ModuleType, values: int, calls: int, ready: int, fork: typing.Callable[[], int] = os.fork
 ) -> None:
-    """Answer calls as they come, each in a process of its own; its value goes to ``values`` as a line of JSON."""
+    """Answer calls as they come, each in a process of its own, which writes its value to ``values`` as JSON."""
     place = 0
     while True:
         sys.stdout.flush()
@@ -253,21 +251,21 @@ def serve(
         child = fork() if threading.active_count() == 1 else os.fork()
         if child == 0:
             try:
-                function, arguments = json.loads(received(calls, CALL.unpack(head)[0]))
+                function, arguments = json.loads(read_exactly(calls, CALL.unpack(head)[0]))
                 os.close(calls)
                 os.close(ready)
-                tell(values, answer(main, place, function, arguments))
+                write_line(values, answer_call(main, place, function, arguments))
                 sys.stdout.flush()
             finally:
                 os._exit(0)
-        # A program that ignores the signal of its children's ends has none to bury.
+        # A program that ignores SIGCHLD has no ended children to wait for.
         with contextlib.suppress(ChildProcessError):
             os.waitpid(child, 0)
         place += 1
 
 
-def received(calls: int, size: int) -> bytes:
-    """The next bytes of a pipe."""
+def read_exactly(calls: int, size: int) -> bytes:
+    """Read exactly so many bytes of a pipe."""
     parts = []
     while size:
         parts.append(os.read(calls, size))
@@ -277,22 +275,24 @@ def received(calls: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def answer(main: types.ModuleType, place: int, function: str, arguments: list[object]) -> dict[str, object]:
+def answer_call(main: types.ModuleType, place: int, function: str, arguments: list[object]) -> dict[str, object]:
     try:
-        return {"call": place, "value": plain(getattr(main, function)(*map(restored, arguments)))}
+        return {"call": place, "value": to_plain(getattr(main, function)(*map(from_plain, arguments)))}
     except BaseException as error:
         return {"call": place, "error": f"{type(error).__name__}: {error}"[:500]}
 
 
-def tell(values: int, line: dict[str, object]) -> None:
+def write_line(values: int, line: dict[str, object]) -> None:
     data = memoryview(json.dumps(line).encode() + b"\n")
     while data:
         data = data[os.write(values, data) :]
 
 
-def plain(value: object) -> object:
-    """``value`` as JSON that `restored` turns back: a list stays one, everything else is tagged by its type's name. Of
-    what is derived from a plain type, the plain value counts; arrays and scalars of numpy are lists and numbers.
+def to_plain(value: object) -> object:
+    """Convert a value to JSON that `from_plain` converts back: lists stay lists, other containers are tagged by type.
+
+    Instances of subclasses of plain types become values of the plain types; arrays and scalars of numpy become lists
+    and numbers.
 
     Raises:
         TypeError: it is, or holds, something else than plain data.
@@ -306,39 +306,39 @@ def plain(value: object) -> object:
     if isinstance(value, float):
         return {"float": float.__repr__(value)}
     if isinstance(value, list):
-        return [plain(item) for item in list.__iter__(value)]
+        return [to_plain(item) for item in list.__iter__(value)]
     if isinstance(value, dict):
-        return {"dict": [[plain(key), plain(item)] for key, item in dict.items(value)]}
+        return {"dict": [[to_plain(key), to_plain(item)] for key, item in dict.items(value)]}
     if isinstance(value, tuple):
-        return {"tuple": [plain(item) for item in tuple.__iter__(value)]}
+        return {"tuple": [to_plain(item) for item in tuple.__iter__(value)]}
     if isinstance(value, set):
-        return {"set": [plain(item) for item in set.__iter__(value)]}
+        return {"set": [to_plain(item) for item in set.__iter__(value)]}
     if isinstance(value, frozenset):
-        return {"frozenset": [plain(item) for item in frozenset.__iter__(value)]}
+        return {"frozenset": [to_plain(item) for item in frozenset.__iter__(value)]}
     if isinstance(value, (bytes, bytearray)):
         return {"bytes": bytes(value).hex()}
     if isinstance(value, complex):
         return {"complex": [repr(value.real), repr(value.imag)]}
     if type(value).__module__ == "numpy":
-        return plain(value.tolist())  # type: ignore[attr-defined]
+        return to_plain(value.tolist())  # type: ignore[attr-defined]
     raise TypeError(f"{type(value).__name__} is no plain data")
 
 
-def restored(data: object) -> object:
-    """The value that `plain` wrote."""
+def from_plain(data: object) -> object:
+    """Convert the JSON of `to_plain` back to the value."""
     if isinstance(data, list):
-        return [restored(item) for item in data]
+        return [from_plain(item) for item in data]
     if not isinstance(data, dict):
         return data
     ((tag, content),) = data.items()
     return _RESTORE[tag](content)
 
 
-def scattered(keys: typing.Iterable[object]) -> list[object]:
-    """``keys``, unless so many have the same hash that a table of them would take for ever to make.
+def check_hashes(keys: typing.Iterable[object]) -> list[object]:
+    """Return the keys as a list, unless so many have the same hash that hashing them would take too long.
 
     Raises:
-        ValueError: they do.
+        ValueError: too many have the same hash.
     """
     keys = list(keys)
     if len(keys) - len({hash(key) for key in keys}) > _MOST_CLASHES:
@@ -348,11 +348,11 @@ def scattered(keys: typing.Iterable[object]) -> list[object]:
 
 _RESTORE = {
     "float": float,
-    "tuple": lambda items: tuple(map(restored, items)),
-    "set": lambda items: set(scattered(map(restored, items))),
-    "frozenset": lambda items: frozenset(scattered(map(restored, items))),
+    "tuple": lambda items: tuple(map(from_plain, items)),
+    "set": lambda items: set(check_hashes(map(from_plain, items))),
+    "frozenset": lambda items: frozenset(check_hashes(map(from_plain, items))),
     "dict": lambda pairs: dict(
-        zip(scattered(restored(key) for key, _ in pairs), [restored(item) for _, item in pairs])
+        zip(check_hashes(from_plain(key) for key, _ in pairs), [from_plain(item) for _, item in pairs])
     ),
     "bytes": bytes.fromhex,
     "complex": lambda parts: complex(*map(float, parts)),

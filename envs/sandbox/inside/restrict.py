@@ -1,4 +1,4 @@
-"""What a process gives up before it becomes the program's."""
+"""Restriction of a forked process before it runs the program: limits, user, descriptors, privileges, system calls."""
 
 from __future__ import annotations
 
@@ -10,19 +10,25 @@ from collections.abc import Iterable, Mapping
 
 from . import kernel
 
-# The user as which programs run where the supervisor is root.
+# The user of programs where the supervisor is root.
 USER = 1000
 _STACK = 8 << 20
 _QUEUED_SIGNALS = 1024
 _LOCKED_MEMORY = 1 << 16
-# The supervisor, bubblewrap and the first process of the run's namespace: where there is one user only, they count as
-# the run's.
+# The supervisor, bubblewrap and the first process of the run's namespace, which count as processes of the run where
+# there is only one user.
 _PROCESSES = 3
 
 
 def restrict(limits: Mapping[str, float], filters: bytes, streams: tuple[int, int, int], kept: Iterable[int]) -> None:
-    """Make this process the program's: its user, its limits, its standard ``streams`` (-1: the one that there is), what
-    else is ``kept`` open, and nothing more."""
+    """Restrict this process to what the program may have.
+
+    Args:
+        limits: the limits of the run, by their names in `protocol.Limits`.
+        filters: the filter of system calls.
+        streams: the descriptors of its standard input, output and error output; -1 for the present one.
+        kept: the other descriptors that stay open.
+    """
     memory = math.ceil(limits["memory_mb"] * 2**20)
     for kind, limit in (
         (resource.RLIMIT_DATA, memory),
@@ -37,9 +43,9 @@ def restrict(limits: Mapping[str, float], filters: bytes, streams: tuple[int, in
         (resource.RLIMIT_NPROC, int(limits["processes"]) + (0 if os.getuid() == 0 else _PROCESSES)),
     ):
         resource.setrlimit(kind, (limit, limit))
-    # Less was for the stacks of threads, which are as large as this limit was when the interpreter started.
+    # The limit was smaller for the stacks of threads, whose size is that of this limit at the interpreter's start.
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
-    # A signal to its group is no signal to this one's. A session of its own would take ten times as long to make.
+    # A process group of its own, so that its signals reach no other. A session would take ten times as long to make.
     os.setpgid(0, 0)
     os.chdir("/tmp")
     for place, stream in enumerate(streams):

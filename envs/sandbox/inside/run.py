@@ -1,8 +1,7 @@
-"""The supervisor's part in a run: starts the program, gives it its calls, follows it until it ends or must be ended,
-and says how that was.
+"""The supervisor's part in a run: it starts the program, sends it its calls, follows it until its end, and reports.
 
-The warm interpreter of the sandbox "local" does so, and the first process of a container; they differ in what is around
-a program, what they do with its output, and how they look at its memory.
+The warm interpreter of the sandbox "local" is a supervisor, and so is the first process of a container. They differ in
+the surroundings of a program, in the handling of its output, and in the watching of its memory.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from .calls import Calls
 from .frames import CHANNELS, FOLDERS, PROGRAM
 from .restrict import restrict
 
-# What a pipe holds.
+# Bytes that a pipe holds.
 CHUNK = 1 << 16
 _VALUES = 2
 _FILE = f"{FOLDERS[0]}/{PROGRAM}"
 
 
-class Run:
+class SupervisedRun:
     """A program, and what comes through its pipes.
 
     Args:
-        limits: of the run.
-        given: open files of the parts of the job that there are (`frames.PARTS`); closed when the program has them.
+        limits: the limits of the run.
+        given: open files of the parts of the job (`frames.PARTS`); closed when the program has them.
         filters: the filter of system calls.
-        caller: a descriptor that can be read when the caller is gone.
-        tick: between two looks, seconds.
+        caller: a descriptor that becomes readable when the caller is gone.
+        tick: the time between two checks of the run, seconds.
     """
 
     def __init__(
@@ -46,20 +45,24 @@ class Run:
         self.calls: Calls | None = None
         # Bytes that may still come through each pipe; below zero when more came.
         self.left = [int(self.limits[name]) for name in CHANNELS]
-        # When the run must end, and when the present part of it must: the program itself, a call, or what follows them.
+        # The time at which the run must end, and that of its present part: the program itself, a call, or its end.
         self.deadline = self.until = math.inf
 
     def carry_out(self) -> dict[str, object]:
-        """Run the program. How it ended: "code" (as of `subprocess`, or None), "reason" (a limit, or empty), "seconds",
-        "peak" (KiB), "spans" (of the values, see `Calls`), "ready" (whether it came so far as to be called), "over"
-        (whether it was ended for the time of the whole run)."""
+        """Run the program, and return a report.
+
+        Returns:
+            "code": exit code as of `subprocess`, or None; "reason": the limit that ended it, or ""; "seconds";
+            "peak": KiB; with calls also "spans": see `Calls`; "ready": True where it became ready for its first call;
+            "over": True where the time of the whole run ended it.
+        """
         begun = time.monotonic()
-        # First of all, as what is made here would keep the ends of pipes that it finds.
+        # This comes first, as a process that is made here would keep pipes open that exist already.
         self.surround()
         ends = [os.pipe() for _ in CHANNELS]
         self.pipes = [reading for reading, _ in ends]
-        # A program that is ended may leave an open end of a pipe where nobody finds it, as in a message that is under
-        # way; so nothing here ever waits for the end of a pipe.
+        # A killed program may leave an open end of a pipe where nobody finds it, as in a message in a socket, so
+        # nothing here ever waits for the end of a pipe.
         for pipe in self.pipes:
             os.set_blocking(pipe, False)
         if "calls" in self.given:
@@ -100,7 +103,7 @@ class Run:
         return report
 
     def follow(self) -> str:
-        """Wait until the program ends, and say "", or until it must be ended, and say why."""
+        """Wait until the program ends, and return "", or until it must be ended, and return the reason."""
         poll = select.poll()
         places = {pipe: place for place, pipe in enumerate(self.pipes)}
         end = os.pidfd_open(self.child)
@@ -135,9 +138,9 @@ class Run:
             os.close(end)
 
     def advance(self, calls: Calls, poll: select.poll, ready: bool) -> None:
-        """Give the program its next call where it is ready for one, or more of the present one."""
+        """Send the program its next call where it is ready for one, or the rest of the present one."""
         if ready:
-            # It may have ended, rather than be ready.
+            # The pipe is readable also when the program has ended.
             if not calls.is_ready():
                 poll.unregister(calls.answered)
                 return
@@ -147,7 +150,7 @@ class Run:
             given = calls.given
             seconds = calls.advance(int(self.limits["value_bytes"]) - self.left[_VALUES])
             if seconds is None:
-                # What the program does at its end has as much time again.
+                # The end of the program has as much time as its begin.
                 self.until = time.monotonic() + self.limits["program_seconds"]
                 with contextlib.suppress(KeyError):
                     poll.unregister(given)
@@ -161,42 +164,42 @@ class Run:
             poll.register(calls.given, select.POLLOUT)
 
     def drain(self) -> str:
-        """Take what is left in the pipes of a program that has ended."""
+        """Take what is left in the pipes after the end of the program. Return "output" where that is too much."""
         for place in range(len(self.pipes)):
             self.empty(place)
         return "output" if min(self.left) < 0 else ""
 
     def empty(self, place: int) -> None:
-        """Take all that a pipe holds now, unless that is too much."""
+        """Take everything that a pipe holds now, or stop when it is too much."""
         while self.left[place] >= 0 and self.take(place) > 0:
             pass
 
     def surround(self) -> None:
-        """Make what is around the program, just before its process."""
+        """Make the surroundings of the program, just before its process."""
 
     def become(self) -> None:
-        """In the new process: leave what is the supervisor's."""
+        """Leave the supervisor's surroundings; called in the new process."""
 
     def leave(self) -> None:
-        """In the supervisor: leave what is the program's."""
+        """Leave the program's surroundings; called in the supervisor."""
 
     def look(self) -> str | None:
-        """Now and then: why the program must be ended, "" if it has ended, None if it goes on."""
+        """Check the run. Return the reason why it must be ended, "" if the program has ended, None if it goes on."""
         raise NotImplementedError
 
     def take(self, place: int) -> int:
-        """Take what a pipe holds, and count it; the bytes that were there, 0 at its end, -1 where there were none."""
+        """Take what a pipe holds, and count it. Return the bytes, 0 at the end of the pipe, -1 where it is empty."""
         raise NotImplementedError
 
     def end(self) -> tuple[int, int, str]:
-        """End all processes of the run: the program's exit code as of `subprocess`, the most memory of one process
-        (KiB), and the limit that the kernel kept, if it ended one of them for that."""
+        """End all processes of the run. Return the program's exit code as of `subprocess`, the peak memory of one
+        process (KiB), and the limit for which the kernel killed one of them, or ""."""
         raise NotImplementedError
 
 
 def lay_program(source: int, user: int | None = None) -> None:
-    """Put the program's text where programs run, so that it lies beside what they write; where there is no room for
-    it, it runs all the same. It passes by this process without being read."""
+    """Copy the program's text to the folder in which programs run. Without room for it, the program runs all the same.
+    The text passes through this process without being read."""
     file = os.open(_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     try:
         copy(source, file)
@@ -208,14 +211,15 @@ def lay_program(source: int, user: int | None = None) -> None:
         os.close(file)
 
 
-def take_program_away() -> None:
-    """What the program made of its file goes with it; what is no file is for others to remove."""
+def remove_program() -> None:
+    """Remove the program's file, whatever the program made of it, unless it is a folder now; that goes with the
+    rest."""
     with contextlib.suppress(OSError):
         os.unlink(_FILE)
 
 
 def copy(source: int, file: int) -> None:
-    """Copy a file from its begin, without reading it into this process."""
+    """Copy a file from its begin, without reading it into this process (sendfile)."""
     size, done = os.fstat(source).st_size, 0
     while done < size:
         done += os.sendfile(file, source, done, size - done)

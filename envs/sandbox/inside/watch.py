@@ -1,5 +1,5 @@
-"""The memory of a run, which may have many processes: looked at again and again, as no limit of the kernel's that
-everybody may set holds for all of them together."""
+"""The memory of a run of many processes, checked again and again: the kernel has no limit for several processes
+together that an unprivileged process may set."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ import time
 from collections.abc import Iterable, Mapping
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-# What a pipe holds, whose size no program can change, and the descriptors that a process may have without being thought
-# to fill a pipe with each.
+# Bytes that a pipe holds, whose size no program can change; and descriptors of a process that do not count as pipes.
 _PIPE, _COMMON = 1 << 16, 8
 # Bytes a second that one core can fill.
 _FILLS = 2 << 30
-# So much later than it is due a look may well be, seconds.
+# The delay with which a check may come, seconds.
 _LATE = 0.01
 
 
-# What the kernel may need to clear away sockets that nobody can reach, and between two looks at that, seconds.
+# Time for the kernel to release sockets that no process can reach, and between two checks of that, seconds.
 _CLEARED, _NAP = 0.5, 0.001
 
 
-class Group:
-    """The control group of the sandbox, by which the kernel bounds what the watch does not see.
+class MemoryGroup:
+    """The control group of the sandbox, with which the kernel bounds memory that the watch does not see.
 
     Args:
         descriptors: as of `control_group.ControlGroup`; none where there is no group.
     """
 
-    # What the kernel's own tables may take for a run that is far from its limit, bytes.
+    # Memory of the kernel's own tables for a run that is far from its limit, bytes.
     _ROOM = 32 << 20
 
     def __init__(self, descriptors: list[int]):
@@ -40,7 +39,7 @@ class Group:
         self.bound = 0
 
     def limit(self, limits: Mapping[str, float | None]) -> None:
-        """Let there be as much as a run of these limits may have, in its processes and in its two folders."""
+        """Set the bound to what a run of these limits may have, in its processes and in its two folders."""
         disks = 2 * (limits["disk_mb"] or 0.0)
         bound = self.held + self._ROOM + int(((limits["memory_mb"] or 0.0) + disks) * 2**20)
         if self.descriptors and bound != self.bound:
@@ -49,18 +48,18 @@ class Group:
                 self.bound = bound
 
     def kills(self) -> int:
-        """How many processes the kernel has ended for want of memory."""
-        return killed(os.pread(self.descriptors[1], 4096, 0)) if self.descriptors else 0
+        """Count the processes that the kernel has killed for lack of memory."""
+        return count_killed(os.pread(self.descriptors[1], 4096, 0)) if self.descriptors else 0
 
 
-def killed(text: bytes) -> int:
-    """The processes that were ended for want of memory, out of what a control group tells of that."""
+def count_killed(text: bytes) -> int:
+    """Read the number of processes killed for lack of memory from the text of a control group's file."""
     words = text.split()
     return int(words[words.index(b"oom_kill") + 1]) if b"oom_kill" in words else 0
 
 
 class Sockets:
-    """The memory that sockets hold: of no process, but bounded for each.
+    """The memory that sockets hold, which belongs to no process, but is bounded for each socket.
 
     Args:
         processes: a descriptor of /proc.
@@ -73,17 +72,19 @@ class Sockets:
             self.each = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
 
     def most(self) -> int:
-        """Bytes that the sockets of this namespace can hold."""
+        """Return the bytes that the sockets of this namespace can hold."""
         return self.each * self.count()
 
     def count(self) -> int:
-        """The sockets of this namespace."""
+        """Count the sockets of this namespace."""
         return int(os.pread(self.file, 100, 0).split(None, 3)[2])
 
     def settle(self) -> bool:
-        """Have the kernel clear away what the sockets of a run that has ended still hold: a message that holds the
-        socket to which it was sent, and descriptors of any kind with it, is out of everybody's reach, and is found when
-        some socket is closed. Whether none is left."""
+        """Make the kernel release the sockets of a run that has ended. Return True where none is left.
+
+        A message that holds the socket to which it was sent, perhaps with other descriptors, can be reached by no
+        process; the kernel finds it when some socket is closed.
+        """
         until = time.monotonic() + _CLEARED
         while self.count() > self.first:
             socket.socket(socket.AF_UNIX).close()
@@ -97,38 +98,40 @@ class Watch:
     """The memory of all processes of a run that is about to begin.
 
     Args:
-        limits: of the run.
+        limits: the limits of the run.
         processes: a descriptor of /proc.
+        sockets: the sockets of the run's namespace.
 
     Attributes:
-        besides: processes that are not of the run.
-        due: until then, as of `time.monotonic`, the run cannot have grown beyond its limit.
+        besides: the processes that do not belong to the run.
+        due: the time (`time.monotonic`) until which the run cannot have grown beyond its limit.
     """
 
     def __init__(self, limits: dict[str, float], processes: int, sockets: Sockets):
         self.processes, self.sockets = processes, sockets
-        # Sockets of an earlier run that the kernel has not cleared away yet are not of this one.
+        # Sockets of an earlier run that the kernel has not released yet do not count for this one.
         self.memory = limits["memory_mb"] * 2**20 + sockets.most()
         self.besides: set[str] = set()
         self.due = 0.0
         # Bytes at the last count, and the pages that each process had then, or when it was first seen.
         self.known = 0
         self.then: dict[str, int] = {}
-        # The process that goes on while the others stand still, where they take turns, and the last one that did.
+        # The process that runs while the others are stopped, where they take turns, and the last one that ran.
         self.turn, self.last = "", 0
         self.fills = _FILLS * len(os.sched_getaffinity(0))
 
     def exceeded(self) -> bool:
+        """Check the memory. Return True where the run has more than its limit."""
         names = self.names()
         held = {name: self.pages(name) for name in names}
         for name in self.then.keys() - held.keys():
             self.known -= _PAGE * self.then.pop(name)
         self.then = {**held, **self.then}
         allowed = self.memory - self.sockets.most() - self.piped(names)
-        # What processes share is counted for each of them, and counting it once is slow: it is done where that matters.
+        # This counts shared memory for each process; counting it once is slow, and done only where it matters.
         most = _PAGE * sum(held.values())
         if most > allowed:
-            # What they copy of what they shared shows in no cheap look.
+            # Processes that copy memory that they shared do not show in the cheap count.
             if not self.turn and self.known + self.grown() <= allowed and time.monotonic() < self.due:
                 return False
             most = self.counted(allowed)
@@ -139,10 +142,10 @@ class Watch:
         return most > allowed
 
     def counted(self, allowed: float) -> int:
-        """Bytes of memory of all processes; where these are more than ``allowed``, of some.
+        """Count the bytes of memory of all processes; only of some where that is more than ``allowed`` already.
 
-        They stand still meanwhile. Where they could soon have more than is allowed, they take turns from then on: many
-        that are at work keep this process from looking in time.
+        The processes are stopped meanwhile. Where they could soon exceed the limit, they take turns from then on, as
+        many running processes keep this one from checking in time.
         """
         names: set[str] = set()
         while new := self.names() - names:
@@ -164,13 +167,13 @@ class Watch:
         return self.known
 
     def names(self) -> set[str]:
-        """Those of the processes of the run."""
+        """Return the ids of the processes of the run, as the names of their folders in /proc."""
         return {name for name in os.listdir(self.processes) if name.isdigit()} - self.besides
 
     def piped(self, names: Iterable[str]) -> int:
-        """Bytes that the pipes of processes can hold, which are of no process: a process is thought to have one for
-        each descriptor beyond a few. Kernels before 6.2 do not say how many there are; there a user's pipes together
-        are bounded (fs.pipe-user-pages-soft)."""
+        """Count the bytes that the pipes of processes can hold, which belong to no process. Each descriptor of a
+        process beyond a few counts as a pipe. Kernels before 6.2 do not report the number of descriptors; there the
+        pipes of a user are bounded together (fs.pipe-user-pages-soft)."""
         most = 0
         for name in names:
             with contextlib.suppress(OSError):
@@ -179,23 +182,23 @@ class Watch:
         return most
 
     def grown(self) -> int:
-        """Bytes that have come since the last count, at least: what is let go of may be shared."""
+        """Count the bytes that have come since the last count; a lower bound, as released memory may be shared."""
         return _PAGE * sum(self.pages(name) - pages for name, pages in self.then.items())
 
     def pages(self, name: str) -> int:
-        """Pages of memory of a process, but for those of files."""
+        """Count the pages of memory of a process, without those of files."""
         words = (self.file(f"{name}/statm") or b"0 0 0").split(None, 3)
         return int(words[1]) - int(words[2])
 
     def share(self, name: str) -> int:
-        """Bytes of memory of a process, as `pages`; what it shares with others is divided by their number."""
+        """Count the bytes of memory of a process, without those of files; shared memory is divided by its sharers."""
         for line in self.file(f"{name}/smaps_rollup").splitlines():
             if line.startswith(b"Pss_Anon:"):
                 return 1024 * int(line.split()[1])
         return 0
 
     def file(self, name: str) -> bytes:
-        """A file of a process; empty where that has just ended."""
+        """Read a file of a process; empty where the process has just ended."""
         try:
             file = os.open(name, os.O_RDONLY, dir_fd=self.processes)
         except OSError:

@@ -2,10 +2,9 @@
 
     python -m inside.zygote FD GROUP [MODULE ...]
 
-FD is a socket to the caller; GROUP has the descriptors of the control group, with commas between them, or is empty; the
-modules are loaded beforehand. Of each request this process reads only the limits; the
-program, its files, its input and its calls are in files that it does not read, so that no run finds anything of another
-in its memory.
+FD is a socket to the caller; GROUP lists the descriptors of the control group, separated by commas, or is empty; the
+modules are loaded at the start. Of each request this process reads only the limits. The program, its files, its input
+and its calls are in files that it does not read, so that no run finds anything of another in its memory.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from typing import NamedTuple
 from . import kernel, program
 from .frames import FOLDERS, OWN_BYTES, OWN_FILES, PARTS
 from .restrict import USER
-from .run import CHUNK, Run, copy, lay_program
-from .watch import Group, Sockets, Watch
+from .run import CHUNK, SupervisedRun, copy, lay_program
+from .watch import MemoryGroup, Sockets, Watch
 
 # Cores that one run may use at a time.
 _CORES = 4
-# Between two looks at the memory of a run, seconds: the first, unless it may be at its limit sooner.
+# Time between two checks of the memory of a run, and the least time where it may reach its limit sooner, seconds.
 _TICK, _LEAST_TICK = 0.01, 0.001
-# Whoever asks for a core for less time gets it sooner, seconds.
+# Time slice of this process, seconds: the scheduler gives short slices sooner.
 _TURN = 0.0001
-# Where there is no /proc, the device of the standard input is a link to this place.
+# The target of the link /dev/stdin, as there is no /proc.
 _STDIN = "/dev/shm/.stdin"
 
 
@@ -42,12 +41,12 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     filters = sys.stdin.buffer.read()
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-    # Programs get no /proc; this process keeps its own through a descriptor.
+    # Programs have no /proc; this process keeps its own through a descriptor.
     processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
     home = os.open("/proc/self/ns/pid", os.O_RDONLY)
     kernel.unmount("/proc")
     kernel.forgo_privileges()
-    # A signal that a handler waits for would reach this process through the first one of a run; see kernel.Processes.
+    # The first process of a run shares this one's handlers; with one, a signal would reach it; see kernel.Processes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sockets = Sockets(processes)
     program.warm(sys.argv[3:])
@@ -56,7 +55,7 @@ def main() -> None:
     kernel.take_short_turns(_TURN)
     gc.collect()
     gc.freeze()
-    group = Group([int(word) for word in sys.argv[2].split(",") if word])
+    group = MemoryGroup([int(word) for word in sys.argv[2].split(",") if word])
     around = Surroundings(control, filters, home, share_cores(), processes, group)
     control.sendall(b"\n")
     while True:
@@ -70,7 +69,7 @@ def main() -> None:
                 f"size={math.ceil(limits['disk_mb'] * 2**20) + OWN_BYTES},nr_inodes={limits['files'] + 1 + OWN_FILES}"
             )
         group.limit(limits)
-        lay(given)
+        lay_files(given)
         for disk in disks:
             disk.begin()
         run = KeptRun(limits, given, around, Watch(limits, processes, sockets))
@@ -84,7 +83,8 @@ def main() -> None:
 
 
 def share_cores() -> set[int]:
-    """Keep to a few of the cores, so that a run of many processes leaves most of a large machine to others; those."""
+    """Keep this process to a few cores, so that a run of many processes leaves most of a large machine to others.
+    Return these cores."""
     cores = sorted(os.sched_getaffinity(0))
     first = random.SystemRandom().randrange(len(cores))
     os.sched_setaffinity(0, {cores[(first + place) % len(cores)] for place in range(_CORES)})
@@ -92,20 +92,19 @@ def share_cores() -> set[int]:
 
 
 class Surroundings(NamedTuple):
-    """What is the same for all runs: the socket to the caller, the filter of system calls, a descriptor of this
-    process's own namespace of processes, the cores that programs may use, a descriptor of /proc, and the control
-    group."""
+    """What all runs have in common: the socket to the caller, the filter of system calls, a descriptor of this
+    process's own namespace of processes, the cores that programs may use, a descriptor of /proc, the control group."""
 
     control: socket.socket
     filters: bytes
     home: int
     cores: set[int]
     processes: int
-    group: Group
+    group: MemoryGroup
 
 
-def lay(given: dict[str, int]) -> None:
-    """Put the program's own files in place: its text, and what it may open as its standard input by name."""
+def lay_files(given: dict[str, int]) -> None:
+    """Put the program's own files in place: its text, and the standard input that it may open by name."""
     lay_program(given["program"], USER if os.getuid() == 0 else None)
     if "stdin" in given:
         file = os.open(_STDIN, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
@@ -118,8 +117,8 @@ def lay(given: dict[str, int]) -> None:
 
 
 class Disk:
-    """A folder in which every run finds its own files alone. Mounting is slow, so it is done anew only after a run that
-    used it."""
+    """A folder in which every run finds only its own files. Mounting is slow, so it is mounted anew only after a run
+    that wrote to it."""
 
     def __init__(self, folder: str):
         self.folder = folder
@@ -127,7 +126,7 @@ class Disk:
         self.before: tuple[object, ...] = ()
 
     def prepare(self, options: str) -> None:
-        """Have the folder empty, with these options."""
+        """Make the folder empty, with these mount options."""
         if options != self.options:
             if self.options:
                 kernel.unmount(self.folder)
@@ -135,11 +134,11 @@ class Disk:
             self.options = options
 
     def begin(self) -> None:
-        """The run's own files are there."""
+        """Record the state of the folder, with the run's own files in it."""
         self.before = self._look()
 
     def clean(self) -> None:
-        """Let go of what a run left, rather than keep it until the next one."""
+        """Remove what a run left, at once rather than before the next one."""
         if self._look() == self.before:
             for name in os.listdir(self.folder):
                 os.unlink(f"{self.folder}/{name}")
@@ -149,15 +148,15 @@ class Disk:
             self.prepare(options)
 
     def _look(self) -> tuple[object, ...]:
-        """What no run can use the folder without changing; its times alone are too coarse to tell."""
+        """Return attributes of the folder of which every use changes one; its times alone are too coarse."""
         found, space = os.stat(self.folder), os.statvfs(self.folder)
         times = found.st_mtime_ns, found.st_ctime_ns
         free = space.f_bfree, space.f_ffree, os.listxattr(self.folder)
         return found.st_mode, found.st_uid, found.st_gid, found.st_nlink, *times, *free
 
 
-class KeptRun(Run):
-    """A run in namespaces of its own, whose output is kept, and whose memory is looked at."""
+class KeptRun(SupervisedRun):
+    """A run in namespaces of its own, whose output is kept, and whose memory is watched."""
 
     def __init__(self, limits: dict[str, float | None], given: dict[str, int], around: Surroundings, watch: Watch):
         super().__init__(limits, given, around.filters, around.control.fileno(), _TICK)
@@ -166,15 +165,15 @@ class KeptRun(Run):
         self.killed = around.group.kills()
 
     def surround(self) -> None:
-        # What is done around a program are short steps of several processes, which wait for each other. On one core
-        # they take two thirds of the time, on a virtual machine at least, where waking another core is slow.
+        # Starting and ending a program are short steps of several processes that wait for each other. On one core they
+        # take two thirds of the time, at least on a virtual machine, where waking another core is slow.
         os.sched_setaffinity(0, {kernel.core()})
         self.namespace = kernel.Processes(self.around.home)
 
     def become(self) -> None:
         os.sched_setaffinity(0, self.around.cores)
         kernel.take_short_turns(0.0)
-        # Where memory runs out, programs go before the supervisor.
+        # When memory runs out, programs are killed before the supervisor.
         with contextlib.suppress(OSError):
             file = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=self.around.processes)
             os.write(file, b"1000")

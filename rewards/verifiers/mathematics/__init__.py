@@ -1,6 +1,6 @@
-"""The verifier "math": a grammar of its own, structural comparison, exact arithmetic, and workers for the rest.
+"""The verifier "math": a grammar, structural comparison, exact arithmetic, and worker processes for symbolic proofs.
 
-It is loaded when it is first used.
+Its modules are imported on first use.
 """
 
 from __future__ import annotations

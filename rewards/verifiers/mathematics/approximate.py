@@ -1,4 +1,4 @@
-r"""Values that are said to be approximate: which side of ``\frac{\pi}{4} \approx 0.785`` or ``x \approx 5`` counts."""
+r"""Values with the sign ≈: the choice of the side that counts in ``\frac{\pi}{4} \approx 0.785`` or ``x \approx 5``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from .tree import Malformed, Num, Relation, Scalar, Sym, Value, ValueGroup, is_scalar
 
-# How far apart the two sides of ≈ may be, relative to the larger.
+# Largest difference of the two sides of ≈, relative to the larger.
 NEAR = 0.02
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     **{name: getattr(math, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil")},
@@ -18,21 +18,21 @@ _CONSTANTS = {"pi": math.pi, "e": math.e}
 
 
 def is_approximate(value: Value) -> bool:
-    """Whether ≈ stands somewhere in a value."""
+    """Check that a value contains the sign ≈."""
     if isinstance(value, ValueGroup):
         return any(map(is_approximate, value.items))
     return isinstance(value, Relation) and "≈" in value.operators
 
 
 def without_approximation(value: Value, allowed: bool) -> Value:
-    """``value`` without ≈: what is exact before it, or, where it stands behind a name or nothing, the number itself.
+    """Remove ≈ from a value: keep the exact side before it; after a name or at the start, keep the number.
 
     Args:
         value: any.
-        allowed: whether a number that is only said to be approximate counts.
+        allowed: accept a number that is only stated as approximate.
 
     Raises:
-        Malformed: it does not, or two sides of ≈ are not near each other.
+        Malformed: such a number where it is not allowed, or two sides of ≈ that are not near each other.
     """
     if isinstance(value, ValueGroup):
         return ValueGroup(value.kind, tuple(without_approximation(item, allowed) for item in value.items))
@@ -46,12 +46,12 @@ def without_approximation(value: Value, allowed: bool) -> Value:
         return Relation(value.operators[:at], value.sides[: at + 1]) if at else value.sides[0]
     if not allowed:
         raise Malformed("An approximate value is no answer.")
-    # "x ≈ pi/4 ≈ 0.785" is about pi/4; "≈ 5" has the empty name.
+    # "x ≈ pi/4 ≈ 0.785" becomes x = pi/4; "≈ 5" has the empty name.
     return Relation(("=",), value.sides[:2]) if value.sides[0].name else value.sides[1]
 
 
 def near(a: Value, b: Value, share: float = NEAR) -> bool:
-    """Whether two values may be near each other: False only for two real numbers that are not."""
+    """Compare two values: False only for two real numbers that differ by more than ``share`` of the larger."""
     first, second = roughly(a), roughly(b)
     if first is None or second is None:
         return True
@@ -59,7 +59,7 @@ def near(a: Value, b: Value, share: float = NEAR) -> bool:
 
 
 def roughly(value: Value) -> float | None:
-    """A real number in floating point; None for all else."""
+    """Evaluate a real number in floating point; None for any other value."""
     if not is_scalar(value):
         return None
     try:

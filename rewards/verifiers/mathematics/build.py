@@ -1,4 +1,4 @@
-"""Small trees put together from smaller ones, with plain numbers worked out at once."""
+"""Construction of scalars from smaller ones; operations on plain numbers are computed at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tree import (
 
 
 def has_symbol(value: Value) -> bool:
-    """Whether a scalar contains a variable."""
+    """Check that a value contains a variable."""
     if isinstance(value, Sym):
         return True
     if isinstance(value, Quantity):
@@ -30,33 +30,37 @@ def has_symbol(value: Value) -> bool:
 
 
 def is_operand(value: Value) -> bool:
-    """Whether `scalar` accepts the value."""
+    """Check that `scalar` accepts the value."""
     if isinstance(value, ValueGroup) and value.kind == "[]" and len(value.items) == 1:
         return is_operand(value.items[0])
     return is_scalar(value) or (isinstance(value, Quantity) and value.plain is not None)
 
 
 def scalar(value: Value) -> Scalar:
-    """``value``, which must be a single number or expression; square brackets around one only group it."""
+    """Convert a value that is a single number or expression to a scalar; square brackets around one only group it.
+
+    Raises:
+        Malformed: it is another value.
+    """
     if isinstance(value, ValueGroup) and value.kind == "[]" and len(value.items) == 1:
         return scalar(value.items[0])
     if isinstance(value, (Num, Sym, Apply)):
         return value
     if isinstance(value, Quantity) and value.plain is not None:
-        # What is combined with something else is no amount of a unit: in (2m)^2 the letter is a variable.
+        # Inside a larger expression the letters are variables, as in (2m)^2.
         return value.plain
     raise Malformed("Only single numbers and expressions can be combined by arithmetic.")
 
 
 def radians(value: Value) -> Scalar:
-    """The argument of a function: an angle with its unit becomes a plain number."""
+    """Convert the argument of a function to a scalar: an angle with its unit becomes a number of radians."""
     if isinstance(value, Quantity) and value.unit.dimensions == (("angle", 1),):
         return product([value.value, Num(value.unit.factor), *[Apply("pi")] * value.unit.pi])
     return scalar(value)
 
 
 def product(factors: list[Scalar]) -> Scalar:
-    """The product, with plain numbers at its beginning multiplied out."""
+    """Multiply scalars: two numbers are computed, nested products become one."""
     if len(factors) == 2 and isinstance(factors[0], Num) and isinstance(factors[1], Num):
         return Num(factors[0].value * factors[1].value)
     flat: list[Scalar] = []
@@ -66,7 +70,7 @@ def product(factors: list[Scalar]) -> Scalar:
 
 
 def inverse(value: Scalar) -> Scalar:
-    """One over ``value``."""
+    """Compute one over ``value``. Raises Malformed for zero."""
     if isinstance(value, Num):
         if not value.value:
             raise Malformed("The expression divides by zero.")
@@ -75,7 +79,7 @@ def inverse(value: Scalar) -> Scalar:
 
 
 def is_arithmetic(value: Scalar) -> bool:
-    """Whether a scalar is a rational number that is written with nothing but numbers, as ``1+2``."""
+    """Check that a scalar is a rational number written with numbers only, as ``1+2``."""
     if isinstance(value, Apply):
         whole = value.op != "^" or (isinstance(value.args[1], Num) and value.args[1].value.denominator == 1)
         return whole and value.op in ("+", "*", "^") and all(map(is_arithmetic, value.args))
@@ -83,12 +87,12 @@ def is_arithmetic(value: Scalar) -> bool:
 
 
 def make_power(base: Scalar, exponent: Scalar) -> Scalar:
-    """``base`` to the ``exponent``, whole exponents of products of powers kept as they are."""
+    """Raise ``base`` to ``exponent``; an exponent of 1 is left out."""
     return base if exponent == as_num(1) else Apply("^", (base, exponent))
 
 
 def mixed_number(whole: Num, numerator: Num, denominator: Num) -> Num:
-    """A mixed number such as 3 1/2."""
+    """Make a mixed number such as 3 1/2."""
     fraction = numerator.value / denominator.value if denominator.value else Fraction(0)
     if not 0 < fraction < 1 or numerator.value.denominator != 1 or denominator.value.denominator != 1:
         raise Malformed("A mixed number needs a fraction between 0 and 1 of whole numbers; write a sign otherwise.")
@@ -96,7 +100,7 @@ def mixed_number(whole: Num, numerator: Num, denominator: Num) -> Num:
 
 
 def make_function(name: str, arguments: list[Scalar], base: Scalar | None, degree: Scalar | None) -> Scalar:
-    """A function of its arguments, in the few forms that the rest of the verifier knows."""
+    """Apply a function to its arguments, in the few operations that the rest of the verifier has."""
     if len(arguments) != (2 if name == "binomial" else 1):
         raise Malformed(f"The function {name} does not take {len(arguments)} arguments.")
     argument = arguments[0]

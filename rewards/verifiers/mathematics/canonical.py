@@ -1,4 +1,4 @@
-"""What is written in two ways without any doubt, and questions about a value as a whole."""
+"""Canonical forms of values with two equivalent spellings, and predicates on a whole value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REALS = Sym("\\mathbb{R}")
 
 
 def canonical_value(value: Value) -> Value:
-    """The few things that are written in two ways without any doubt."""
+    """Replace the interval from -∞ to ∞ by ℝ, at any depth of groups."""
     if isinstance(value, ValueGroup):
         items = tuple(map(canonical_value, value.items))
         if value.kind == "()" and len(items) == 2 and [_sign(item) for item in items] == [-1, 1]:
@@ -39,7 +39,7 @@ def canonical_value(value: Value) -> Value:
 
 
 def resolve_braces(a: Value, b: Value) -> tuple[Value, Value]:
-    """``{17}`` in plain text: beside a set the set, beside anything else the 17 in braces."""
+    """Resolve braces around one value, ``{17}`` in plain text: compared with a set it is a set, otherwise it is 17."""
     if isinstance(a, ValueGroup) and a.kind == "{":
         a = ValueGroup("{}", a.items) if _kind(b) in ("{}", "{") else a.items[0]
     if isinstance(b, ValueGroup) and b.kind == "{":
@@ -56,7 +56,7 @@ def value_family(value: Value) -> str:
 
 
 def without_name(a: Value, b: Value) -> tuple[Value, Value]:
-    """``x = 5`` beside a value that is no relation: the 5."""
+    """Remove the name from ``x = 5`` where the other value is not a relation."""
     if isinstance(b, Relation) and not isinstance(a, (Relation, Words)):
         return a, assigned_value(b)
     if isinstance(a, Relation) and not isinstance(b, (Relation, Words)):
@@ -65,7 +65,8 @@ def without_name(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def assigned_value(value: Relation) -> Value:
-    """What a variable, or a tuple of them, is said to be, where that has no variables itself; else ``value``."""
+    """Return the value that a relation assigns to a variable or a tuple of variables; ``value`` itself where the
+    assigned value has variables, or the relation is not an assignment."""
     if len(value.sides) == 2 and value.operators[0] in "=∈":
         for name, content in (value.sides, value.sides[::-1]):
             member_of_number = value.operators == ("∈",) and is_scalar(content)
@@ -79,12 +80,12 @@ def assigned_value(value: Relation) -> Value:
 
 
 def _as_long(a: Value, b: Value) -> bool:
-    """Whether two values are groups of the same kind and length."""
+    """Check that two values are groups of the same kind and length."""
     return isinstance(a, ValueGroup) and isinstance(b, ValueGroup) and (a.kind, len(a.items)) == (b.kind, len(b.items))
 
 
 def _names(value: Value) -> bool:
-    """Whether a value is a tuple of different variables in alphabetical order, as (x, y)."""
+    """Check that a value is a tuple of different variables in alphabetical order, as (x, y)."""
     if not isinstance(value, ValueGroup) or value.kind != "()":
         return False
     names = [item.name if isinstance(item, Sym) else "\\" for item in value.items]
@@ -93,7 +94,7 @@ def _names(value: Value) -> bool:
 
 
 def has_variables(value: Value) -> bool:
-    """Whether a value contains variables."""
+    """Check that a value contains variables. Relations and words count as if they did."""
     if is_scalar(value):
         return any(not name.startswith("\\") for name in symbols(value))  # type: ignore[arg-type]
     if isinstance(value, Quantity):
@@ -108,7 +109,7 @@ def has_variables(value: Value) -> bool:
 
 
 def sign_of_infinity(value: Scalar) -> int:
-    """1 or -1 for ∞ and -∞, 0 for what is finite.
+    """Return 1 or -1 for ∞ and -∞, 0 for a finite scalar.
 
     Raises:
         Malformed: infinity inside an expression.
@@ -128,17 +129,17 @@ def _sign(value: Value) -> int:
 
 
 def _is_polynomial(value: Scalar) -> bool:
-    """Whether a scalar is made of numbers and variables by sums and products, so that it has a value of modest size."""
+    """Check that a scalar consists of numbers, variables, sums and products, so that no number in it grows large."""
     if isinstance(value, Apply):
         return value.op in ("+", "*") and all(map(_is_polynomial, value.args))
     return True
 
 
 def holds_giant(value: Value, budget: Budget) -> bool:
-    """Whether some part of a value is a number too large to be computed.
+    """Check that some part of a value is a number too large to be computed.
 
     Raises:
-        Malformed: some part of it has no value at all, as 1/0.
+        Malformed: some part of it is undefined, as 1/0.
     """
     if is_scalar(value):
         if _is_polynomial(value):  # type: ignore[arg-type]

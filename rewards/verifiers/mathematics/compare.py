@@ -1,8 +1,8 @@
-"""Structure first: whether two values are the same thing, in three-valued logic.
+"""Structural comparison of two values, in three-valued logic.
 
-Brackets, order, open ends, units and names of variables are compared and not stripped. At the leaves two scalars are
-compared exactly in this process where that is possible; those that are not decided here are collected, so that all of
-them go to a worker at once, and the comparison runs a second time with its answers.
+Brackets, order, open ends, units and names of variables are compared and not stripped. Two scalars are compared exactly
+in this process where that is possible. Undecided pairs are collected and sent to a worker together, and the comparison
+runs a second time with the answers.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ from .tree import (
 from .unit_readings import as_units, as_variables
 from .units import is_ignorable
 
-# True, False, or None for what is not decided (yet).
+# True, False, or None for undecided (yet).
 Truth: TypeAlias = "bool | None"
 Region: TypeAlias = "tuple[str, Value] | None"
 
-# The truth, or what a worker has to be asked.
+# The truth, or questions for a worker.
 _Decision: TypeAlias = "Truth | list[list[Any]]"
 _Key: TypeAlias = "tuple[Any, ...]"
 
 MAX_QUESTIONS = 400
-NOTHING = Fraction(1, 10**30)  # what is left of an imaginary part that is zero
+NOTHING = Fraction(1, 10**30)  # differences below this are rounding errors of an imaginary part that is zero
 UNORDERED = frozenset(("{}", "or", "and", "∪", "∩"))
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonOptions:
-    """How two values are compared; see `verifier.verify_math`."""
+    """Options of a comparison; see `verifier.verify_math`."""
 
     units: str = "required"
     assignment: bool = True
@@ -83,11 +83,15 @@ class ComparisonOptions:
 
 @dataclass(slots=True)
 class Comparison:
-    """One comparison; ``answers`` holds what a worker has said, ``questions`` what it should be asked, ``decided`` what
-    was found out here.
+    """One comparison of an answer with a reference.
 
     Attributes:
-        reason: "" or the kind of difference that was met first at the top: "form" or "unit".
+        options: see `ComparisonOptions`.
+        answers: a worker's replies, by question.
+        budget: of the exact arithmetic in this process.
+        questions: open questions for a worker.
+        decided: results of exact comparisons in this process, each computed once.
+        reason: "" or the first difference found at the top: "form" or "unit".
     """
 
     options: ComparisonOptions
@@ -99,11 +103,11 @@ class Comparison:
     _relations: bool = False
 
     def same(self, answer: Value, reference: Value) -> Truth:
-        """Whether an answer is the reference: with letters that may be a unit as variables on both sides, or else as
-        units on both.
+        """Decide whether an answer equals the reference, with letters that may be a unit read as variables on both
+        sides, or as units on both sides.
 
         Raises:
-            Malformed: one of the two has no value, as 1/0.
+            Malformed: one of the two is undefined, as 1/0.
         """
         if isinstance(answer, Quantity) and isinstance(reference, Quantity) and not (answer.loose or reference.loose):
             # The common case of two amounts, at once.
@@ -128,13 +132,13 @@ class Comparison:
         return self.equal(answer, reference)
 
     def equal(self, a: Value, b: Value) -> Truth:
-        """Whether two values are equal."""
+        """Decide whether two values are equal."""
         if is_scalar(a) and is_scalar(b):
             return self._scalars(a, b)  # type: ignore[arg-type]
         truth = self._structures(a, b)
         if truth is False and self.options.containers:
-            beside = loose_listings(list_values(a), list_values(b), a, b)
-            return False if beside is None else self._listings(*beside)
+            both = loose_listings(list_values(a), list_values(b), a, b)
+            return False if both is None else self._listings(*both)
         return truth
 
     def _structures(self, a: Value, b: Value) -> Truth:
@@ -169,11 +173,11 @@ class Comparison:
     # Groups.
 
     def _solutions(self, a: Solutions, b: Solutions) -> Truth:
-        """Lists of values without order."""
+        """Compare lists of values without order."""
         if a.name != b.name and ((a.name and b.name) or not self.options.assignment):
             return False
-        if not a.stands_beside(b):
-            # Two sets are compared as such.
+        if not a.may_equal(b):
+            # Two sets are compared as sets.
             return self._same_sets(a.values, b.values) if a.kind == b.kind == "{}" else False
         return (
             self._same_sets(a.values, b.values)
@@ -182,7 +186,7 @@ class Comparison:
         )
 
     def _regions(self, a: Value, b: Value, given: Region, required: Region) -> Truth:
-        """An inequality or membership beside an interval or another of its kind."""
+        """Compare an inequality or membership with an interval or another relation of its kind."""
         if given and required:
             return given[0] == required[0] and self.equal(given[1], required[1])
         place, bare = (given, b) if given else (required, a)
@@ -204,7 +208,7 @@ class Comparison:
         return self._all([*zip(a.items, b.items)]) if len(a.items) == len(b.items) else False
 
     def _listings(self, a: Listing, b: Listing) -> Truth:
-        """Values that are listed in different ways, in the reference's order where it has one."""
+        """Compare values listed in different containers, in the reference's order where it has one."""
         if b.kind == "{}":
             return self._same_sets(a.values, b.values)
         if b.unordered or (b.kind == "," and not self.options.ordered):
@@ -212,7 +216,7 @@ class Comparison:
         return self._all([*zip(a.values, b.values)]) if len(a.values) == len(b.values) else False
 
     def _ratios(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
-        """Ratios may be scaled: a1 b2 = a2 b1 for all pairs of neighbours."""
+        """Compare ratios, which may be scaled: a1 b2 = a2 b1 for all pairs of neighbours."""
         if len(a) != len(b):
             return False
         if not all(map(_scalable, [*a, *b])):
@@ -230,7 +234,7 @@ class Comparison:
         return result
 
     def _same_sets(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
-        """Whether two sets are equal: each element of the one is in the other."""
+        """Decide whether two sets are equal: each element of the one is in the other."""
         table = [[self.equal(x, y) for y in b] for x in a]
         lines = [*table, *map(list, zip(*table))] if a and b else [[]] * (len(a) + len(b))
         if any(all(truth is False for truth in line) for line in lines):
@@ -238,7 +242,7 @@ class Comparison:
         return True if all(True in line for line in lines) else None
 
     def _same_multisets(self, a: Sequence[Any], b: Sequence[Any], equal: Any) -> Truth:
-        """Whether two lists are equal but for their order."""
+        """Decide whether two lists are equal up to their order."""
         if len(a) != len(b):
             return False
         left, open_ = list(b), []
@@ -279,7 +283,7 @@ class Comparison:
             if factor and not positive:
                 return True
             if factor and not ring.imaginary:
-                # Proportional it is; the sign of the factor is a matter of digits.
+                # They are proportional; a worker finds the sign of the factor numerically.
                 return [["sign", to_json(a), to_json(b)]]
             if ring.giant or (ring.certain and factor is None):
                 return False
@@ -303,7 +307,7 @@ class Comparison:
         quantity, other = (a, b) if isinstance(a, Quantity) else (b, a)
         if not isinstance(quantity, Quantity) or not is_scalar(other):
             return False
-        # In "y = 4m" and "3s^2" the letter is rather a variable.
+        # In "y = 4m" and "3s^2" the letter is more likely a variable.
         variable = quantity.doubtful or (quantity.plain is not None and self._relations)
         forgiven = self.options.words and not variable and (quantity is b or is_harmless(quantity.unit))
         if quantity.unit.sign or ((forgiven or self.options.units == "optional") and is_ignorable(quantity.unit)):
@@ -319,7 +323,7 @@ class Comparison:
         return self._once(("equal", a, b), self._exactly)
 
     def _once(self, key: _Key, decide: Callable[..., _Decision]) -> Truth:
-        """What ``decide`` says, found out once: either the truth or what has to be asked for."""
+        """Return the truth of a comparison. ``decide`` runs once per key; its questions are looked up or collected."""
         if key not in self.decided:
             self.decided[key] = decide(*key[1:])
         decision = self.decided[key]
@@ -361,7 +365,7 @@ class Comparison:
         return None
 
     def _approximately(self, values: list[list[str] | None]) -> Truth:
-        """Whether two numbers are near; for complex ones, both of their parts."""
+        """Compare two numbers within the tolerances; of complex numbers, both parts."""
         parts = [tuple(map(Fraction, value[:2])) for value in values if value is not None]
         if len(parts) < 2:
             return None
@@ -381,13 +385,13 @@ class Comparison:
 
 
 def nearest_integers(value: Fraction, places: int) -> set[int]:
-    """``value`` in units of the last place, rounded to the nearest; both neighbours where it lies halfway."""
+    """Round ``value`` to ``places`` decimals, in units of the last place; both neighbours where it lies halfway."""
     scaled = value * 10**places
     return {floor(scaled + Fraction(1, 2)), ceil(scaled - Fraction(1, 2))}
 
 
 def _minutes(time: ValueGroup) -> Fraction | None:
-    """Minutes after midnight of "3:30 pm", or of "15:30"; None for what has seconds or is no number."""
+    """Convert "3:30 pm" or "15:30" to minutes after midnight; None for a time with seconds or without numbers."""
     if time.kind == "clock" and len(time.items) != 2:
         return None
     values = [item.value for item in time.items if isinstance(item, Num)]
@@ -397,7 +401,7 @@ def _minutes(time: ValueGroup) -> Fraction | None:
 
 
 def _scalable(term: Value) -> bool:
-    """Whether a term of a ratio can be multiplied; zero and negative numbers are left as they are."""
+    """Check that a term of a ratio can be scaled: not zero, negative or infinite."""
     if isinstance(term, Num):
         return term.value > 0
     return is_scalar(term) and not count_operation(term, "oo")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-r"""Tuples, sets, lists and vectors as values in a row, for those who ask that containers be compared loosely.
+r"""Tuples, sets, lists and vectors as plain listings of values, for the option that compares containers loosely.
 
 An interval is no container: ``[1, 2]`` and ``[1, 2)`` equal only themselves, and so does what has infinity for an end.
 """
@@ -16,7 +16,7 @@ _KINDS = frozenset(("()", "[]", "{}", "{", "<>", ",", "or", "and"))
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Values in a row; ``kind`` is that of the group that held them, "matrix" or "names", ``name`` that of the variable
+    """The values of a container. ``kind`` is that of its group, "matrix" or "names"; ``name`` is that of the variable
     whose values they are, or ""."""
 
     values: tuple[Value, ...]
@@ -29,16 +29,16 @@ class Listing:
 
 
 def list_values(value: Value) -> Listing | None:
-    """The values that a container holds; None for what is none."""
+    """List the values of a container; None for any other value."""
     if isinstance(value, Matrix):
         if len(value.rows) > 1 and len(value.rows[0]) > 1:
             return None
         return Listing(tuple(item for row in value.rows for item in row), "matrix")
-    if named := _values_of_names(value):
-        return named
+    if assigned := _values_of_names(value):
+        return assigned
     if found := solutions(value):
         return Listing(found.values, found.kind, found.name)
-    if not isinstance(value, ValueGroup) or value.kind not in _KINDS or any(map(_infinite, value.items)):
+    if not isinstance(value, ValueGroup) or value.kind not in _KINDS or any(map(_is_infinite, value.items)):
         return None
     if value.kind == "[]" and len(value.items) == 2:
         return None
@@ -46,11 +46,11 @@ def list_values(value: Value) -> Listing | None:
 
 
 def loose_listings(a: Listing | None, b: Listing | None, first: Value, second: Value) -> tuple[Listing, Listing] | None:
-    """Two listings that are compared loosely; None where the strict comparison is the one to make.
+    """Return the two listings of a loose comparison; None where the result of the strict comparison stands.
 
     Args:
-        a: of the answer.
-        b: of the reference.
+        a: listing of the answer, if any.
+        b: listing of the reference, if any.
         first: the answer.
         second: the reference.
     """
@@ -64,7 +64,7 @@ def loose_listings(a: Listing | None, b: Listing | None, first: Value, second: V
 
 
 def _values_of_names(value: Value) -> Listing | None:
-    """``x = 1, y = 2``: as the values of a tuple, where the names are in the order of the alphabet."""
+    """Read ``x = 1, y = 2`` as the values of a tuple, where the names are in the order of the alphabet."""
     if not isinstance(value, ValueGroup) or value.kind not in (",", "and", "()", "[]") or len(value.items) < 2:
         return None
     found = [split_equation(item) for item in value.items if isinstance(item, Relation)]
@@ -75,5 +75,5 @@ def _values_of_names(value: Value) -> Listing | None:
     return Listing(tuple(content for _, content in found if content is not None), "names")
 
 
-def _infinite(value: Value) -> bool:
+def _is_infinite(value: Value) -> bool:
     return is_scalar(value) and isinstance(value, Apply) and bool(count_operation(value, "oo"))

@@ -1,4 +1,4 @@
-"""Numbers for trees, in a worker: principal values at given points, to digits that a second precision confirms.
+"""Numerical values of trees, in a worker: principal values at given points, confirmed at a second precision.
 
 Variables stand for real numbers. A root of odd degree of a real number, and a power with a literal exponent p/q with
 odd q, is the real one (the cube root of -8 is -2); everything else takes its principal value.
@@ -26,17 +26,17 @@ UNKNOWN_BASE = "\\log"
 
 
 class Undefined(ArithmeticError):
-    """There is no value here: a pole, or an argument outside the domain."""
+    """The tree has no value at this point: a pole, or an argument outside the domain."""
 
 
 class Unclear(ArithmeticError):
-    """There may be a value, but it is too large to compute or hangs on digits that are not there, such as the floor of
-    what may be a whole number."""
+    """The value is too large to compute, or depends on digits beyond the precision, as the floor of a number that may
+    be whole."""
 
 
 def literal(tree: Scalar, point: Mapping[str, Fraction] | None = None) -> Fraction | None:
-    """The rational number that a tree of numbers, sums, products and inverses writes, or has at a point; None for all
-    else."""
+    """Compute a tree of numbers, sums, products and inverses exactly, at a point if it has variables; None for any
+    other tree."""
     if isinstance(tree, Num):
         return tree.value
     if isinstance(tree, Sym):
@@ -58,11 +58,11 @@ def literal(tree: Scalar, point: Mapping[str, Fraction] | None = None) -> Fracti
 
 
 def approximate(tree: Scalar, point: Mapping[str, Fraction], precisions: Precisions = DIGITS) -> tuple[Any, Any]:
-    """The value at a point and a bound on its error, estimated from two precisions.
+    """Compute the value at a point and a bound on its error, estimated from two precisions.
 
     Raises:
         Undefined: there is no value.
-        Unclear: there may be one that more digits would show.
+        Unclear: more digits may show a value.
     """
     number = literal(tree)
     for low, high in precisions:
@@ -78,19 +78,19 @@ def approximate(tree: Scalar, point: Mapping[str, Fraction], precisions: Precisi
             # In a sum of much larger numbers both precisions may lose the same digits.
             largest = max(summands)
             doubt = max(lost, largest * mp.mpf(10) ** -low)
-            # A small value is known to as many digits as a large one, unless it may be nothing but what was lost.
+            # A small value has as many correct digits as a large one, unless it may be rounding error alone.
             for size in (value, max(value, 1)):
                 if size and doubt <= size * mp.mpf(10) ** -8:
                     return values[1], max(1000 * lost * mp.mpf(10) ** (low - high), max(size, largest) * last)
     with mp.workdps(high):
         if abs(values[1]) > abs(values[0]) * mp.mpf(10) ** 10:
-            # The more digits, the larger: a pole, or as good as one.
+            # The value grows with the precision: a pole.
             raise Undefined
     raise Unclear
 
 
 def _value(tree: Scalar, point: Mapping[str, Fraction], summands: list[Any]) -> Any:
-    """The value in the working precision; the size of every summand met on the way is added to ``summands``."""
+    """Evaluate a tree in the working precision. The sizes of all summands are appended to ``summands``."""
     if isinstance(tree, Num):
         return mp.mpf(tree.value.numerator) / tree.value.denominator
     if isinstance(tree, Sym):
@@ -181,6 +181,12 @@ def _factorial(value: Any) -> Any:
     return mp.gamma(value + 1)
 
 
+def _small(value: Any) -> Any:
+    if abs(value) > MAX_LOG:
+        raise Unclear
+    return value
+
+
 _FUNCTIONS: dict[str, Any] = {
     "ln": _log,
     "sin": mp.sin,
@@ -208,16 +214,10 @@ _FUNCTIONS: dict[str, Any] = {
 }
 
 
-def _small(value: Any) -> Any:
-    if abs(value) > MAX_LOG:
-        raise Unclear
-    return value
-
-
 def value_or_none(
     tree: Scalar, point: Mapping[str, Fraction], precisions: Precisions = DIGITS
 ) -> tuple[Any, Any] | None:
-    """`approximate`, with None where there is no value. `Unclear` passes."""
+    """Call `approximate`; None where there is no value. `Unclear` is raised."""
     try:
         value, error = approximate(tree, point, precisions)
     except Unclear:
@@ -231,13 +231,16 @@ _NEAR = ((1, 1), (1, 1), (1, 1), (1, -1), (1, 0), (1, 0), (1, 0), (1, 0))
 _FAR = ((10, 1), (100, -1), (300, 1), (10, -1))
 _REGIONS = (*_NEAR, *_FAR)
 _WHOLE = (4, -7)
-"""Scale of a point, and its sign: 0 for mixed ones."""
+"""`_REGIONS`: scale of a point, and its sign, 0 for mixed ones. `_WHOLE`: first coordinates of the whole points."""
 
 
 def sample_points(names: list[str], whole: bool = False) -> list[dict[str, Fraction]]:
-    """Where expressions in these variables are compared: fixed points without small relations. Eight are near zero,
-    where all variables are positive in three, negative in one, and of mixed sign in the rest; four are far from it, two
-    on either side, for what changes only there, as ``|x - 10|`` does. Two more are whole numbers, where asked for."""
+    """List the fixed points at which expressions in these variables are compared; they satisfy no small relations.
+
+    Eight are near zero: three with all variables positive, one with all negative, four of mixed sign. Four are far from
+    zero, two on either side, for expressions such as ``|x - 10|`` that change only there. With ``whole``, two more have
+    whole coordinates.
+    """
     state, rows = 20_011, []
     for scale, sign in _REGIONS:
         point = {}

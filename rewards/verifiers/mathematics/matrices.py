@@ -1,6 +1,6 @@
 r"""Sums and products that contain matrices: ``\frac{1}{2}\begin{pmatrix} 2 \\ 4 \end{pmatrix}``, ``c_1 v e^t + c_2 w``.
 
-A matrix that is computed is one of scalars; what has no matrix is read as ever.
+The entries of a computed matrix are scalars. Expressions without a matrix are read by `Expressions`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MatrixExpressions(Expressions):
                 return _multiply_factors(factors)
 
     def _matrix_ahead(self) -> bool:
-        """Whether a matrix stands between here and the next separator at this depth."""
+        """Check that a matrix stands between here and the next separator at this depth."""
         depth = 0
         for token in self._tokens[self._at :]:
             if token.kind == "begin":
@@ -86,7 +86,11 @@ def _times(a: Value, b: Value) -> Value:
         if len(a.rows[0]) != inner or len(a.rows) * len(b.rows[0]) * inner > MAX_PRODUCTS:
             raise Malformed("These matrices cannot be multiplied.")
         columns = list(zip(*b.rows))
-        return Matrix(tuple(tuple(_inner(row, column) for column in columns) for row in a.rows))
+
+        def inner_product(row: tuple[Value, ...], column: tuple[Value, ...]) -> Scalar:
+            return make_sum(*(product([scalar(x), scalar(y)]) for x, y in zip(row, column)))
+
+        return Matrix(tuple(tuple(inner_product(row, column) for column in columns) for row in a.rows))
     if isinstance(a, Matrix) and is_scalar(b):
         return _times(b, a)
     if isinstance(b, Matrix):
@@ -95,7 +99,3 @@ def _times(a: Value, b: Value) -> Value:
             raise Malformed(f"A matrix has more than {MAX_ENTRIES} entries.")
         return Matrix(tuple(tuple(product([factor, scalar(entry)]) for entry in row) for row in b.rows))
     return product([scalar(a), scalar(b)])
-
-
-def _inner(row: tuple[Value, ...], column: tuple[Value, ...]) -> Scalar:
-    return make_sum(*(product([scalar(x), scalar(y)]) for x, y in zip(row, column)))

@@ -1,4 +1,4 @@
-"""Counted nouns as units, for those who ask that words behind a number be forgiven."""
+"""Counted nouns as units ("5 apples"), for the option that forgives words after a number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MONEY = frozenset(("dollar", "euro", "sterling", "yen", "rupee"))
 
 
 def noun_words(unit: Unit) -> frozenset[str]:
-    """The words of a counted noun; empty for a measure."""
+    """Return the words of a counted noun; empty for a measure."""
     if len(unit.dimensions) != 1 or unit.dimensions[0][1] != 1:
         return frozenset()
     name = unit.dimensions[0][0]
@@ -18,14 +18,14 @@ def noun_words(unit: Unit) -> frozenset[str]:
 
 
 def same_noun(a: Unit, b: Unit) -> bool:
-    """Whether the words of one counted noun are among those of the other: tickets, and children tickets."""
+    """Check that the words of one counted noun are among those of the other: tickets, and children tickets."""
     first, second = noun_words(a), noun_words(b)
     return bool(first and second) and (first <= second or second <= first)
 
 
 def is_harmless(unit: Unit) -> bool:
-    """Whether a unit that only the answer has leaves no doubt about its number: a counted noun, whole units of money,
-    or degrees."""
+    """Check that a unit which only the answer has does not change its number: a counted noun, whole units of money, or
+    degrees."""
     words = noun_words(unit)
     if words:
         return max(map(len, words)) <= MAX_WORD and words.isdisjoint(DOUBTS)

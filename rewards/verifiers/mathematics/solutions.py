@@ -1,4 +1,4 @@
-"""Relations as what they say of a variable: its values, in a list, or where it lies, as an interval.
+"""Relations on one variable as its values, in a list, or as the interval in which it lies.
 
 ``x = 2 or x = -3``, ``x = 2, -3`` and ``2, -3`` list the same values; ``x <= 3`` and ``(-oo, 3]`` are the same set.
 """
@@ -18,7 +18,7 @@ _INFINITY = Apply("oo")
 
 @dataclass(frozen=True, slots=True)
 class BinaryRelation:
-    """One relation between two values, with ``>`` and ``≥`` turned round."""
+    """One relation between two values; ``>`` and ``≥`` are written as ``<`` and ``≤`` with exchanged sides."""
 
     operator: str
     left: Value
@@ -26,7 +26,7 @@ class BinaryRelation:
 
 
 def binary_relations(value: Value) -> list[BinaryRelation] | None:
-    """The relations that all have to hold; None for what is not made of relations."""
+    """List the relations of a chain or conjunction, which must all hold; None for any other value."""
     if isinstance(value, Relation):
         found = []
         for operator, left, right in zip(value.operators, value.sides, value.sides[1:]):
@@ -43,7 +43,7 @@ def binary_relations(value: Value) -> list[BinaryRelation] | None:
 
 @dataclass(frozen=True, slots=True)
 class Solutions:
-    """Values of one variable; ``name`` is "" where it was not named, ``kind`` what joins them."""
+    """Values of one variable. ``name`` is "" where it has none; ``kind`` is the separator or bracket of the values."""
 
     name: str
     values: tuple[Value, ...]
@@ -53,15 +53,15 @@ class Solutions:
     def unordered(self) -> bool:
         return self.kind != "," or bool(self.name)
 
-    def stands_beside(self, other: Solutions) -> bool:
-        """Whether the two are joined alike: a comma is neutral, and ± is any of the others."""
+    def may_equal(self, other: Solutions) -> bool:
+        """Check that the kinds are compatible: a comma agrees with "or" and "and", ± with all kinds."""
         return "±" in (self.kind, other.kind) or (
             "{}" not in (self.kind, other.kind) and (self.kind == other.kind or "," in (self.kind, other.kind))
         )
 
 
 def solutions(value: Value) -> Solutions | None:
-    """The values that a list, ± or a list of equations gives to one variable; None for all else."""
+    """List the values that a list, ± or a list of equations gives to one variable; None for any other value."""
     if isinstance(value, Choice):
         return Solutions("", (value.plus, value.minus), "±")
     if isinstance(value, Relation):
@@ -83,7 +83,7 @@ def solutions(value: Value) -> Solutions | None:
 
 
 def split_equation(value: Relation) -> tuple[str, Value | None]:
-    """The variable on one side of an equation and what is on the other; None where it is not of this form."""
+    """Split an equation into the variable on one side and the other side; ("", None) where it has no such form."""
     if value.operators == ("=",):
         for name, content in (value.sides, value.sides[::-1]):
             if isinstance(name, Sym) and not (is_scalar(content) and name.name in symbols(content)):  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ def split_equation(value: Relation) -> tuple[str, Value | None]:
 
 
 def expand_choices(items: Iterable[Value]) -> list[Value]:
-    """Each ± as the two values that it stands for."""
+    """Replace each value with ± by its two values."""
     flat: list[Value] = []
     for item in items:
         flat += (item.plus, item.minus) if isinstance(item, Choice) else (item,)
@@ -100,9 +100,9 @@ def expand_choices(items: Iterable[Value]) -> list[Value]:
 
 
 def region(value: Value) -> tuple[str, Value] | None:
-    """The variable of an inequality, or of several joined by "or", and the interval or union where it lies.
+    """Return the variable of an inequality, or of several joined by "or", and the interval or union where it lies.
 
-    Also of ``x in (0, 1]``. None for what is not of this form.
+    Also of ``x in (0, 1]``. None for any other value.
     """
     if isinstance(value, Relation) and value.operators == ("∈",):
         name, content = value.sides
@@ -133,7 +133,7 @@ def region(value: Value) -> tuple[str, Value] | None:
 
 
 def is_region(value: Value) -> bool:
-    """Whether a value is an interval, or a union of intervals."""
+    """Check that a value is an interval, or a union of intervals."""
     if not isinstance(value, ValueGroup):
         return False
     if value.kind == "∪":
@@ -142,7 +142,7 @@ def is_region(value: Value) -> bool:
 
 
 def may_be_a_point(value: Value) -> bool:
-    """Whether what looks like an interval could as well be a point: ``(2, 5)``."""
+    """Check that an interval may also be read as a point: ``(2, 5)``."""
     return (
         isinstance(value, ValueGroup)
         and value.kind == "()"

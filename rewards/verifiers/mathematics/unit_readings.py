@@ -1,8 +1,7 @@
-"""The two readings of letters behind a number: ``3m`` is three metres, or three times a variable.
+"""The two readings of letters after a number: ``3m`` is three metres, or three times a variable.
 
-Neither is guessed at. A text keeps both, and two values are the same where they are as variables, or where they are as
-units; never the one as this and the other as that. A unit belongs to one number or one product, so that ``1 + 2m`` is
-read with a variable only.
+A value keeps both readings. Two values are the same where they are equal with variables on both sides, or with units
+on both sides, never with one of each. A unit belongs to one number or one product, so ``1 + 2m`` has a variable only.
 """
 
 from __future__ import annotations
@@ -12,20 +11,19 @@ from .tree import Apply, Num, Quantity, Sym, Value, is_scalar, leaves, symbols, 
 
 
 def as_variables(value: Value) -> Value:
-    """``value`` with all letters as variables that may be some; itself where there are none."""
+    """Read all letters of units that may be variables as variables; ``value`` itself where there are none."""
     return value if isinstance(value, (Num, Apply, Sym)) else with_leaves(value, _plain)
 
 
 def as_units(value: Value, reference: Value) -> Value:
-    """``value`` with letters behind one number as units, and those behind a sum too where ``reference`` has no
-    variables, so that they can be none."""
+    """Read letters after one number as units; letters after a sum too, where ``reference`` has no variables."""
     if has_variables(as_variables(reference)):
         return with_leaves(value, lambda leaf: _plain(leaf) if isinstance(leaf, Quantity) and leaf.loose else leaf)
     return value
 
 
 def consistent(value: Value) -> Value:
-    """``value`` without units whose letters are variables elsewhere in it, as in ``(2m, m + 1)``."""
+    """Read letters of units as variables where they are variables elsewhere in ``value``, as in ``(2m, m + 1)``."""
     names: set[str] = set()
     for leaf in leaves(value):
         if isinstance(leaf, Quantity):
@@ -33,12 +31,12 @@ def consistent(value: Value) -> Value:
         elif is_scalar(leaf):
             names |= symbols(leaf)  # type: ignore[arg-type]
 
-    def settled(leaf: Value) -> Value:
+    def settle(leaf: Value) -> Value:
         if isinstance(leaf, Quantity) and leaf.plain is not None:
             return leaf.plain if (symbols(leaf.plain) - symbols(leaf.value)) & names else leaf
         return leaf
 
-    return with_leaves(value, settled) if names else value
+    return with_leaves(value, settle) if names else value
 
 
 def _plain(leaf: Value) -> Value:

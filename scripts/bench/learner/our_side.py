@@ -212,13 +212,13 @@ def work(text: str) -> None:
     channel = Channel()
     settings = json.loads(text)
     register()
-    from ....agents.grpo.learner import Learner, Progress
+    from ....agents.grpo.learner import Learner, TrainingProgress
 
     out = Path(settings["folder"]) / settings["packer"]
     learner = Learner.start(out, _configuration(settings))
     begun = False
 
-    def watch(progress: Progress) -> None:
+    def watch(progress: TrainingProgress) -> None:
         nonlocal begun
         seconds = channel.seconds() - pause.seconds
         cpu = pause.extra.cpu_seconds() if pause.extra else channel.cpu_seconds()

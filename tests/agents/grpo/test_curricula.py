@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.rollouts.measures import MEASURES
+from palaestra.agents.grpo.measures import MEASURES
 from palaestra.errors import InputError
 from palaestra.teachers import TEACHERS, Preset, Proposal, make
 from palaestra.teachers.random import RandomTeacher

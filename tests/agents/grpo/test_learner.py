@@ -16,10 +16,10 @@ from types import SimpleNamespace
 
 import pytest
 from palaestra.agents.grpo.config import Stages, TrainConfig, WarmUp
-from palaestra.agents.grpo.learner import Learner, Progress
+from palaestra.agents.grpo.learner import Learner, TrainingProgress
 from palaestra.agents.grpo.recipes import RECIPES, c, register_recipe
 from palaestra.agents.grpo.run.folder import RunFolder, newest_checkpoint
-from palaestra.agents.language.agent import LanguageAgent
+from palaestra.agents.language.language_agent import LanguageAgent
 from palaestra.agents.language.model import LanguageModel
 from palaestra.errors import InputError
 
@@ -97,7 +97,7 @@ def test_a_run_that_was_stopped_continues_bit_for_bit(whole, config, tmp_path):
     run = tmp_path / "stopped"
     learner = Learner.start(run, config)
 
-    def stop_at_five(progress: Progress) -> None:
+    def stop_at_five(progress: TrainingProgress) -> None:
         if progress.phase == "train" and progress.step == 5:
             learner.stop()
 
@@ -401,7 +401,7 @@ def test_adapters_half_precision_and_recomputation_train_and_resume_bit_for_bit(
     assert Learner.start(tmp_path / "whole", changed).run()
     learner = Learner.start(tmp_path / "halves", changed)
 
-    def stop_at_two(progress: Progress) -> None:
+    def stop_at_two(progress: TrainingProgress) -> None:
         if progress.phase == "train" and progress.step == 2:
             learner.stop()
 

@@ -1,6 +1,6 @@
 """Faults that other learners shipped, as far as no other file tests them; numbers are those of the list that they come
-from. The rest: 1, 4, 12 in test_rollout; 2, 3 in test_chat_templates; 5, 15, 16 in test_torch_engine; 7 in
-losses/test_correctors; 8 in test_invariance; 9 in test_every_recipe; 10, 11, 18, 20 in test_stages; 22 in
+from. The rest: 1, 4, 12 in test_rollout; 2, 3 in test_chat_template; 5 in test_sampler; 15, 16 in test_torch_engine;
+7 in losses/test_correctors; 8 in test_invariance; 9 in test_every_recipe; 10, 11, 18, 20 in test_stages; 22 in
 rewards/verifiers/test_workers; 25 in test_optimizers; 26 in losses/test_ratios.
 """
 
@@ -23,7 +23,7 @@ from palaestra.agents.grpo.recipes import RECIPES, Stream, c
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.independent import Independent
 from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import Limits, Task
+from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
 from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.agents.grpo.update import Update
 
@@ -34,9 +34,9 @@ def play(language, temperature: float = 1.0, slots: int = 64, samples: int = 4):
     environments = Environments("palaestra/GuessNumber-v0")
     engine = language.engine(slots, 400)
     engine.seed(3)
-    limits = Limits(action=5, episode=30, context=400)
+    limits = TokenLimits(action=5, episode=30, context=400)
     player = Player(environments, engine, language.renderer, limits, temperature, np.random.default_rng(0))
-    tasks = [Task(environments.param_space.at(0.2), seed, samples, seed) for seed in (0, 1)]
+    tasks = [RolloutTask(environments.param_space.at(0.2), seed, samples, seed) for seed in (0, 1)]
     return Independent().play(tasks, player)
 
 

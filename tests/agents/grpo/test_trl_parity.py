@@ -20,7 +20,7 @@ from palaestra.agents.grpo.batch.batch import Batch, collate  # noqa: E402
 from palaestra.agents.grpo.batch.forward import Forward, Outputs  # noqa: E402
 from palaestra.agents.grpo.batch.tally import Tally  # noqa: E402
 from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn  # noqa: E402
-from palaestra.agents.grpo.objective.loss import WeightedBatch, accumulate_gradients, scored_tokens  # noqa: E402
+from palaestra.agents.grpo.objective.loss import WeightedBatch, accumulate_gradients, make_scored  # noqa: E402
 from palaestra.agents.grpo.objective.objective import Objective  # noqa: E402
 from palaestra.agents.grpo.recipes import RECIPES, Recipe  # noqa: E402
 
@@ -122,7 +122,7 @@ def slopes(objective: Objective, weighted: WeightedBatch, logp: np.ndarray) -> t
     at = batch.action.nonzero()[:, 0]
     leaf = torch.tensor(logp, requires_grad=True)
     everyone = torch.arange(batch.episodes)
-    scored = scored_tokens(weighted, at, batch.episode_of[at], everyone, Outputs(leaf, torch.zeros_like(leaf)))
+    scored = make_scored(weighted, at, batch.episode_of[at], everyone, Outputs(leaf, torch.zeros_like(leaf)))
     loss = objective.loss(scored, Tally())
     loss.backward()
     assert leaf.grad is not None

@@ -6,10 +6,10 @@ import ast
 
 import numpy as np
 import pytest
-from palaestra.envs.code.code_completion import GAP, CodeCompletion, Completion, completed
-from palaestra.envs.code.judging.program_question import call_tests
-from palaestra.envs.code.programs.cases import Case, differs
-from palaestra.envs.code.programs.grammar import Parameter, Program, shown
+from palaestra.envs.code.code_completion import GAP, CodeCompletion, Infilling, fill_gap
+from palaestra.envs.code.judging.program_question import make_call_tests
+from palaestra.envs.code.programs.cases import Case, fails_case
+from palaestra.envs.code.programs.grammar import Parameter, Program, format_call
 from palaestra.envs.question import Task
 from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
@@ -21,12 +21,12 @@ PROGRAM = Program(
     *("rise", "list", "int", (Parameter("numbers", "a list"),), ("Take twice the sum of the even ones.",)),
     *(("total = 0\nfor v in numbers:\n    if v % 2 == 0:\n        total += 2 * v", "return total"), ("total",), (), ()),
 )
-TESTS = call_tests(PROGRAM, [Case(([3, 4, 2],), 12), Case(([],), 0), Case(([8, 6],), 28), Case(([-2, 5],), -4)], 2)
+TESTS = make_call_tests(PROGRAM, [Case(([3, 4, 2],), 12), Case(([],), 0), Case(([8, 6],), 28), Case(([-2, 5],), -4)], 2)
 
 
 def gap(masked: str, missing: str) -> Task:
     before, _, after = PROGRAM.source.partition(missing)
-    return Task("", None, data=Completion(PROGRAM, before, after, missing, masked, TESTS))
+    return Task("", None, data=Infilling(PROGRAM, before, after, missing, masked, TESTS))
 
 
 CONDITION = gap("expression", "v % 2 == 0")
@@ -119,7 +119,7 @@ def test_what_is_missing_completes_the_program_and_is_not_in_the_prompt(masked: 
         assert f"```python\n{found.before}{GAP}{found.after}\n```" in task.prompt
         assert task.prompt.count(GAP) == 2
         for test in found.tests[2:]:
-            assert f"{shown(found.program, tuple(test.arguments))} ==" not in task.prompt
+            assert f"{format_call(found.program, tuple(test.arguments))} ==" not in task.prompt
         if masked == "step":
             assert found.missing in found.program.blocks
 
@@ -130,10 +130,10 @@ def indent(before: str) -> str:
 
 
 def test_statements_are_indented_as_the_gap_is():
-    assert completed("if a:\n    ", "x = 1\nfor v in x:\n    y = 2", "\nz = 3", "line") == (
+    assert fill_gap("if a:\n    ", "x = 1\nfor v in x:\n    y = 2", "\nz = 3", "line") == (
         "if a:\n    x = 1\n    for v in x:\n        y = 2\nz = 3"
     )
-    assert completed("x = ", "1  # one", " + 2", "expression") == "x = (1  # one\n) + 2"
+    assert fill_gap("x = ", "1  # one", " + 2", "expression") == "x = (1  # one\n) + 2"
 
 
 @pytest.mark.parametrize("masked", ["expression", "line"])
@@ -142,9 +142,11 @@ def test_constants_and_variables_never_fill_a_gap(masked: str):
         found, name = task.data, task.data.program.name
         guesses = ["0", "1", "10", "[]", "v", found.program.parameters[0].name] if masked == "expression" else ["pass"]
         for guess in guesses:
-            tree = ast.parse(completed(found.before, guess, found.after, masked))
+            tree = ast.parse(fill_gap(found.before, guess, found.after, masked))
             body = tuple(map(ast.unparse, tree.body[0].body))  # type: ignore[attr-defined]
-            wrong = [differs(found.program, body, Case(tuple(test.arguments), test.expected)) for test in found.tests]
+            wrong = [
+                fails_case(found.program, body, Case(tuple(test.arguments), test.expected)) for test in found.tests
+            ]
             assert any(wrong), (name, guess, task.prompt)
             errors = {found.program.run(tuple(test.arguments), body).error for test in found.tests}
             assert "endless" not in errors, (name, guess, task.prompt)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from palaestra.envs.code import code_optimisation
 from palaestra.envs.code.code_optimisation import Check, CodeOptimisation, Optimisation
-from palaestra.envs.code.counting.counted_program import Program
+from palaestra.envs.code.counting.counted_program import CountedProgram
 from palaestra.envs.code.judging.program_question import EXAMPLE
 from palaestra.envs.code.programs.slow_programs import TECHNIQUES, Part, SlowProgram
 from palaestra.envs.code.programs.slow_programs_with_lists import CONTAINER_KINDS
@@ -42,7 +42,7 @@ LARGE = [(7 * place) % 23 - 4 for place in range(30)]
 
 
 def made() -> Task:
-    slow = Program(SLOW)
+    slow = CountedProgram(SLOW)
     inputs = [[], [5], [5, 5, 5], [1, 9, 9, 2], [3, -3, 13, 7, 0, 10], LARGE]
     tests = [Check([numbers], slow.call("pairs", [numbers], 10**6)[0], 20_000) for numbers in inputs]
     steps = slow.call("pairs", [LARGE], 10**6)[1]
@@ -53,7 +53,7 @@ def made() -> Task:
 
 
 def steps_of(program: str) -> int:
-    return Program(program).call("pairs", [LARGE], 10**6)[1]
+    return CountedProgram(program).call("pairs", [LARGE], 10**6)[1]
 
 
 TASK = made()
@@ -139,7 +139,7 @@ def test_the_larger_arguments_are_the_same_for_everybody_and_leave_room_for_the_
         for task in tasks(12, technique=technique, parts=1):
             larger, target = code_optimisation._larger(task.data)
             assert (larger, target) == code_optimisation._larger(task.data)
-            value, few = Program(task.data.program.fast).call(task.data.program.name, larger.arguments, 10**6)
+            value, few = CountedProgram(task.data.program.fast).call(task.data.program.name, larger.arguments, 10**6)
             assert value == larger.value
             assert target == int(1.25 * few * task.data.target / task.data.fast) > few
             for one, other in zip(larger.arguments, task.data.tests[-1].arguments):
@@ -230,7 +230,7 @@ def test_no_answer_does_harm(answer: str):
 
 
 def test_a_sandbox_that_fails_says_nothing_about_the_program(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(code_optimisation, "measured", lambda *_, **__: None)
+    monkeypatch.setattr(code_optimisation, "count_operations", lambda *_, **__: None)
     verdict = FAMILY.verify(TASK, FAST)
     assert (verdict.valid, verdict.success, verdict.reward) == (False, False, 0.0)
 
@@ -259,8 +259,8 @@ def test_the_figures_are_those_of_the_last_test():
     for task in tasks(20, parts=2, technique="sweeps"):
         program, tests = task.data.program, task.data.tests
         for test in tests:
-            value, steps = Program(program.slow).call(program.name, test.arguments, 10**7)
-            same, few = Program(program.fast).call(program.name, test.arguments, 10**7)
+            value, steps = CountedProgram(program.slow).call(program.name, test.arguments, 10**7)
+            same, few = CountedProgram(program.fast).call(program.name, test.arguments, 10**7)
             assert value == same == test.value
         assert (steps, few) == (task.data.slow, task.data.fast)
         assert tests[-1].most == steps

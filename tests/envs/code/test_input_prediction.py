@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from palaestra.envs.code.input_prediction import InputPrediction
 from palaestra.envs.code.judging.literals import read_arguments
-from palaestra.envs.code.output_prediction import Call
+from palaestra.envs.code.output_prediction import ProgramCall
 from palaestra.envs.code.programs.cases import draw_arguments
 from palaestra.envs.code.programs.dice import Dice
-from palaestra.envs.code.programs.grammar import Parameter, Program, shown
-from palaestra.envs.code.programs.interpreter import Outcome
+from palaestra.envs.code.programs.grammar import Parameter, Program, format_call
+from palaestra.envs.code.programs.interpreter import CallOutcome
 from palaestra.envs.question import Task
 
 FAMILY = InputPrediction()
@@ -19,13 +19,13 @@ NUMBERS = Parameter("numbers", "a list")
 TASK = Task(
     "",
     9,
-    data=Call(
+    data=ProgramCall(
         Program(
             *("solve", "list", "int", (NUMBERS, Parameter("k", "a number", range(2, 5))), ("Take the sum.",)),
             *(("total = sum((v for v in numbers if 12 // k > 0 and v > k))", "return total"), ("total",), (), ()),
         ),
         ([4, 5, 1], 3),
-        Outcome(9, "", 1),
+        CallOutcome(9, "", 1),
     ),
 )
 
@@ -122,7 +122,9 @@ def test_random_arguments_are_seldom_right():
     easy = [FAMILY.generate(np.random.default_rng(i), {"steps": 1, "domain": "numbers"}) for i in range(100)]
     for task in easy:
         for _ in range(30):
-            right += FAMILY.verify(task, shown(task.data.program, draw_arguments(dice, task.data.program))).success
+            right += FAMILY.verify(
+                task, format_call(task.data.program, draw_arguments(dice, task.data.program))
+            ).success
     assert right <= 0.02 * 3000
 
 

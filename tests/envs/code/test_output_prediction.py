@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from palaestra.envs.code.output_prediction import FORMS, Call, OutputPrediction
-from palaestra.envs.code.programs.grammar import Parameter, Program, shown
-from palaestra.envs.code.programs.interpreter import Outcome
+from palaestra.envs.code.output_prediction import FORMS, OutputPrediction, ProgramCall
+from palaestra.envs.code.programs.grammar import Parameter, Program, format_call
+from palaestra.envs.code.programs.interpreter import CallOutcome
 from palaestra.envs.question import Task
 
 FAMILY = OutputPrediction()
@@ -17,7 +17,7 @@ def task_of(value: object, gives: str) -> Task:
         *("solve", "int", gives, (Parameter("n", "a number"),), ("Return it.",), (f"y = {value!r}", "return y")),
         *(("y",), (), ()),
     )
-    return Task("", value, data=Call(program, (5,), Outcome(value, "", 1)))
+    return Task("", value, data=ProgramCall(program, (5,), CallOutcome(value, "", 1)))
 
 
 def tasks(count: int, **params: object) -> list[Task]:
@@ -34,7 +34,7 @@ def test_the_value_is_what_the_program_shown_returns():
         exec(program.source, found)
         value = found[program.name](*arguments)  # type: ignore[operator]
         assert value == task.reference
-        assert f"```python\n{program.source}\n```\nWhat does {shown(program, arguments)} return?" in task.prompt
+        assert f"```python\n{program.source}\n```\nWhat does {format_call(program, arguments)} return?" in task.prompt
         assert task.solution == repr(value)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from palaestra.envs.code.program_debugging import Debugging, ProgramDebugging
-from palaestra.envs.code.programs.bugs import Buggy, body_with, draw_buggy
+from palaestra.envs.code.programs.bugs import BuggyProgram, draw_buggy, insert_bugs
 from palaestra.envs.code.programs.dice import Dice
-from palaestra.envs.code.programs.grammar import Parameter, written
+from palaestra.envs.code.programs.grammar import Parameter, write_source
 from palaestra.envs.sandbox import CallTest
 from palaestra.rewards.answers import fenced
 
@@ -211,9 +211,9 @@ def test_the_program_with_the_bugs_passes_in_python_what_it_is_said_to_pass():
         assert done.state.said.startswith(f"{state.given} of 8 tests passed.")
 
 
-def mended(buggy: Buggy, bugs: int) -> str:
+def mended(buggy: BuggyProgram, bugs: int) -> str:
     """The program with its first bugs alone."""
-    return fenced(written(buggy.program, body_with(buggy.program, buggy.bugs[:bugs])))
+    return fenced(write_source(buggy.program, insert_bugs(buggy.program, buggy.bugs[:bugs])))
 
 
 @needs_sandbox
@@ -223,7 +223,7 @@ def test_bugs_can_be_mended_one_a_turn_and_only_the_last_one_succeeds(domain: st
     for seed in range(5):
         buggy = draw_buggy(Dice(np.random.default_rng(seed)), domain, 4, 8, 3)
         state = ProgramDebugging().start(np.random.default_rng(seed), params)
-        assert state.code == written(buggy.program, buggy.body)
+        assert state.code == write_source(buggy.program, buggy.body)
         env = at(state, graded=True, seconds=1)
         rewards, progress, info = play(env, mended(buggy, 2), mended(buggy, 1))
         assert not info["is_success"]

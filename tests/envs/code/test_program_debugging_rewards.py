@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from palaestra.envs.code import program_debugging
 from palaestra.envs.code.program_debugging import ProgramDebugging
-from palaestra.envs.sandbox import Judgement, Result
+from palaestra.envs.sandbox import ProgramJudgement, Result
 from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
 
@@ -122,7 +122,7 @@ def test_graded_sums_to_exactly_1_by_whatever_steps(monkeypatch: pytest.MonkeyPa
         ):
             state, paid = replace(STATE, given=given, best=given, turns=9), 0.0
             for count in (*steps, 8):
-                told = Judgement(("",) * count + ("wrong",) * (8 - count), "Told.")
+                told = ProgramJudgement(("",) * count + ("wrong",) * (8 - count), "Told.")
                 monkeypatch.setattr(program_debugging, "run_tests", lambda *_, told=told, **__: told)
                 done = env.act(state, PROGRAM.source)
                 state, paid = done.state, paid + sum(done.terms.values())
@@ -143,7 +143,7 @@ def test_hostile_programs_earn_nothing_and_are_valid(name: str, graded: bool):
 
 @pytest.mark.parametrize("action", ["tens(5)", fenced(PROGRAM.source)])
 def test_a_lost_sandbox_takes_a_turn_and_nothing_else(action: str, monkeypatch: pytest.MonkeyPatch):
-    lost = Judgement(("",) * 8, "All 8 tests passed.", valid=False)
+    lost = ProgramJudgement(("",) * 8, "All 8 tests passed.", valid=False)
     monkeypatch.setattr(program_debugging, "run", lambda *_, **__: LOST)
     monkeypatch.setattr(program_debugging, "run_tests", lambda *_, **__: lost)
     state = replace(STATE, best=5, said="It was so.")
@@ -175,7 +175,7 @@ def test_acting_depends_on_its_arguments_alone():
 
 @pytest.mark.parametrize("text", ["tens(" * 800, "tens(" + "1," * 2000 + ")", "tens" + " " * 4090, "tens =" * 680])
 def test_hostile_actions_are_read_in_bounded_time(text: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(program_debugging, "run_tests", lambda *_, **__: Judgement(("wrong",) * 8, "No."))
+    monkeypatch.setattr(program_debugging, "run_tests", lambda *_, **__: ProgramJudgement(("wrong",) * 8, "No."))
     monkeypatch.setattr(program_debugging, "run", lambda *_, **__: LOST)
     family, began = ProgramDebugging(), time.process_time()
     for _ in range(20):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from palaestra.envs.code.program_repair import ProgramRepair
-from palaestra.envs.code.programs.cases import Case, differs
-from palaestra.envs.code.programs.grammar import shown, written
+from palaestra.envs.code.programs.cases import Case, fails_case
+from palaestra.envs.code.programs.grammar import format_call, write_source
 from palaestra.envs.code.programs.mutations import KINDS
 from palaestra.envs.question import Task
 from palaestra.rewards.answers import fenced
@@ -30,8 +30,8 @@ def test_the_first_example_shows_the_bug():
         program, body, _, tests = task.data
         first = Case(tuple(tests[0].arguments), tests[0].expected)
         assert tests[0].public
-        assert differs(program, body, first)
-        assert f"{shown(program, first.arguments)} == {first.value!r}" in task.prompt
+        assert fails_case(program, body, first)
+        assert f"{format_call(program, first.arguments)} == {first.value!r}" in task.prompt
 
 
 def test_one_piece_of_the_code_has_a_bug_and_all_kinds_occur():
@@ -39,7 +39,7 @@ def test_one_piece_of_the_code_has_a_bug_and_all_kinds_occur():
     for task in tasks(900, 1):
         program, body, kind, _ = task.data
         assert sum(one != other for one, other in zip(body, program.blocks)) == 1
-        assert f"\n{written(program, body)}\n" in task.prompt
+        assert f"\n{write_source(program, body)}\n" in task.prompt
         assert program.source not in task.prompt
         kinds.add(kind)
     # An option is in few programs.
@@ -49,7 +49,7 @@ def test_one_piece_of_the_code_has_a_bug_and_all_kinds_occur():
 def test_the_program_with_the_bug_fails_an_example_in_python_too():
     for task in tasks(40, 2):
         program, body, _, _ = task.data
-        verdict = FAMILY.verify(task, fenced(written(program, body)))
+        verdict = FAMILY.verify(task, fenced(write_source(program, body)))
         assert (verdict.success, verdict.reward, verdict.valid) == (False, 0.0, True)
         assert "that is not shown" not in verdict.feedback
         assert FAMILY.verify(task, FAMILY.oracle(task)).success
@@ -70,7 +70,7 @@ def test_the_steps_tell_an_example_that_shows_the_bug():
         arguments = tuple(tests[0].arguments)
         outcome = program.run(arguments, body)
         does = f"fails ({outcome.error})" if outcome.error else f"is {outcome.value!r}"
-        assert first == f"{shown(program, arguments)} {does}, but should be {tests[0].expected!r}."
+        assert first == f"{format_call(program, arguments)} {does}, but should be {tests[0].expected!r}."
         wrong = next(i for i in range(len(body)) if body[i] != program.blocks[i])
         assert part.endswith(program.specification[wrong])
         assert named == f"The bug: {kind}."

@@ -8,12 +8,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from palaestra.envs.code.judging import program_question
-from palaestra.envs.code.judging.program_question import EXAMPLE, call_tests
+from palaestra.envs.code.judging.program_question import EXAMPLE, make_call_tests
 from palaestra.envs.code.program_synthesis import ProgramSynthesis, Synthesis
 from palaestra.envs.code.programs.cases import Case
 from palaestra.envs.code.programs.grammar import Parameter, Program
 from palaestra.envs.question import Task
-from palaestra.envs.sandbox import Judgement
+from palaestra.envs.sandbox import ProgramJudgement
 from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
 
@@ -26,7 +26,7 @@ PROGRAM = Program(
     *((), ()),
 )
 CASES = [Case(([3, 4, 2],), [2, 4]), Case(([],), []), Case(([8, 6],), [6, 8]), Case(([-2, 5, -4],), [-4, -2])]
-TASK = Task("", None, data=Synthesis(PROGRAM, call_tests(PROGRAM, CASES, 2)))
+TASK = Task("", None, data=Synthesis(PROGRAM, make_call_tests(PROGRAM, CASES, 2)))
 
 
 def tasks(count: int, **params: object) -> list[Task]:
@@ -96,7 +96,7 @@ def test_calls_have_the_seconds_asked_for():
 
 
 def test_a_sandbox_that_fails_says_nothing_about_the_program(monkeypatch: pytest.MonkeyPatch):
-    lost = Judgement((True,) * 4, "All 4 tests passed.", valid=False)
+    lost = ProgramJudgement((True,) * 4, "All 4 tests passed.", valid=False)
     monkeypatch.setattr(program_question, "run_tests", lambda *_, **__: lost)
     verdict = FAMILY.verify(TASK, PROGRAM.source)
     assert (verdict.valid, verdict.success, verdict.reward) == (False, False, 0.0)

@@ -10,7 +10,7 @@ import gymnasium as gym
 import palaestra
 import pytest
 from palaestra.envs.code import python_tool
-from palaestra.envs.code.judging.tool_calls import called, without_output
+from palaestra.envs.code.judging.tool_calls import extract_program, strip_output
 from palaestra.envs.sandbox import Result, run
 from palaestra.errors import InputError
 
@@ -49,7 +49,7 @@ def test_the_program_of_the_oracle_prints_the_answer(family: str):
     env, _ = made(of=f"palaestra/{family}-v0")
     for step in range(9):
         env.reset(seed=step, options={"difficulty": step / 8})
-        program = called(env.oracle())
+        program = extract_program(env.oracle())
         assert program is not None
         printed = run(program).stdout
         assert env.inner.verify(env.here().task, printed.strip()).success
@@ -60,7 +60,7 @@ def test_the_program_of_the_oracle_prints_the_answer(family: str):
 @pytest.mark.parametrize("step", range(9))
 def test_the_program_of_the_oracle_computes_where_the_question_is_an_expression(step: int):
     env, _ = made(step, difficulty=step / 8)
-    program = called(env.oracle()) or ""
+    program = extract_program(env.oracle()) or ""
     assert "% n" in program
     assert f"print({right(env)!r})" not in program
 
@@ -84,7 +84,7 @@ CALLS = [
 
 @pytest.mark.parametrize("text", CALLS)
 def test_programs_are_found_however_they_are_marked(text: str):
-    assert (called(text) or "").replace("\r", "").strip() == "print(1)"
+    assert (extract_program(text) or "").replace("\r", "").strip() == "print(1)"
 
 
 def test_several_blocks_are_one_program():
@@ -94,14 +94,14 @@ def test_several_blocks_are_one_program():
 
 
 def test_code_that_is_no_call_in_json_is_python():
-    assert called('<tool_call>{"name": "python"}</tool_call>') == '{"name": "python"}'
-    assert called("<code>{print(1)}</code>") == "{print(1)}"
-    assert called("<tool_call>" + "[" * 5000) == "[" * 5000
+    assert extract_program('<tool_call>{"name": "python"}</tool_call>') == '{"name": "python"}'
+    assert extract_program("<code>{print(1)}</code>") == "{print(1)}"
+    assert extract_program("<tool_call>" + "[" * 5000) == "[" * 5000
 
 
 @pytest.mark.parametrize("text", ["42", "``` 42 ```", "\\boxed{42}", "```\n42\n```", "`x = 1`", "```text\n42\n```"])
 def test_what_has_no_program_is_no_call(text: str):
-    assert called(text) is None
+    assert extract_program(text) is None
 
 
 def test_what_a_program_prints_is_never_the_answer():
@@ -120,7 +120,7 @@ def test_output_that_the_agent_makes_up_is_no_answer():
         assert (reward, terminated) == (0.0, False)
         assert info["action_error"] == "There is no answer."
         env.reset(seed=1)
-    assert without_output("a```output\n1\n```b<output>2</output>c") == "abc"
+    assert strip_output("a```output\n1\n```b<output>2</output>c") == "abc"
 
 
 def test_each_program_starts_afresh():
@@ -268,6 +268,6 @@ def test_wrong_arguments_are_refused(wrong: dict[str, Any], told: str):
 def test_hostile_actions_are_read_in_bounded_time(text: str):
     began = time.process_time()
     for _ in range(20):
-        called(text)
-        without_output(text)
+        extract_program(text)
+        strip_output(text)
     assert time.process_time() - began < 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from palaestra.envs.code.programs.grammar import Parameter, Program
-from palaestra.envs.code.stdio_problem import Problem, StdioProblem
+from palaestra.envs.code.stdio_problem import StdioProblem, StdioSynthesis
 from palaestra.envs.question import Task
 from palaestra.envs.sandbox import StdioTest
 from palaestra.rewards.answers import fenced
@@ -21,7 +21,7 @@ TESTS = (
     StdioTest("5 -4\n", "-4 5\n"),
     StdioTest("7\n", "7\n"),
 )
-TASK = Task("", None, data=Problem(PROGRAM, TESTS))
+TASK = Task("", None, data=StdioSynthesis(PROGRAM, TESTS))
 
 
 def tasks(count: int, **params: object) -> list[Task]:

@@ -153,7 +153,7 @@ def test_games_are_as_the_parameters_say(difficulty: float):
         assert (len(arms.means), arms.horizon) == (params["arms"], params["horizon"])
         assert {len(chance) for chance in arms.chance} == {arms.horizon}
         assert expected_regret(ucb_arm, arms) <= arms.allowed < params["gap"] * arms.horizon
-        assert (min(arms.worth), max(arms.worth)) == (0.0, 1.0)
+        assert (min(arms.scaled_means), max(arms.scaled_means)) == (0.0, 1.0)
         assert arms.kind == params["payout"]
         assert env.turn_limit(env.here()) == 2 * params["horizon"]
 

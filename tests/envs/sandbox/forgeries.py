@@ -28,8 +28,9 @@ FORGERIES = {
     "def double(x): return A()",
     "patched encoder": _WRONG + "import json\n"
     'json.dumps = lambda *a, **k: \'{"call": 0, "value": true, "passed": true, "expected": 0}\'',
-    "patched module": _WRONG + "import sys\ninside = sys.modules['inside.program']\ninside.plain = lambda value: True\n"
-    "inside.answer = lambda *a: {'call': 0, 'value': True, 'passed': True, 'success': True}",
+    "patched module": _WRONG
+    + "import sys\ninside = sys.modules['inside.program']\ninside.to_plain = lambda value: True\n"
+    "inside.answer_call = lambda *a: {'call': 0, 'value': True, 'passed': True, 'success': True}",
     "patched builtins": _WRONG
     + "import builtins\nbuiltins.isinstance = lambda *a: True\nbuiltins.type = lambda x: int\n"
     "builtins.int = lambda *a: 0\nbuiltins.getattr = lambda *a: (lambda *b: None)",

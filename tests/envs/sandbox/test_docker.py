@@ -21,7 +21,7 @@ from palaestra.envs.sandbox import Call, Job, Limits, Pool, Value, docker_engine
 from palaestra.envs.sandbox import docker as backend
 from palaestra.envs.sandbox.docker import DockerSandbox
 from palaestra.envs.sandbox.docker_engine import OWNER, owner, remove_abandoned
-from palaestra.envs.sandbox.docker_stream import Stream
+from palaestra.envs.sandbox.docker_stream import ContainerStream
 from palaestra.envs.sandbox.inside.container import ForwardedRun
 from palaestra.envs.sandbox.inside.frames import CHANNELS
 from palaestra.envs.sandbox.seccomp import guard_of_the_first_process, refused_calls, system_call_filter
@@ -440,16 +440,16 @@ def wrapped(channel: int, data: bytes) -> bytes:
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[Stream, socket.socket]]:
+def ends() -> Iterator[tuple[ContainerStream, socket.socket]]:
     ours, theirs = socket.socketpair()
     with theirs:
-        stream = Stream(ours)
+        stream = ContainerStream(ours)
         stream.deadline = time.monotonic() + PATIENCE
         yield stream, theirs
         stream.close()
 
 
-def test_frames_are_read_however_the_engine_cuts_them(ends: tuple[Stream, socket.socket]):
+def test_frames_are_read_however_the_engine_cuts_them(ends: tuple[ContainerStream, socket.socket]):
     stream, theirs = ends
     data = struct.pack("<BI", 1, 5) + b"hello" + struct.pack("<BI", 0, 2) + b"{}"
     pieces = [data[:3], data[3:9], data[9:]]
@@ -465,7 +465,7 @@ def test_frames_are_read_however_the_engine_cuts_them(ends: tuple[Stream, socket
 
 @pytest.mark.parametrize(("channel", "size"), [(1, 3), (2, 1), (3, 1), (255, 0), (0, 1 << 20)])
 def test_a_container_that_says_more_than_it_may_is_not_listened_to(
-    ends: tuple[Stream, socket.socket], channel: int, size: int
+    ends: tuple[ContainerStream, socket.socket], channel: int, size: int
 ):
     stream, theirs = ends
     theirs.send(wrapped(1, struct.pack("<BI", 1, 3) + b"abc" + struct.pack("<BI", channel, size)))
@@ -473,7 +473,7 @@ def test_a_container_that_says_more_than_it_may_is_not_listened_to(
         stream.report([bytearray(), bytearray()], [5, 0])
 
 
-def test_a_stream_ends_with_its_container_and_its_time(ends: tuple[Stream, socket.socket]):
+def test_a_stream_ends_with_its_container_and_its_time(ends: tuple[ContainerStream, socket.socket]):
     stream, theirs = ends
     stream.deadline = time.monotonic() + 0.05
     with pytest.raises(TimeoutError):

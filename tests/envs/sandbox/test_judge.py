@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from palaestra.envs import sandbox
-from palaestra.envs.sandbox import CallTest, Judgement, Limits, StdioTest, judge
+from palaestra.envs.sandbox import CallTest, Limits, ProgramJudgement, StdioTest, judge
 from palaestra.envs.sandbox.judge import run_tests
 from palaestra.errors import InputError
 
@@ -25,13 +25,13 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def run(backend: str) -> Callable[..., Judgement]:
+def run(backend: str) -> Callable[..., ProgramJudgement]:
     return lambda program, *tests, limits=LIMITS, compare="exact": run_tests(
         program, tests, compare, limits, backend=backend
     )
 
 
-Run = Callable[..., Judgement]
+Run = Callable[..., ProgramJudgement]
 
 
 @pytest.mark.parametrize("name", FORGERIES)
@@ -46,7 +46,7 @@ def test_forged_result_passes_no_test(name: str, run: Run) -> None:
 
 def test_right_program_passes_all_tests(run: Run) -> None:
     judgement = run("def double(x): return x + x", CallTest("double", [4], 8), CallTest("double", ["ab"], "abab"))
-    assert judgement == Judgement(("", ""), "All 2 tests passed.")
+    assert judgement == ProgramJudgement(("", ""), "All 2 tests passed.")
     assert (judgement.fraction, judgement.success) == (1.0, True)
 
 

@@ -134,12 +134,12 @@ def test_memory_that_the_kernel_holds_for_programs_is_bounded_by_a_control_group
 
 
 def test_groups_of_processes_that_were_killed_are_removed_and_no_others() -> None:
-    group = control_group.make()
+    group = control_group.make_group()
     if group is None:
         pytest.skip("this process cannot make a control group")
     abandoned = group.folder.with_name("palaestra-1-0-0")
     abandoned.mkdir()
-    other = control_group.make()
+    other = control_group.make_group()
     assert other is not None
     assert (abandoned.exists(), group.folder.exists(), other.folder.exists()) == (False, True, True)
     for one in (group, other):

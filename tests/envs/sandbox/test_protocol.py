@@ -9,8 +9,8 @@ import pytest
 from palaestra.envs import sandbox
 from palaestra.envs.sandbox import Call, Job, Limits, Result, Value
 from palaestra.envs.sandbox.inside.frames import CALL, PARTS
-from palaestra.envs.sandbox.inside.program import as_bytes, plain, restored
-from palaestra.envs.sandbox.wire import encoded, result
+from palaestra.envs.sandbox.inside.program import as_bytes, from_plain, to_plain
+from palaestra.envs.sandbox.wire import decode_result, encode_job
 from palaestra.errors import InputError
 
 REPORT = {"code": 0, "reason": "", "seconds": 0.5, "peak": 2048}
@@ -44,7 +44,7 @@ def test_ok_is_for_what_ended_well() -> None:
     [(0, "", "exit"), (3, "", "exit"), (-9, "", "signal"), (None, "time", "time"), (None, "memory", "memory")],
 )
 def test_report_says_how_a_run_ended(code: int | None, reason: str, want: str) -> None:
-    found = result({**REPORT, "code": code, "reason": reason}, b"\xff", "é".encode(), b"", ())
+    found = decode_result({**REPORT, "code": code, "reason": reason}, b"\xff", "é".encode(), b"", ())
     assert found == Result("\ufffd", "é", code, want, 0.5, 2.0)  # type: ignore[arg-type]
 
 
@@ -56,21 +56,21 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_plain_data_travels(value: Any) -> None:
-    back = restored(json.loads(json.dumps(plain(value))))
+    back = from_plain(json.loads(json.dumps(to_plain(value))))
     assert (back, type(back)) == (value, type(value))
 
 
 @pytest.mark.parametrize("value", [object(), len, [object()], {"a": {1: print}}, Limits()])
 def test_other_data_does_not_travel(value: Any) -> None:
     with pytest.raises(TypeError, match="is no plain data"):
-        plain(value)
+        to_plain(value)
 
 
 def told(*lines: Any, calls: int = 1) -> tuple[Value, ...]:
     """What is known of calls during the last of which the lines were said; during the others nothing was."""
     data = b"\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
     spans = [(0, 0)] * (calls - 1) + [(0, len(data))]
-    return result({**REPORT, "spans": spans}, b"", b"", data, [Call("f")] * calls).values
+    return decode_result({**REPORT, "spans": spans}, b"", b"", data, [Call("f")] * calls).values
 
 
 def test_what_is_said_of_a_call_counts_while_it_is_under_way() -> None:
@@ -81,7 +81,7 @@ def test_what_is_said_of_a_call_counts_while_it_is_under_way() -> None:
 
     def found(*spans: tuple[int, int]) -> tuple[Value, ...]:
         between = [(ends[begin], ends[end]) for begin, end in spans]
-        return result({**REPORT, "spans": between}, b"", b"", b"".join(lines), calls).values
+        return decode_result({**REPORT, "spans": between}, b"", b"", b"".join(lines), calls).values
 
     # The first call said the first line, or nothing before the second one; the third one was not answered.
     assert found((0, 1), (1, 4)) == (Value(error="bad"), Value(5), ended)
@@ -99,7 +99,7 @@ def test_what_is_said_of_a_call_counts_while_it_is_under_way() -> None:
 def test_calls_behind_one_that_took_too_long_are_not_answered_either(report: Any, want: tuple[str, ...]) -> None:
     line = json.dumps({"call": 0, "value": 1}).encode()
     report = {**REPORT, "code": None, "reason": "time", "spans": [(0, len(line))], **report}
-    values = result(report, b"", b"", line, [Call("f")] * 3).values
+    values = decode_result(report, b"", b"", line, [Call("f")] * 3).values
     assert all(value.error.startswith(said) for value, said in zip(values, want, strict=True))
 
 
@@ -139,7 +139,7 @@ def test_hostile_lines_do_not_keep_this_process_busy() -> None:
 
 def test_job_travels_in_parts_of_which_none_holds_another() -> None:
     job = Job("é\ud800", "in\udcff", {"a": "b"}, [Call("f", [(1,)], 2.0), Call("g")])
-    parts = encoded(job)
+    parts = encode_job(job)
     assert tuple(parts) == PARTS
     assert parts["program"].decode("utf-8", "surrogatepass") == "é\ud800"
     assert (parts["stdin"], json.loads(parts["files"])) == (b"in\xff", {"a": "b"})
@@ -149,7 +149,7 @@ def test_job_travels_in_parts_of_which_none_holds_another() -> None:
         calls.append((json.loads(rest[CALL.size : CALL.size + size]), seconds))
         rest = rest[CALL.size + size :]
     assert calls == [(["f", [{"tuple": [1]}]], 2.0), (["g", []], 1.0)]
-    assert encoded(Job("x")) == {"program": b"x", "files": b"", "stdin": b"", "calls": b""}
+    assert encode_job(Job("x")) == {"program": b"x", "files": b"", "stdin": b"", "calls": b""}
 
 
 def test_input_is_bytes_whatever_its_characters() -> None:

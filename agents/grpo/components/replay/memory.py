@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from .....checks import check_count
-from ...batch.record import group_from_json, group_to_json
-from ...batch.trajectory import Group
+from ...batch.trajectory import Group, group_from_json, group_to_json
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .....checks import check_count
-from ...batch.record import group_from_json, group_to_json
-from ...batch.trajectory import Group
+from ...batch.trajectory import Group, group_from_json, group_to_json
 from ...recipes.stages import SOURCES
 from ..replay.memory import chosen
 from .supply import Source, Supply

@@ -10,8 +10,7 @@ from typing import Any
 
 from .....checks import check_choice, check_count, check_number
 from ...batch.batch import collate
-from ...batch.record import trajectory_from_json, trajectory_to_json
-from ...batch.trajectory import Group, Origin, Trajectory
+from ...batch.trajectory import Group, Origin, Trajectory, trajectory_from_json, trajectory_to_json
 from ...recipes.stages import SOURCES
 from ..replay.memory import chosen
 from ..replay.self_imitation import SelfImitation, group_advantages

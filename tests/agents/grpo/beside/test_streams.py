@@ -18,7 +18,7 @@ from palaestra.agents.grpo.components.surrogates.likelihood import entropy_weigh
 from palaestra.agents.grpo.components.surrogates.origins import shaped_importance
 from palaestra.agents.grpo.components.weights import entropy_factor
 from palaestra.agents.grpo.recipes.stages import SOURCES
-from palaestra.agents.grpo.rollouts.starts import Task
+from palaestra.agents.grpo.rollouts.starts import RolloutTask
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
@@ -51,7 +51,7 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
         "steps": 10,
         "rng": np.random.default_rng(step),
         "param_space": Space(),
-        "task": lambda params, seed, samples: Task(params, seed, samples),
+        "task": lambda params, seed, samples: RolloutTask(params, seed, samples),
         "tasks": tuple(tasks),
         "groups": tuple(play(tasks) if groups is None else groups),
         "play": play,
@@ -61,8 +61,8 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
     return Supply(**{**fields, **changes})
 
 
-def tasks(*numbers: int, samples: int = 4) -> list[Task]:
-    return [Task({"n": n}, n, samples) for n in numbers]
+def tasks(*numbers: int, samples: int = 4) -> list[RolloutTask]:
+    return [RolloutTask({"n": n}, n, samples) for n in numbers]
 
 
 # All of them ---------------------------------------------------------------------------------------------------------

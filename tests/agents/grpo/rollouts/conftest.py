@@ -12,13 +12,13 @@ from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.scripted import ScriptedSampler
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import Limits, Task
+from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
 from palaestra.agents.language.renderer import MarkerRenderer
 from palaestra.agents.language.tokenizer import character_tokenizer
 
 GUESS = "palaestra/GuessNumber-v0"
 ARITHMETIC = "palaestra/Arithmetic-v0"
-ROOM = Limits(action=64, episode=1000, context=4000)
+ROOM = TokenLimits(action=64, episode=1000, context=4000)
 
 Says = Callable[[int, str], str]
 """``(session, conversation so far) -> action``."""
@@ -68,12 +68,12 @@ class World:
     sampler: Recorder
     renderer: MarkerRenderer
     environments: Environments
-    task: Task
+    task: RolloutTask
     texts: Callable[[Any], str] = field(default=lambda ids: "")
 
-    def tasks(self, *samples: int) -> list[Task]:
+    def tasks(self, *samples: int) -> list[RolloutTask]:
         """Different tasks with these numbers of samples; the curriculum's numbers are 0, 1, ..."""
-        return [Task(self.task.params, self.task.seed + i, n, i) for i, n in enumerate(samples)]
+        return [RolloutTask(self.task.params, self.task.seed + i, n, i) for i, n in enumerate(samples)]
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +86,7 @@ def world(renderer):
     """``world(env, says, ...)``; ``says`` may be a constant text."""
 
     def make(
-        env: str, says: Says | str, limits: Limits = ROOM, samples: int = 2, seed: int = 0, **fields: Any
+        env: str, says: Says | str, limits: TokenLimits = ROOM, samples: int = 2, seed: int = 0, **fields: Any
     ) -> World:
         def script(session: int, context: Any) -> tuple[int, ...]:
             text = renderer.tokenizer.decode(list(context))
@@ -98,13 +98,13 @@ def world(renderer):
         if env == ARITHMETIC:
             params |= {"digits": 6}
         player = Player(environments, sampler, renderer, limits, 1.0, np.random.default_rng(seed), **fields)
-        task = Task(params, 5, samples, 42)
+        task = RolloutTask(params, 5, samples, 42)
         return World(player, sampler, renderer, environments, task, lambda ids: renderer.tokenizer.decode(list(ids)))
 
     return make
 
 
-def answer_of(world: World, task: Task | None = None) -> str:
+def answer_of(world: World, task: RolloutTask | None = None) -> str:
     """The oracle's first action."""
     task = task or world.task
     env = world.environments.take()

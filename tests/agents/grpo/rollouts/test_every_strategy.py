@@ -10,19 +10,21 @@ import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.objective.binding import Clock, number
+from palaestra.agents.grpo.objective.binding import Clock, bind_number
 from palaestra.agents.grpo.recipes import RECIPES, Component
 from palaestra.agents.grpo.recipes.stages import ROLLOUTS
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import Limits, Task
+from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
 
 from .conftest import ARITHMETIC, GUESS  # isort: skip
 
 
 def begun(params) -> dict:
     """Parameters with schedules at their first value."""
-    return {key: number(value)(Clock()) if isinstance(value, Component) else value for key, value in params.items()}
+    return {
+        key: bind_number(value)(Clock()) if isinstance(value, Component) else value for key, value in params.items()
+    }
 
 
 STRATEGIES = {
@@ -57,10 +59,10 @@ def play(small, name: str, env: str, seed: int = 1):
     environments = Environments(env)
     engine = small.engine(64, 512)
     engine.seed(seed)
-    limits = Limits(action=3, episode=8, context=500)
+    limits = TokenLimits(action=3, episode=8, context=500)
     player = Player(environments, engine, small.renderer, limits, 1.0, np.random.default_rng(seed), version=3)
     params = environments.param_space.at(0.0)
-    tasks = [Task(params, 5, 4, 0), Task(params, 6, 3, 1)]
+    tasks = [RolloutTask(params, 5, 4, 0), RolloutTask(params, 6, 3, 1)]
     return strategy, strategy.play(tasks, player), tasks
 
 

@@ -10,7 +10,7 @@ import pytest
 from palaestra.agents.engines.sampler import Completion
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.rollouts.guidance import AMOUNTS, TRIGGERS, fit_logistic, named, share_for, solve
+from palaestra.agents.grpo.rollouts.guidance import AMOUNTS, TRIGGERS, fit_logistic, make_named, share_for, solve
 from palaestra.agents.grpo.rollouts.guided import Guided
 from palaestra.agents.grpo.rollouts.independent import Independent
 from palaestra.agents.grpo.rollouts.teacher_rows import TeacherRows
@@ -43,13 +43,13 @@ def given(text: str) -> str:
     ],
 )
 def test_triggers_look_at_success(text, rewards, fires):
-    assert named(TRIGGERS, text)([trajectory(float(r), [([1], [2])]) for r in rewards]) is fires
+    assert make_named(TRIGGERS, text)([trajectory(float(r), [([1], [2])]) for r in rewards]) is fires
 
 
 def test_lost_episodes_are_no_failures():
     lost = trajectory(0.0, [([1], [2])], valid=False)
-    assert not named(TRIGGERS, "all_fail")([lost])
-    assert not named(TRIGGERS, "any_fail")([lost])
+    assert not make_named(TRIGGERS, "all_fail")([lost])
+    assert not make_named(TRIGGERS, "any_fail")([lost])
 
 
 def test_the_share_for_half_success():
@@ -77,7 +77,7 @@ def test_success_above_the_target_without_a_hint_needs_none():
 
 def rounds(text: str, count: int, player, successes):
     """The shares of each round, the successes of each being told."""
-    shares = named(AMOUNTS, text).shares(count, player)
+    shares = make_named(AMOUNTS, text).shares(count, player)
     asked = [next(shares)]
     for told in successes:
         try:

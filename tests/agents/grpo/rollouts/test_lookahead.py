@@ -13,9 +13,9 @@ from palaestra.agents.grpo.objective.binding import Clock, bind
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.recipes.stages import ROLLOUTS
 from palaestra.agents.grpo.rollouts.environments import Environments
-from palaestra.agents.grpo.rollouts.lookahead import METRICS, Lookahead, Tree
+from palaestra.agents.grpo.rollouts.lookahead import METRICS, Lookahead, LookaheadTree
 from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import Limits, Start, Task
+from palaestra.agents.grpo.rollouts.starts import RolloutTask, Start, TokenLimits
 from palaestra.errors import InputError
 
 from .conftest import ARITHMETIC  # isort: skip
@@ -32,14 +32,14 @@ SURE = top(a=0.9, b=0.08, c=0.02)
 UNSURE = top(a=0.45, b=0.35, c=0.20)
 
 
-def grown(rules: Lookahead, capacity: int, says, room: int = 60) -> tuple[Tree, list[int]]:
+def grown(rules: Lookahead, capacity: int, says, room: int = 60) -> tuple[LookaheadTree, list[int]]:
     """A complete tree and how many branches it had after each step; ``says(ids so far, number of own tokens, place of
     the branch in its tree) -> (token, likeliest)``.
     """
-    tree = Tree(rules, (9,), capacity, room, (STOP,))
+    tree = LookaheadTree(rules, (9,), capacity, room, (STOP,))
     step, sizes = tree._step, []
     tree._step = lambda: (step(), sizes.append(len(tree.branches)))[0]
-    while wanting := tree.wanting():
+    while wanting := tree.branches_to_draw():
         for branch in wanting:
             token, likeliest = says(branch.ids, branch.age, tree.branches.index(branch))
             branch.ahead.append((token, dict(likeliest).get(token, -9.0), likeliest))
@@ -132,10 +132,10 @@ def test_the_bounds_of_the_metrics(metric, kept, dropped):
 def test_metrics_on_words():
     kitten, sitting = map(list, (b"kitten!", b"sitting"))
     lookahead = Lookahead(metric="edit", threshold=0.43)
-    assert lookahead.alike(kitten, sitting)  # k-s, e-i, !-g: 3/7
-    assert not Lookahead(metric="edit", threshold=0.42).alike(kitten, sitting)
-    assert Lookahead(metric="rouge_l", threshold=0.57).alike(kitten, sitting)  # ittn: 4/7
-    assert not Lookahead(metric="rouge_l", threshold=0.58).alike(kitten, sitting)
+    assert lookahead.are_alike(kitten, sitting)  # k-s, e-i, !-g: 3/7
+    assert not Lookahead(metric="edit", threshold=0.42).are_alike(kitten, sitting)
+    assert Lookahead(metric="rouge_l", threshold=0.57).are_alike(kitten, sitting)  # ittn: 4/7
+    assert not Lookahead(metric="rouge_l", threshold=0.58).are_alike(kitten, sitting)
 
 
 def test_what_has_ended_is_kept():
@@ -205,10 +205,10 @@ def test_a_group_from_a_real_model_branches_where_the_model_says(small):
     # Every second-likeliest token opens a branch, and nothing is dropped: the four branches are the two likeliest
     # tokens, each followed by its two likeliest.
     environments = Environments(ARITHMETIC)
-    limits = Limits(action=6, episode=6, context=500)
+    limits = TokenLimits(action=6, episode=6, context=500)
     player = Player(environments, small.engine(8, 512), small.renderer, limits, 1.0, np.random.default_rng(0))
     rules = Lookahead(tau_abs=0.0, tau_rel=1.0, ages=(2,), metric="edit", threshold=0.0)
-    (group,) = rules.play([Task(environments.param_space.at(0.0), 5, 5)], player)
+    (group,) = rules.play([RolloutTask(environments.param_space.at(0.0), 5, 5)], player)
     prompt = list(group.trajectories[0].turns[0].obs_ids)
 
     def two(ids):

@@ -11,7 +11,7 @@ import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Group, Origin
 from palaestra.agents.grpo.rollouts.independent import Independent
-from palaestra.agents.grpo.rollouts.starts import Insert, Limits, Start, Task, branch
+from palaestra.agents.grpo.rollouts.starts import Insert, RolloutTask, Start, TokenLimits, branch
 from palaestra.errors import InputError
 
 from .conftest import ARITHMETIC, GUESS, ROOM, answer_of, row_of  # isort: skip
@@ -39,7 +39,7 @@ def test_a_stripped_hint_is_seen_by_the_sampler_alone(world):
 
 
 def test_a_hint_that_leaves_no_room_to_answer_is_not_given(world):
-    w = world(ARITHMETIC, "1", Limits(16, 1000, 60))
+    w = world(ARITHMETIC, "1", TokenLimits(16, 1000, 60))
     (played,) = w.player.play([Start(w.task, hint="x" * 100, keep_hint=False, guided=1.0)])
     assert played.trajectory.guided == 0.0
     assert not played.trajectory.rescore
@@ -77,7 +77,7 @@ def test_an_answer_that_stops_early_does_without_later_chunks(world):
 @pytest.mark.parametrize("budget", range(1, 8))
 def test_inserted_tokens_count_towards_the_budget(world, budget):
     # Trap 4 with somebody else's tokens: below, at and beyond the edge.
-    w = world(ARITHMETIC, "99", Limits(action=budget, episode=1000, context=4000))
+    w = world(ARITHMETIC, "99", TokenLimits(action=budget, episode=1000, context=4000))
     chunks = (Insert.of(0, w.renderer.action_ids("1234")[:-1], Origin.HINT), Insert.of(5, (70,), Origin.HINT))
     (played,) = w.player.play([Start(w.task, inserts=chunks)])
     turn = played.trajectory.turns[0]
@@ -201,7 +201,7 @@ def test_an_exception_of_the_machinery_makes_the_episode_invalid_and_no_other(wo
 
 def test_a_task_that_cannot_begin_is_lost_and_not_failed(world):
     w = world("test/Fragile-v0", "fine")
-    broken = Start(Task({"size": 50}, 1, 1))
+    broken = Start(RolloutTask({"size": 50}, 1, 1))
     lost, played = w.player.play([broken, Start(w.task)])
     assert not lost.trajectory.valid
     assert lost.trajectory.turns == ()
@@ -226,7 +226,7 @@ def test_environments_are_used_again(world):
 def test_an_impossible_parameter_is_the_callers_error(world):
     w = world(ARITHMETIC, "1")
     with pytest.raises(InputError, match="digits"):
-        w.player.play([Start(Task({**w.task.params, "digits": 99}, 1, 1))])
+        w.player.play([Start(RolloutTask({**w.task.params, "digits": 99}, 1, 1))])
 
 
 class Unsolved(Fragile):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.rollouts.repair import FirstErrorRepair, ReflectRetry, named_turn
+from palaestra.agents.grpo.rollouts.repair import FirstErrorRepair, ReflectRetry, find_named_turn
 from palaestra.agents.grpo.rollouts.selfplay import LEARNABILITY, SelfPlay, describe, read_params, written
 from palaestra.errors import InputError
 
@@ -101,10 +101,10 @@ def test_reflections_that_helped_come_as_groups_with_advantage_one(world):
 
 
 def test_a_turn_is_read_from_a_reflection():
-    assert named_turn("The mistake was in Turn 3: too low.", 5) == 2
-    assert named_turn("turn 9", 5) == 0
-    assert named_turn("turn 0", 5) == 0
-    assert named_turn("no idea", 5) == 0
+    assert find_named_turn("The mistake was in Turn 3: too low.", 5) == 2
+    assert find_named_turn("turn 9", 5) == 0
+    assert find_named_turn("turn 0", 5) == 0
+    assert find_named_turn("no idea", 5) == 0
 
 
 # Self-play -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS
 from palaestra.agents.grpo.rollouts.lineage import Member, tree_group
-from palaestra.agents.grpo.rollouts.starts import Played, Task
+from palaestra.agents.grpo.rollouts.starts import PlayedEpisode, RolloutTask
 from palaestra.agents.grpo.rollouts.trees import EntropyBranch, RandomTree, SplitTree, ToolBranch
 from palaestra.agents.grpo.rollouts.vine import Vine
 from palaestra.errors import InputError
@@ -24,10 +24,10 @@ def nodes(group):
 def test_a_path_is_cut_wherever_somebody_leaves():
     # Member 1 leaves member 0 after 2 of 5 tokens, member 2 leaves 1 after 4, member 3 leaves 1 within what 1 copied.
     def member(tokens, parent=-1, shared=0):
-        return Member(Played(trajectory(1.0, [([1], [5] * tokens)])), parent, shared)
+        return Member(PlayedEpisode(trajectory(1.0, [([1], [5] * tokens)])), parent, shared)
 
     tree = [member(5), member(6, 0, 2), member(5, 1, 4), member(3, 1, 1)]
-    assert nodes(tree_group(Task({}, 0, 4), tree)) == [
+    assert nodes(tree_group(RolloutTask({}, 0, 4), tree)) == [
         [("0:0", 1), ("0:1", 1), ("0:2", 3)],
         [("0:0", 1), ("0:1", 1), ("1:2", 2), ("1:4", 2)],
         [("0:0", 1), ("0:1", 1), ("1:2", 2), ("2:4", 1)],

@@ -7,14 +7,14 @@ import time
 from typing import Any
 
 import pytest
-from palaestra.envs.code.counting.counted_program import Program
+from palaestra.envs.code.counting.counted_program import CountedProgram
 from palaestra.envs.code.counting.meter import OutOfWork, Uncounted
 
 MUCH = 200_000
 
 
 def steps(program: str, *arguments: Any, most: int = MUCH) -> int:
-    return Program(program).call("f", copy.deepcopy(arguments), most)[1]
+    return CountedProgram(program).call("f", copy.deepcopy(arguments), most)[1]
 
 
 def steps_of(expression: str, *arguments: Any) -> int:
@@ -213,7 +213,7 @@ HIDDEN = {
 def test_no_work_is_hidden(name: str):
     begun = time.process_time()
     with pytest.raises(OutOfWork):
-        Program(f"import math, itertools, collections\ndef f():\n    return {HIDDEN[name]}").call("f", [], 9_000)
+        CountedProgram(f"import math, itertools, collections\ndef f():\n    return {HIDDEN[name]}").call("f", [], 9_000)
     assert time.process_time() - begun < 0.5
 
 
@@ -251,14 +251,14 @@ TREE = "def f():\n    x = y = ()\n    for _ in range(60):\n        x, y = (x, x)
 )
 def test_values_that_share_their_parts_are_weighed_in_full(use: str):
     with pytest.raises(OutOfWork):
-        Program(TREE.format(use)).call("f", [], MUCH)
+        CountedProgram(TREE.format(use)).call("f", [], MUCH)
 
 
 def test_an_exception_weighs_what_it_holds_when_it_is_written():
     held = "def f():\n    v = []\n    e = ValueError(v)\n    x = ()\n    for _ in range(60):\n        x = (x, x)\n"
     for use in ("str(e)", "f'{e!r}'", "str([e])", "'%s' % e"):
         with pytest.raises(OutOfWork):
-            Program(held + f"    v.append(x)\n    return {use}").call("f", [], MUCH)
+            CountedProgram(held + f"    v.append(x)\n    return {use}").call("f", [], MUCH)
 
 
 @pytest.mark.parametrize(
@@ -277,15 +277,15 @@ def test_an_exception_weighs_what_it_holds_when_it_is_written():
 )
 def test_nothing_gets_around_the_limit(body: str):
     with pytest.raises(OutOfWork):
-        Program(f"def f():\n    {body}").call("f", [], MUCH)
+        CountedProgram(f"def f():\n    {body}").call("f", [], MUCH)
 
 
 def test_the_limit_is_exact():
     program = "def f():\n    return sum([1, 2, 3])"
     cost = steps(program)
-    assert Program(program).call("f", [], cost) == (6, cost)
+    assert CountedProgram(program).call("f", [], cost) == (6, cost)
     with pytest.raises(OutOfWork):
-        Program(program).call("f", [], cost - 1)
+        CountedProgram(program).call("f", [], cost - 1)
 
 
 # Ways out.
@@ -340,7 +340,7 @@ def test_the_limit_is_exact():
 def test_nothing_of_python_is_in_reach(expression: str):
     text = f"import math, collections, functools, itertools\ndef f():\n    return {expression}"
     with pytest.raises((Uncounted, AttributeError)):
-        Program(text).call("f", [], MUCH)
+        CountedProgram(text).call("f", [], MUCH)
 
 
 @pytest.mark.parametrize(
@@ -367,10 +367,10 @@ def test_nothing_of_python_is_in_reach(expression: str):
 )
 def test_what_is_not_counted_is_named(program: str, says: str):
     with pytest.raises(Uncounted, match=says):
-        Program(program).call("f", [], MUCH)
+        CountedProgram(program).call("f", [], MUCH)
 
 
 def test_handlers_do_not_catch_what_is_not_counted():
     text = "def f():\n    try:\n        eval('1')\n    except BaseException:\n        return 1"
     with pytest.raises(Uncounted):
-        Program(text).call("f", [], MUCH)
+        CountedProgram(text).call("f", [], MUCH)

@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 import pytest
-from palaestra.envs.code.judging.assertions import Unreadable, read_assertions
-from palaestra.envs.code.judging.expectations import Expectation, agrees, same_text
+from palaestra.envs.code.judging.assertions import UnreadableAssertion, read_assertions
+from palaestra.envs.code.judging.expectations import Expectation, is_same_text, meets_expectation
 
 # What a function might return.
 VALUES: list[Any] = [
@@ -78,7 +78,7 @@ def test_a_value_passes_where_python_lets_it_pass(assertion: str):
             passed.append(False)
         else:
             passed.append(True)
-        assert agrees(test.expected, value) is passed[-1], value
+        assert meets_expectation(test.expected, value) is passed[-1], value
     assert not all(passed)
     assert any(passed) or "== [1, 2]" in assertion
 
@@ -88,7 +88,7 @@ def test_arguments_are_read_as_they_stand():
     (test,) = read_assertions(source, "f")
     assert test.function == "f"
     assert test.arguments == [[1, 2], -3, "aaa", None, {"k": (1, 2.5)}, set(), [[], []], 10**20, 3]
-    assert agrees(test.expected, [1, 2])
+    assert meets_expectation(test.expected, [1, 2])
 
 
 def test_the_function_check_is_read_under_whatever_name_it_gives_the_candidate():
@@ -111,7 +111,7 @@ check(f)
     tests = read_assertions(source, "f")
     assert [test.arguments for test in tests] == [[1], [5], [7]]
     assert [test.expected for test in tests] == [Expectation(2), Expectation(6), Expectation(8)]
-    assert [agrees(test.expected, 6) for test in read_assertions(source.replace("candidate", "g"), "f")] == [
+    assert [meets_expectation(test.expected, 6) for test in read_assertions(source.replace("candidate", "g"), "f")] == [
         False,
         True,
         False,
@@ -153,7 +153,7 @@ check(f)
     ],
 )
 def test_what_is_no_simple_test_is_refused_with_a_reason(source: str, why: str):
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(UnreadableAssertion, match=why):
         read_assertions(source, "f")
 
 
@@ -167,14 +167,14 @@ def test_what_is_no_simple_test_is_refused_with_a_reason(source: str, why: str):
 )
 def test_large_constants_are_refused_in_bounded_time(constant: str):
     began = time.process_time()
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableAssertion):
         read_assertions(f"assert f(1) == {constant}", "f")
     assert time.process_time() - began < 2.0
 
 
 def test_values_that_grow_from_name_to_name_are_refused():
     source = "a = [0] * 1000\n" + "a = [a, a]\n" * 40 + "assert f(a) == 1"
-    with pytest.raises(Unreadable, match="no constant"):
+    with pytest.raises(UnreadableAssertion, match="no constant"):
         read_assertions(source, "f")
 
 
@@ -182,7 +182,7 @@ def test_a_set_of_numbers_with_one_hash_is_compared_in_bounded_time():
     (test,) = read_assertions("assert set(f(1)) == {1, 2}", "f")
     clashing = [1, 2, *(number * (2**61 - 1) for number in range(200_000))]
     began = time.process_time()
-    assert not agrees(test.expected, clashing)
+    assert not meets_expectation(test.expected, clashing)
     assert time.process_time() - began < 1.0
 
 
@@ -224,8 +224,8 @@ def test_feedback_tells_what_is_expected_in_words():
     ],
 )
 def test_printed_text_is_the_same_but_for_blanks_and_last_digits(expected: str, received: str, same: bool):
-    assert same_text(expected, received) is same
-    assert agrees(expected, received) is same
+    assert is_same_text(expected, received) is same
+    assert meets_expectation(expected, received) is same
 
 
 @pytest.mark.parametrize(
@@ -253,6 +253,6 @@ def test_printed_text_is_the_same_but_for_blanks_and_last_digits(expected: str, 
     ],
 )
 def test_values_are_alike_as_json(expected: Any, received: Any, same: bool):
-    assert agrees(Expectation(expected, "alike"), received) is same
-    assert agrees(Expectation([[expected], expected], "either"), received) is same
-    assert agrees(Expectation([[expected], expected], "either"), [received]) is same
+    assert meets_expectation(Expectation(expected, "alike"), received) is same
+    assert meets_expectation(Expectation([[expected], expected], "either"), received) is same
+    assert meets_expectation(Expectation([[expected], expected], "either"), [received]) is same

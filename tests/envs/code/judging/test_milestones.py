@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from palaestra.envs.code.judging.milestones import milestones, reached, traced
+from palaestra.envs.code.judging.milestones import count_reached, expected_results, traced_tests
 from palaestra.envs.code.program_synthesis import Synthesis
 from palaestra.envs.sandbox import Limits
 from palaestra.rewards import RewardWrapper, make
@@ -31,7 +31,7 @@ def written(task: Synthesis, sentences: int) -> str:
 
 
 def count(code: str, task: Synthesis) -> list[int]:
-    found = reached(code, task.program, task.tests, LIMITS, "local")
+    found = count_reached(code, task.program, task.tests, LIMITS, "local")
     assert found is not None
     return found
 
@@ -41,10 +41,10 @@ def test_milestones_are_what_the_sentences_lead_to_and_nothing_that_is_there_any
     some = 0
     for seed in SEEDS:
         task = drawn(seed, domain)
-        tests = traced(task.tests)
+        tests = traced_tests(task.tests)
         assert tests
         assert not any(test.public for test in tests)
-        for wanted in milestones(task.program, tests):
+        for wanted in expected_results(task.program, tests):
             some += 1
             assert wanted
             for place, value in wanted.items():
@@ -56,7 +56,7 @@ def test_milestones_are_what_the_sentences_lead_to_and_nothing_that_is_there_any
 def test_a_program_is_credited_for_as_far_as_it_came(domain: str) -> None:
     for seed in SEEDS[:5]:
         task = drawn(seed, domain)
-        wanted = milestones(task.program, traced(task.tests))
+        wanted = expected_results(task.program, traced_tests(task.tests))
         counts = [count(written(task, sentences), task) for sentences in range(len(task.program.blocks))]
         assert counts[0] == [0, len(wanted)]
         assert counts[-1] == [len(wanted), len(wanted)]
@@ -87,7 +87,9 @@ def test_hostile_programs_reach_nothing(what: str) -> None:
 def test_claims_are_not_results() -> None:
     task = drawn(3)
     name = task.program.name
-    wanted = [value for results in milestones(task.program, traced(task.tests)) for value in results.values()]
+    wanted = [
+        value for results in expected_results(task.program, traced_tests(task.tests)) for value in results.values()
+    ]
     assert all(isinstance(value, int) and abs(value) < 9000 for value in wanted)
     for code in (
         # More values than are read, the right ones perhaps among them.

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import pytest
 from palaestra.envs.code import counting
-from palaestra.envs.code.counting.counted_program import Program
+from palaestra.envs.code.counting.counted_program import CountedProgram
 from palaestra.envs.code.counting.meter import UNCOUNTED, WORK
 from palaestra.envs.code.judging import operation_counts
-from palaestra.envs.code.judging.operation_counts import Measured, measured
+from palaestra.envs.code.judging.operation_counts import CountedCall, count_operations
 from palaestra.envs.sandbox import Limits, Result
 
 from ..counting.counted_programs import programs
@@ -37,7 +37,7 @@ def native(program: str, *arguments: Any) -> tuple[str, Any]:
 
 def ours(program: str, *arguments: Any) -> tuple[str, Any]:
     try:
-        return "", Program(program).call("f", copy.deepcopy(arguments), MUCH)[0]
+        return "", CountedProgram(program).call("f", copy.deepcopy(arguments), MUCH)[0]
     except Exception as error:
         return type(error).__name__, None
 
@@ -158,13 +158,13 @@ def test_random_expressions_have_the_values_and_errors_of_python():
 
 
 def test_each_call_begins_afresh():
-    program = Program("seen = []\ndef f(x):\n    seen.append(x)\n    return len(seen)")
+    program = CountedProgram("seen = []\ndef f(x):\n    seen.append(x)\n    return len(seen)")
     assert [program.call("f", [1], MUCH) for _ in range(3)] == [(1, 13)] * 3
 
 
 def test_a_function_that_is_not_there_is_an_error_of_names():
     with pytest.raises(NameError, match="'g'"):
-        Program("def f(): pass").call("g", [], MUCH)
+        CountedProgram("def f(): pass").call("g", [], MUCH)
 
 
 # In the sandbox.
@@ -172,8 +172,8 @@ def test_a_function_that_is_not_there_is_an_error_of_names():
 LIMITS = Limits(seconds=2)
 
 
-def in_sandbox(program: str, *cases: tuple[list[Any], int]) -> list[Measured]:
-    found = measured(program, "f", cases, LIMITS)
+def in_sandbox(program: str, *cases: tuple[list[Any], int]) -> list[CountedCall]:
+    found = count_operations(program, "f", cases, LIMITS)
     assert found is not None
     return found
 
@@ -182,7 +182,7 @@ def in_sandbox(program: str, *cases: tuple[list[Any], int]) -> list[Measured]:
 def test_the_sandbox_counts_as_this_process_does():
     program = "from math import gcd\ndef f(x, y=0):\n    return [sorted(x), {'a': (y, 1.5)}, gcd(12, 18), {3}, None]"
     (found,) = in_sandbox(program, ([[3, 1, 2], 7], 500))
-    assert found == Measured(*Program(program).call("f", [[3, 1, 2], 7], 500))
+    assert found == CountedCall(*CountedProgram(program).call("f", [[3, 1, 2], 7], 500))
     assert found.value == [[1, 2, 3], {"a": (7, 1.5)}, 6, {3}, None]
 
 
@@ -232,7 +232,9 @@ def test_another_python_gets_the_text_and_counts_alike(monkeypatch: pytest.Monke
     text = operation_counts._boot()
     monkeypatch.setattr(operation_counts, "_boot", lambda: text.replace("MAGIC_NUMBER ==", "MAGIC_NUMBER !="))
     program = "def f(x):\n    return sum(v * v for v in x)"
-    assert in_sandbox(program, ([[1, 2, 3]], 500)) == [Measured(*Program(program).call("f", [[1, 2, 3]], 500))]
+    assert in_sandbox(program, ([[1, 2, 3]], 500)) == [
+        CountedCall(*CountedProgram(program).call("f", [[1, 2, 3]], 500))
+    ]
 
 
 def test_all_of_the_interpreter_is_sent():
@@ -242,4 +244,4 @@ def test_all_of_the_interpreter_is_sent():
 
 def test_a_sandbox_that_fails_is_told_from_a_program_that_does(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(operation_counts, "run", lambda *_, **__: Result(reason="lost", valid=False))
-    assert measured("def f(): pass", "f", [([], 9)], LIMITS) is None
+    assert count_operations("def f(): pass", "f", [([], 9)], LIMITS) is None

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from palaestra.envs.code.judging.assertions import read_assertions
 from palaestra.envs.code.problems import problem_set
-from palaestra.envs.code.problems.problem import Problem, spread
+from palaestra.envs.code.problems.problem import Problem, select_tests
 from palaestra.envs.datasets.collection import load_collection
-from palaestra.envs.sandbox import CallTest, Judgement, run_tests
+from palaestra.envs.sandbox import CallTest, ProgramJudgement, run_tests
 from palaestra.errors import InputError
 
 from .problem_records import APPS, MBPP, NAMES, RECORDS, judged, made, problem, read
@@ -42,7 +42,7 @@ def test_the_examples_in_the_docstrings_are_true():
         found = re.findall(r">>> (.*)\n\s*(.*)\n", f"{item.question}\n")
         source = "\n".join(f"assert {call} == {value}" for call, value in found)
         tests = read_assertions(source, item.function)
-        assert run_tests(item.whole(item.answer), tests, problem_set.agrees).success
+        assert run_tests(item.assemble(item.answer), tests, problem_set.meets_expectation).success
 
 
 def test_no_test_that_is_hidden_stands_in_a_prompt():
@@ -61,7 +61,7 @@ def test_no_test_that_is_hidden_stands_in_a_prompt():
 def test_a_program_is_run_without_what_is_expected_of_it():
     for name in NAMES:
         for item in load_collection(made(name, split="all")._source()).items:
-            run = item.whole("PROGRAM = 1")
+            run = item.assemble("PROGRAM = 1")
             for part in (item.stub, item.before, item.after, "PROGRAM = 1", '__name__ = "builtins"'):
                 run = run.replace(part, "", 1)
             assert not run.strip()
@@ -86,13 +86,13 @@ def test_a_longer_program_makes_a_problem_harder_and_longer_names_in_it_do_not(t
 
 def test_the_tests_that_are_run_are_spread_over_all():
     tests = [CallTest("f", [number], number, public=number < 2) for number in range(20)]
-    assert [test.expected for test in spread(tests, 5)] == [0, 1, 2, 10, 19]
-    assert [test.expected for test in spread(tests, 2)] == [0, 2]
-    assert [test.expected for test in spread(tests, 1)] == [2]
-    assert spread(tests, 20) == tests
-    assert [test.expected for test in spread(tests[:2], 1)] == [0]
+    assert [test.expected for test in select_tests(tests, 5)] == [0, 1, 2, 10, 19]
+    assert [test.expected for test in select_tests(tests, 2)] == [0, 2]
+    assert [test.expected for test in select_tests(tests, 1)] == [2]
+    assert select_tests(tests, 20) == tests
+    assert [test.expected for test in select_tests(tests[:2], 1)] == [0]
     for most in range(1, 25):
-        chosen = spread(tests, most)
+        chosen = select_tests(tests, most)
         assert len({test.expected for test in chosen}) == len(chosen) == min(most, 20)
 
 
@@ -152,7 +152,7 @@ def test_programs_that_cheat_or_fail_earn_nothing_and_are_the_fault_of_the_agent
 
 def test_a_lost_sandbox_is_no_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     env = read("MBPP", tmp_path, MBPP)
-    monkeypatch.setattr(problem_set, "run_tests", lambda *_, **__: Judgement(("wrong",), "lost", valid=False))
+    monkeypatch.setattr(problem_set, "run_tests", lambda *_, **__: ProgramJudgement(("wrong",), "lost", valid=False))
     reward, info = judged(env, "def found(text): ...")
     assert (reward, info["reward_valid"], info["is_success"]) == (0.0, False, False)
 

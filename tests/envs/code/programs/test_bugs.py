@@ -7,21 +7,21 @@ import itertools
 import numpy as np
 import pytest
 from palaestra.envs.code.programs import bugs as drawing
-from palaestra.envs.code.programs.bugs import Bug, Buggy, draw_buggy
+from palaestra.envs.code.programs.bugs import Bug, BuggyProgram, draw_buggy
 from palaestra.envs.code.programs.cases import Case
 from palaestra.envs.code.programs.dice import Dice
 from palaestra.envs.code.programs.grammar import Parameter, Program
-from palaestra.envs.code.programs.mutations import KINDS, mutant, sites
+from palaestra.envs.code.programs.mutations import KINDS, apply_mutation, find_sites
 
 DOMAINS = ("numbers", "strings", "lists")
 
 
-def drawn(count: int, seed: int = 0) -> list[Buggy]:
+def drawn(count: int, seed: int = 0) -> list[BuggyProgram]:
     dice = Dice(np.random.default_rng(seed))
     return [draw_buggy(dice, DOMAINS[i % 3], max(1 + i % 3, 1 + i % 5), 8, 1 + i % 3) for i in range(count)]
 
 
-def fails(buggy: Buggy, bugs: tuple[Bug, ...], case: Case) -> bool:
+def fails(buggy: BuggyProgram, bugs: tuple[Bug, ...], case: Case) -> bool:
     """Whether the program with these bugs alone, put in by hand, does something else on the case."""
     blocks = list(buggy.program.blocks)
     for place, code, _ in bugs:
@@ -62,7 +62,7 @@ def test_there_are_as_many_bugs_as_asked_each_of_its_kind_in_a_step_of_its_own()
             block = buggy.program.blocks[bug.place]
             assert bug.code != block
             assert bug.kind in KINDS
-            assert bug.code in [mutant(block, site) for site in sites(block) if site.kind == bug.kind]
+            assert bug.code in [apply_mutation(block, site) for site in find_sites(block) if site.kind == bug.kind]
 
 
 def test_the_body_has_all_the_bugs_and_else_what_was_meant():

@@ -9,9 +9,9 @@ from collections import Counter
 import numpy as np
 import pytest
 from palaestra.envs import sandbox
-from palaestra.envs.code.programs.cases import Case, differs, draw_arguments, draw_cases, is_small
+from palaestra.envs.code.programs.cases import Case, draw_arguments, draw_cases, fails_case, is_small
 from palaestra.envs.code.programs.dice import Dice
-from palaestra.envs.code.programs.grammar import DOMAINS, KINDS, Program, draw_program, shown
+from palaestra.envs.code.programs.grammar import DOMAINS, KINDS, Program, draw_program, format_call
 
 TYPES = {"int": int, "list": list, "str": str, "words": list}
 
@@ -41,7 +41,7 @@ def test_python_returns_what_the_interpreter_says():
 def test_a_part_of_the_specification_left_out_shows_in_a_case():
     for program, cases in drawn(60, 1):
         for body in program.weaker:
-            assert any(differs(program, body, one) for one in cases), program.source
+            assert any(fails_case(program, body, one) for one in cases), program.source
 
 
 def test_most_comparisons_are_tried_at_their_boundary():
@@ -53,7 +53,7 @@ def test_most_comparisons_are_tried_at_their_boundary():
                 sign = found[1] if found[2] else f"{found[1]}="
                 code = f"{block[: found.start()]} {sign} {block[found.end() :]}"
                 body = (*program.blocks[:place], code, *program.blocks[place + 1 :])
-                here = any(differs(program, body, one) for one in cases)
+                here = any(fails_case(program, body, one) for one in cases)
                 told += here
                 known += here or any(program.run(given, body)[:2] != program.run(given)[:2] for given in others)
     assert told > 0.75 * known > 75
@@ -101,13 +101,13 @@ def test_steps_have_as_many_sentences_as_wanted_and_use_most_kinds():
 def test_a_second_parameter_is_a_constant_of_the_specification():
     program = next(p for p, _ in drawn(60, 5) if len(p.parameters) == 2)
     assert program.signature.endswith(", k)")
-    assert "k is a whole number from " in program.described()
+    assert "k is a whole number from " in program.describe_arguments()
     assert sum(bool(re.search(r"\bk\b", sentence)) for sentence in program.specification) == 1
 
 
 def test_calls_are_shown_as_python_writes_them():
     program, _ = drawn(1)[0]
-    assert shown(program, ([1, 2], "a b")) == f"{program.name}([1, 2], 'a b')"
+    assert format_call(program, ([1, 2], "a b")) == f"{program.name}([1, 2], 'a b')"
 
 
 def test_the_trace_names_each_result_and_ends_where_the_function_does():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.envs.code.programs.interpreter import MOST_WORK, call, is_known, states
+from palaestra.envs.code.programs.interpreter import MOST_WORK, is_supported, run_blocks, trace_states
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ from palaestra.envs.code.programs.interpreter import MOST_WORK, call, is_known, 
     ],
 )
 def test_statements_mean_what_they_do_in_python(block: str, value: object):
-    outcome = call([block], {"given": [1, 2, 3]})
+    outcome = run_blocks([block], {"given": [1, 2, 3]})
     assert (outcome.value, outcome.error) == (value, "")
 
 
 def test_variables_of_a_comprehension_are_gone_after_it():
-    assert call(["found = [v for v in given]", "return v"], {"given": [1]}).error == "NameError"
+    assert run_blocks(["found = [v for v in given]", "return v"], {"given": [1]}).error == "NameError"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_variables_of_a_comprehension_are_gone_after_it():
     ],
 )
 def test_errors_are_named(block: str, error: str):
-    assert call([block], {"given": [1, 2, 3]}).error == error
+    assert run_blocks([block], {"given": [1, 2, 3]}).error == error
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_errors_are_named(block: str, error: str):
     ],
 )
 def test_work_and_values_are_bounded(block: str):
-    outcome = call([block], {"given": [1]})
+    outcome = run_blocks([block], {"given": [1]})
     assert outcome.error == "endless"
     assert outcome.work <= MOST_WORK + 5001
 
@@ -87,22 +87,22 @@ def test_work_and_values_are_bounded(block: str):
     ],
 )
 def test_what_programs_here_do_not_need_is_not_known(block: str):
-    assert not is_known(block)
+    assert not is_supported(block)
 
 
 def test_arguments_are_left_alone():
     given = [1, 2]
-    assert call(["given.append(3)", "return given"], {"given": given}).value == [1, 2, 3]
+    assert run_blocks(["given.append(3)", "return given"], {"given": given}).value == [1, 2, 3]
     assert given == [1, 2]
 
 
 def test_work_counts_statements_and_turns():
-    assert call(["return given"], {"given": 0}).work == 1
-    assert call(["total = 0", "for v in given:\n    total += v", "return total"], {"given": [1] * 10}).work == 13
-    assert call(["return [v for v in given]"], {"given": [1] * 10}).work == 11
+    assert run_blocks(["return given"], {"given": 0}).work == 1
+    assert run_blocks(["total = 0", "for v in given:\n    total += v", "return total"], {"given": [1] * 10}).work == 13
+    assert run_blocks(["return [v for v in given]"], {"given": [1] * 10}).work == 11
 
 
 def test_states_are_told_until_the_function_returns():
     blocks = ["if given > 5:\n    return 0", "twice = given * 2", "more = twice + 1", "return more"]
-    assert states(blocks[:-1], ["", "twice", "more"], {"given": 4}) == [None, 8, 9]
-    assert states(blocks[:-1], ["", "twice", "more"], {"given": 6}) == []
+    assert trace_states(blocks[:-1], ["", "twice", "more"], {"given": 4}) == [None, 8, 9]
+    assert trace_states(blocks[:-1], ["", "twice", "more"], {"given": 6}) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from palaestra.envs.code.programs.mutations import KINDS, mutant, sites
+from palaestra.envs.code.programs.mutations import KINDS, apply_mutation, find_sites
 
 LOOP = "for v in x:\n    y += v"
 # (kind, code, everything that the kind makes of it)
@@ -50,7 +50,7 @@ BY_HAND: list[tuple[str, str, set[str]]] = [
 
 @pytest.mark.parametrize(("kind", "code", "wanted"), BY_HAND)
 def test_a_bug_is_put_where_its_kind_says(kind: str, code: str, wanted: set[str]):
-    assert {mutant(code, site) for site in sites(code) if site.kind == kind} == wanted
+    assert {apply_mutation(code, site) for site in find_sites(code) if site.kind == kind} == wanted
 
 
 def test_every_kind_is_among_those_worked_out_by_hand():
@@ -59,12 +59,12 @@ def test_every_kind_is_among_those_worked_out_by_hand():
 
 
 def test_code_without_a_place_for_a_bug_is_left_alone():
-    assert sites("y = x") == ()
+    assert find_sites("y = x") == ()
 
 
 def test_every_mutant_is_written_as_python_writes_it():
     for _, code, _ in BY_HAND:
-        for site in sites(code):
-            changed = mutant(code, site)
+        for site in find_sites(code):
+            changed = apply_mutation(code, site)
             assert ast.unparse(ast.parse(changed)) == changed
-            assert mutant(code, site) == changed
+            assert apply_mutation(code, site) == changed

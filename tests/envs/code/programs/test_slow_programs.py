@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.code.counting.counted_program import Program
+from palaestra.envs.code.counting.counted_program import CountedProgram
 from palaestra.envs.code.programs.dice import Dice
-from palaestra.envs.code.programs.slow_program_kinds import NUMBER, NUMBERS, TEXT, Kind
+from palaestra.envs.code.programs.slow_program_kinds import NUMBER, NUMBERS, TEXT, SlowProgramKind
 from palaestra.envs.code.programs.slow_programs import (
     TECHNIQUES,
     SlowProgram,
+    argument_size,
     draw_slow_program,
     large_arguments,
-    size_of,
     small_arguments,
 )
 
@@ -30,7 +30,7 @@ def drawn(technique: str, parts: int, count: int, seed: int = 1) -> list[SlowPro
     return [draw_slow_program(dice, technique, parts) for _ in range(count)]
 
 
-def of_kind(kind: Kind, count: int, monkeypatch: pytest.MonkeyPatch) -> list[SlowProgram]:
+def of_kind(kind: SlowProgramKind, count: int, monkeypatch: pytest.MonkeyPatch) -> list[SlowProgram]:
     monkeypatch.setitem(TECHNIQUES, "one", (kind,))
     return drawn("one", 1, count)
 
@@ -42,7 +42,7 @@ def native(text: str, name: str) -> Any:
 
 
 def counted(text: str, name: str, arguments: list[Any]) -> tuple[Any, int]:
-    return Program(text).call(name, copy.deepcopy(arguments), PLENTY)
+    return CountedProgram(text).call(name, copy.deepcopy(arguments), PLENTY)
 
 
 def test_there_are_kinds_enough_of_each_technique():
@@ -52,7 +52,7 @@ def test_there_are_kinds_enough_of_each_technique():
 
 
 @every_kind
-def test_slow_and_fast_return_the_same(kind: Kind, monkeypatch: pytest.MonkeyPatch):
+def test_slow_and_fast_return_the_same(kind: SlowProgramKind, monkeypatch: pytest.MonkeyPatch):
     dice = Dice(np.random.default_rng(2))
     for program in of_kind(kind, 12, monkeypatch):
         slow, fast = native(program.slow, program.name), native(program.fast, program.name)
@@ -69,7 +69,7 @@ def test_slow_and_fast_return_the_same(kind: Kind, monkeypatch: pytest.MonkeyPat
 
 
 @every_kind
-def test_they_are_counted_and_the_fast_one_is_worth_having(kind: Kind, monkeypatch: pytest.MonkeyPatch):
+def test_they_are_counted_and_the_fast_one_is_worth_having(kind: SlowProgramKind, monkeypatch: pytest.MonkeyPatch):
     dice = Dice(np.random.default_rng(3))
     ratios: dict[int, list[float]] = {16: [], 32: []}
     for program in of_kind(kind, 6, monkeypatch):
@@ -87,7 +87,7 @@ def test_they_are_counted_and_the_fast_one_is_worth_having(kind: Kind, monkeypat
 
 
 @every_kind
-def test_programs_of_a_kind_differ(kind: Kind, monkeypatch: pytest.MonkeyPatch):
+def test_programs_of_a_kind_differ(kind: SlowProgramKind, monkeypatch: pytest.MonkeyPatch):
     assert len({program.essence for program in of_kind(kind, 60, monkeypatch)}) >= 4
 
 
@@ -162,7 +162,7 @@ def test_small_arguments_have_the_edges_and_large_ones_their_size():
                 small_arguments(dice, program),
                 large_arguments(dice, program, 20),
             ):
-                size = size_of(part.kind, 20)
+                size = argument_size(part.kind, 20)
                 if part.kind.takes == NUMBER:
                     assert (empty, one) == (0, 1)
                     assert 0 <= small <= 40

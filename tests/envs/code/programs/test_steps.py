@@ -7,8 +7,8 @@ from typing import Any
 
 from palaestra.envs import sandbox
 from palaestra.envs.code.programs.grammar import CONDITIONS, KINDS
-from palaestra.envs.code.programs.interpreter import call
-from palaestra.envs.code.programs.steps import Kind
+from palaestra.envs.code.programs.interpreter import run_blocks
+from palaestra.envs.code.programs.steps import StepKind
 
 # (the words, with constants; what is given; what should come of it)
 NUMBERS: list[tuple[str, int, Any]] = [
@@ -230,16 +230,16 @@ CONDITIONS_BY_HAND: list[tuple[str, Any, bool]] = [
 ]
 
 
-def codes(kind: Kind, c: int | None, d: int | None) -> list[str]:
+def codes(kind: StepKind, c: int | None, d: int | None) -> list[str]:
     c_1 = None if c is None else c + 1
     return [template.format(x="given", y="found", c=c, d=d, c_1=c_1) + "\nreturn found" for template in kind.codes]
 
 
-def constants_for(kind: Kind) -> list[tuple[int | None, int | None]]:
+def constants_for(kind: StepKind) -> list[tuple[int | None, int | None]]:
     return [(c, d) for c in (kind.c or [None]) for d in (kind.d or [None])]
 
 
-def stated() -> list[tuple[Kind, int | None, int | None, Any, Any]]:
+def stated() -> list[tuple[StepKind, int | None, int | None, Any, Any]]:
     """Each case worked out by hand, with the kind and the constants that its words name."""
     found = []
     for kind in KINDS:
@@ -257,7 +257,7 @@ def test_there_are_many_kinds_and_each_has_a_case_worked_out_by_hand():
 def test_each_way_to_write_a_step_does_what_its_words_say():
     for kind, c, d, given, wanted in stated():
         for code in codes(kind, c, d):
-            assert call([code], {"given": given}).value == wanted, code
+            assert run_blocks([code], {"given": given}).value == wanted, code
 
 
 def test_conditions_hold_where_their_words_say():
@@ -267,7 +267,9 @@ def test_conditions_hold_where_their_words_say():
             for c in condition.c or [None]:
                 if condition.words.format(c=c) == words:
                     used.add(condition)
-                    assert call([f"return {condition.code.format(x='given', c=c)}"], {"given": given}).value is holds
+                    assert (
+                        run_blocks([f"return {condition.code.format(x='given', c=c)}"], {"given": given}).value is holds
+                    )
     assert used == set(CONDITIONS)
 
 
@@ -283,7 +285,7 @@ def test_all_ways_to_write_a_step_agree():
     for kind in KINDS:
         for c, d in constants_for(kind)[::5]:
             for given in GIVEN[kind.takes]:
-                outcomes = [call([code], {"given": given}) for code in codes(kind, c, d)]
+                outcomes = [run_blocks([code], {"given": given}) for code in codes(kind, c, d)]
                 assert {outcome.error for outcome in outcomes} == {""}
                 assert all(outcome.value == outcomes[0].value for outcome in outcomes), (kind.words, given)
 
@@ -304,7 +306,7 @@ def test_python_does_the_same_with_every_step():
     functions = "\n".join(f"def f{place}(given):\n{code}" for place, code in enumerate(indented))
     program = f"{functions}\ndef every(given):\n    return [globals()[f'f{{i}}'](one) for i, one in given]\n"
     jobs = [(place, given) for place, (kind, _) in enumerate(ways) for given in GIVEN[kind.takes]]
-    wanted = [call([ways[place][1]], {"given": given}).value for place, given in jobs]
+    wanted = [run_blocks([ways[place][1]], {"given": given}).value for place, given in jobs]
     assert len(jobs) > 2000
     judgement = sandbox.run_tests(program, [sandbox.CallTest("every", [jobs], wanted, public=True)])
     assert judgement.success, judgement.feedback

@@ -14,13 +14,13 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.independent import Independent
 from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import Limits, Start, Task
+from palaestra.agents.grpo.rollouts.starts import RolloutTask, Start, TokenLimits
 from palaestra.agents.language.renderer import MarkerRenderer
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.errors import InputError
 
 GUESS = "palaestra/GuessNumber-v0"
-ROOM = Limits(action=16, episode=1000, context=4000)
+ROOM = TokenLimits(action=16, episode=1000, context=4000)
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +33,16 @@ def constant(renderer: MarkerRenderer, text: str) -> ScriptedSampler:
     return ScriptedSampler(lambda session, context: renderer.action_ids(text), renderer.stop_ids)
 
 
-def play(task: Task, environments, sampler, renderer, limits: Limits = ROOM):
+def play(task: RolloutTask, environments, sampler, renderer, limits: TokenLimits = ROOM):
     """The task's group."""
     player = Player(environments, sampler, renderer, limits, 1.0, np.random.default_rng(0))
     return Independent().play([task], player)[0]
 
 
-def guesses(renderer, sampler, limits: Limits = ROOM, samples: int = 2):
+def guesses(renderer, sampler, limits: TokenLimits = ROOM, samples: int = 2):
     environments = Environments(GUESS)
     params = environments.param_space.at(0.3)
-    return play(Task(params, 5, samples, 42), environments, sampler, renderer, limits)
+    return play(RolloutTask(params, 5, samples, 42), environments, sampler, renderer, limits)
 
 
 def test_a_group_plays_the_same_task_and_keeps_the_teachers_number(renderer):
@@ -92,7 +92,7 @@ def test_observation_tokens_are_never_trained(renderer):
 def test_mask_ids_and_logps_agree_when_a_budget_ends_in_the_middle_of_an_action(renderer):
     # Trap 4: the budget of the episode is met exactly, one short, and in the middle of an action.
     for budget in range(1, 9):
-        group = guesses(renderer, constant(renderer, "12"), Limits(action=3, episode=budget, context=4000))
+        group = guesses(renderer, constant(renderer, "12"), TokenLimits(action=3, episode=budget, context=4000))
         batch = collate([group])
         for trajectory in group.trajectories:
             assert trajectory.action_tokens <= budget
@@ -103,7 +103,7 @@ def test_mask_ids_and_logps_agree_when_a_budget_ends_in_the_middle_of_an_action(
 def test_an_episode_that_outgrows_the_context_is_truncated_not_failed(renderer):
     first = guesses(renderer, constant(renderer, "1")).trajectories[0].turns
     context = len(first[0].obs_ids) + len(first[0].act_ids) + len(first[1].obs_ids)
-    cut = guesses(renderer, constant(renderer, "1"), Limits(16, 1000, context)).trajectories[0]
+    cut = guesses(renderer, constant(renderer, "1"), TokenLimits(16, 1000, context)).trajectories[0]
     assert len(cut.turns) == 1
     assert cut.truncated
     assert cut.valid
@@ -111,7 +111,7 @@ def test_an_episode_that_outgrows_the_context_is_truncated_not_failed(renderer):
 
 def test_a_prompt_that_leaves_no_room_to_answer_is_refused_with_the_remedy(renderer):
     with pytest.raises(InputError, match="raise the context"):
-        guesses(renderer, constant(renderer, "1"), Limits(16, 1000, 10))
+        guesses(renderer, constant(renderer, "1"), TokenLimits(16, 1000, 10))
 
 
 def test_the_stop_token_is_an_action_token(renderer):
@@ -144,7 +144,7 @@ def test_a_failed_machine_is_not_a_reward_of_zero(renderer):
     if "test/Broken-v0" not in gymnasium.registry:
         palaestra.envs.register("test/Broken-v0", Broken)
     environments = Environments("test/Broken-v0")
-    group = play(Task({"size": 3}, 1, 4), environments, constant(renderer, "1"), renderer)
+    group = play(RolloutTask({"size": 3}, 1, 4), environments, constant(renderer, "1"), renderer)
     assert group.valid == ()
     assert collate([group]).rows == 0
 
@@ -169,7 +169,7 @@ def test_a_demonstration_ends_where_the_context_does(small):
 def test_the_curriculum_hears_of_unaided_attempts_alone(renderer):
     environments = Environments(GUESS)
     player = Player(environments, constant(renderer, "1"), renderer, ROOM, 1.0, np.random.default_rng(0))
-    task = Task(environments.param_space.at(0.3), 5, 1, 42)
+    task = RolloutTask(environments.param_space.at(0.3), 5, 1, 42)
     helped = [Start(task, hint="It is 7."), Start(task, oracle_turns=1), Start(task, temperature=0.0)]
     played = player.play([Start(task), *helped, Start(task, role="solver"), Start(task)])
     assert player.attempts == {42: [played[0].trajectory, played[-1].trajectory]}

@@ -13,13 +13,13 @@ from palaestra.agents.grpo.batch.trajectory import Origin, Turn
 from palaestra.agents.grpo.components.filters import mixed_outcomes
 from palaestra.agents.grpo.components.masks import untruncated
 from palaestra.agents.grpo.components.reductions import constant, sequence_mean, sequence_sum, token_mean
+from palaestra.agents.grpo.objective.dry_run import dry_run
 from palaestra.agents.grpo.objective.objective import Objective
-from palaestra.agents.grpo.objective.trial import try_out
 from palaestra.agents.grpo.recipes import RECIPES, Component, Credit, Stream, c, schedule
 from palaestra.agents.grpo.recipes.stages import BASELINES, CORRECTORS, REGULARISERS, RETURNS, SCALES, SURROGATES
 from palaestra.errors import InputError
 
-from .conftest import group, trajectory  # isort: skip
+from ..conftest import group, trajectory  # isort: skip
 
 clip, reinforce = SURROGATES["clip"], SURROGATES["reinforce"]
 kl_k1, kl_k2, kl_k3 = (REGULARISERS[name] for name in ("kl_k1", "kl_k2", "kl_k3"))
@@ -292,7 +292,7 @@ def test_a_recipe_that_contradicts_itself_is_refused_in_one_sentence(changes, wo
 def tried(samples: int = 4, steps: int = 100, **changes) -> str:
     """The sentence with which a trial refuses a changed GRPO."""
     with pytest.raises(InputError) as caught:
-        try_out(replace(RECIPES["grpo"], **changes), samples=samples, steps=steps)
+        dry_run(replace(RECIPES["grpo"], **changes), samples=samples, steps=steps)
     return str(caught.value)
 
 
@@ -333,19 +333,19 @@ def test_ranges_of_parameters_are_checked_on_made_up_episodes(changes, words):
 
 @pytest.mark.parametrize("name", list(RECIPES))
 def test_every_recipe_stands_its_trial(name):
-    try_out(RECIPES[name], samples=4, steps=100, teacher_model=True)
+    dry_run(RECIPES[name], samples=4, steps=100, teacher_model=True)
 
 
 def test_one_sample_a_task_is_refused_where_only_siblings_are_compared():
     assert "compares the episodes of a task with each other, so that samples=1 teaches nothing" in tried(samples=1)
     for name in ("spo_single", "reinforce_pp", "ppo", "sft", "prime", "kdrl", "repo"):
-        try_out(RECIPES[name], samples=1, steps=10, teacher_model=True)
+        dry_run(RECIPES[name], samples=1, steps=10, teacher_model=True)
 
 
 def test_a_trial_leaves_no_trace():
     objective = Objective(RECIPES["spo_single"])
     before = objective.state_dict()
-    try_out(objective.recipe, samples=4, steps=10)
+    dry_run(objective.recipe, samples=4, steps=10)
     assert objective.state_dict() == before
 
 

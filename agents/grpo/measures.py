@@ -13,14 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ....registry import Registry
-from ..batch.trajectory import Origin, Trajectory
+from ...registry import Registry
+from .batch.trajectory import Origin, Trajectory
 
 MEASURES: Registry[Callable[[Trajectory], float]] = Registry("measure", group="palaestra.measures")
 
 
 @MEASURES.register("policy_entropy")
-def policy_entropy(trajectory: Trajectory) -> float:
+def sampled_entropy(trajectory: Trajectory) -> float:
     """Nats per token that the policy sampled: what it drew was this improbable on average, an unbiased estimate."""
     logps = [
         logp

@@ -18,7 +18,7 @@ from palaestra.agents.grpo.objective.loss import accumulate_gradients
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
 
-from .conftest import group, trajectory  # isort: skip
+from ..conftest import group, trajectory  # isort: skip
 
 
 def test_the_statistics_do_not_depend_on_micro_batches(small, ragged):

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.record import group_from_json, group_to_json
-from palaestra.agents.grpo.batch.trajectory import Group, Node, Origin, Turn
+from palaestra.agents.grpo.batch.trajectory import Group, Node, Origin, Turn, group_from_json, group_to_json
 
 from ..conftest import trajectory  # isort: skip
 

@@ -10,8 +10,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from palaestra import evaluate
+from palaestra.agents.evaluation_report import share_interval
 from palaestra.agents.grpo.run.pass_at_k import pass_at_k, pass_at_ks, powers_of_two
-from palaestra.agents.report import share_interval
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 

@@ -17,11 +17,11 @@ from ..batch.forward import Outputs
 from ..batch.tally import Tally
 from ..batch.trajectory import Group, Node, Origin, Trajectory, Turn
 from ..recipes import Recipe
-from .loss import WeightedBatch, report, scored_tokens
+from .loss import WeightedBatch, add_loss_statistics, make_scored
 from .objective import Objective
 
 
-def try_out(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = False) -> None:
+def dry_run(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = False) -> None:
     """Filter, weigh and score made-up groups by a recipe; its rewards and rollouts are not called.
 
     Args:
@@ -35,7 +35,7 @@ def try_out(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = F
     objective = Objective(replace(recipe, shaping=()), teacher_model=teacher_model)
     for step in sorted({1, (steps + 1) // 2, steps} - {0}):
         objective.advance(step, steps)
-        groups = [made_up_group(number, max(samples, 2)) for number in range(3)]
+        groups = [synthetic_group(number, max(samples, 2)) for number in range(3)]
         objective.keep(groups)
         tally = Tally()
         for number, weighted in enumerate(_weighted(objective, groups)):
@@ -61,10 +61,10 @@ def _score(recipe: Recipe, weighted: WeightedBatch, tally: Tally, prefix: str) -
     place = batch.action.nonzero()[:, 0]
     inputs = [torch.full((len(place),), value).requires_grad_() for value in (-1.0, 0.5, 0.1)]
     everyone = torch.arange(batch.episodes)
-    scored = scored_tokens(weighted, place, batch.episode_of[place], everyone, Outputs(*inputs))
+    scored = make_scored(weighted, place, batch.episode_of[place], everyone, Outputs(*inputs))
     own = Tally()
     value = weighted.loss(scored, own)
-    report(own, scored, value)
+    add_loss_statistics(own, scored, value)
     tally.merge(own, prefix)
     for what, number in (("advantages", weighted.advantage), ("weights", weighted.weight), ("loss", value)):
         if not torch.isfinite(number).all():
@@ -88,17 +88,17 @@ def _learns_from_single_episodes(objective: Objective) -> bool:
         return True
     if "logp_teacher" in needs or objective.loss.surrogate.needs & {"every_row", "batch"}:
         return True
-    batch = _measured(collate([made_up_group(number, 1) for number in range(4)]), objective)
+    batch = _measured(collate([synthetic_group(number, 1) for number in range(4)]), objective)
     return bool((objective.weigh(batch).advantage != 0).any())
 
 
-def made_up_group(number: int, samples: int) -> Group:
+def synthetic_group(number: int, samples: int) -> Group:
     """A group of episodes with two turns, tokens of every origin and a tree, half of them won."""
-    members = tuple(_made_up(number, sample) for sample in range(samples))
+    members = tuple(_synthetic_trajectory(number, sample) for sample in range(samples))
     return Group(number, members, greedy=0.5, drawn=(0.0, 1.0, *(t.outcome for t in members)))
 
 
-def _made_up(group: int, sample: int) -> Trajectory:
+def _synthetic_trajectory(group: int, sample: int) -> Trajectory:
     won = float((group + sample) % 2)
     origins = tuple(map(int, (Origin.POLICY, Origin.HINT, Origin.TEACHER, Origin.COPY)))
     first = Turn((1, 2), (3, 4), (-1.1, -0.9), "stop", 0.0, "?", "a", entropies=(0.5, 0.6))

@@ -1,0 +1,135 @@
+"""Forward passes of the in-process engine: pending tokens of sequences in, logits of their next tokens out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..language.decoder import hidden_states
+from ..language.head import head_of
+from .cache import KeyValueCache
+from .drawing import entropy_of, likeliest
+from .sequence import TokenSequence
+
+_FORCED_BYTES = 1 << 27
+"""Most bytes of logits alive at once while forced tokens are scored."""
+
+
+class ModelRunner:
+    """Runs ``model`` over the cached tokens of sequences and adds their pending ones to ``cache``.
+
+    Args:
+        model: transformers causal language model, read in place.
+        cache: keys and values of all sequences, by row.
+        vocabulary: logits are those of the first ``vocabulary`` ids.
+        fp32_head: compute the logits of a half-precision model in single precision.
+    """
+
+    def __init__(self, model: Any, cache: KeyValueCache, vocabulary: int, fp32_head: bool):
+        self._model = model
+        self._cache = cache
+        self._vocabulary = vocabulary
+        self._fp32_head = fp32_head
+        self._device = head_of(model).weight.device
+
+    def encode(self, sequences: Sequence[TokenSequence]) -> Tensor:
+        """Feed the pending tokens of ``sequences``, and score those that are forced.
+
+        Equal prompts of new sequences are encoded once and copied.
+
+        Returns:
+            The logits after the last token of each sequence, [sequences, vocabulary].
+        """
+        leaders: dict[tuple[int, tuple[int, ...]], int] = {}
+        source: list[int] = []  # index into `encoded` of the sequence whose encoding each sequence shares
+        encoded: list[TokenSequence] = []
+        for sequence in sequences:
+            key = (sequence.forced, tuple(sequence.pending))
+            index = leaders.get(key) if sequence.cached == 0 else None
+            if index is None:
+                index = len(encoded)
+                encoded.append(sequence)
+                if sequence.cached == 0:
+                    leaders[key] = index
+            source.append(index)
+        tails = self._extend(encoded)
+        followers: dict[int, list[TokenSequence]] = {}
+        for sequence, index in zip(sequences, source, strict=True):
+            if sequence is not encoded[index]:
+                followers.setdefault(index, []).append(sequence)
+        for index, copies in followers.items():
+            leader = encoded[index]
+            self._cache.share(leader.row, leader.cached, [sequence.row for sequence in copies])
+            for sequence in copies:
+                sequence.cached = leader.cached
+                sequence.pending = []
+        scored: dict[tuple[int, float, int], TokenSequence] = {}
+        for sequence, index in zip(sequences, source, strict=True):
+            if sequence.forced:
+                self._score_forced(sequence, tails[index][:-1], scored, index)
+        logits = self._logits(torch.stack([tail[-1] for tail in tails]))
+        return logits[source] if len(encoded) < len(sequences) else logits
+
+    def decode(self, sequences: Sequence[TokenSequence]) -> Tensor:
+        """Feed the one pending token of each sequence; ``sequences`` own the first rows of the cache, in order.
+
+        Returns:
+            The logits after it, [sequences, vocabulary].
+        """
+        positions, attend = self._cache.stepping([sequence.cached for sequence in sequences])
+        ids = torch.tensor([sequence.pending[0] for sequence in sequences], device=self._device)
+        hidden = hidden_states(self._model, ids, positions, attend)
+        for sequence in sequences:
+            sequence.cached += 1
+            sequence.pending = []
+        return self._logits(hidden)
+
+    def _extend(self, sequences: Sequence[TokenSequence]) -> list[Tensor]:
+        """Append pending tokens of several rows to the cache in one pass, padded to the longest addition.
+
+        Returns:
+            For each sequence the hidden states [forced + 1, H] that predict its forced tokens and the one after.
+        """
+        added = [len(sequence.pending) for sequence in sequences]
+        width = max(added)
+        padded = [sequence.pending + [0] * (width - count) for sequence, count in zip(sequences, added, strict=True)]
+        positions, attend = self._cache.extending([s.row for s in sequences], [s.cached for s in sequences], added)
+        hidden = hidden_states(self._model, torch.tensor(padded, device=self._device).flatten(), positions, attend)
+        for sequence, count in zip(sequences, added, strict=True):
+            sequence.cached += count
+            sequence.pending = []
+        tokens = hidden.unflatten(0, (len(sequences), width))
+        return [tokens[i, count - 1 - s.forced : count] for i, (s, count) in enumerate(zip(sequences, added))]
+
+    def _score_forced(
+        self, sequence: TokenSequence, hidden: Tensor, scored: dict[tuple[int, float, int], TokenSequence], index: int
+    ) -> None:
+        """Open a sequence's answer with its forced ids, ``hidden`` [forced, H] being the states that predict them.
+
+        Sequences that share encoding ``index``, temperature and ``top`` share the numbers, through ``scored``.
+        """
+        request = sequence.request
+        assert request is not None
+        sequence.ids = list(request.forced)
+        temperature = request.temperature or 1.0
+        twin = scored.setdefault((index, temperature, request.top), sequence)
+        if twin is sequence:
+            targets = torch.tensor(sequence.ids, device=self._device)[:, None]
+            rows = max(1, _FORCED_BYTES // (4 * self._vocabulary))
+            for part, target in zip(hidden.split(rows), targets.split(rows), strict=True):
+                logps = (self._logits(part) / temperature).log_softmax(-1)
+                sequence.logps += logps.gather(-1, target)[:, 0].tolist()
+                sequence.entropies += entropy_of(logps).tolist()
+                if request.top:
+                    sequence.top += likeliest(logps, request.top)
+        else:
+            forced = len(sequence.ids)
+            sequence.logps, sequence.entropies = twin.logps[:forced], twin.entropies[:forced]
+            sequence.top = twin.top[:forced]
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        # The head is read anew each time: weights may have been replaced since.
+        return head_of(self._model, self._fp32_head).first(self._vocabulary).logits(hidden)

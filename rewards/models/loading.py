@@ -1,0 +1,34 @@
+"""Lazy imports of the modules that need torch, so that `rewards.models` itself loads without it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ...errors import MissingExtra
+
+MODULES = {
+    "CausalLogProbs": "implicit",
+    "ImplicitPRM": "implicit",
+    "NgramEncoder": "ngram_encoder",
+    "RewardModel": "reward_model",
+    "bradley_terry_loss": "losses",
+    "contrast": "losses",
+    "listwise_loss": "losses",
+}
+"""The module of each public name."""
+
+
+def load_with_torch(name: str) -> Any:
+    """Import the module of a name in `MODULES` and return what the name refers to.
+
+    Raises:
+        MissingExtra: torch is not installed.
+    """
+    try:
+        module = importlib.import_module(f".{MODULES[name]}", __package__)
+    except ImportError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtra("a reward model", "train") from None
+    return getattr(module, name)

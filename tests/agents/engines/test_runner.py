@@ -1,0 +1,63 @@
+"""Logits of the runner against transformers' own forward pass, and encodings that are shared."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from palaestra.agents.engines import runner as runner_module
+from palaestra.agents.engines.cache import KeyValueCache
+from palaestra.agents.engines.runner import ModelRunner
+from palaestra.agents.engines.sampler import Request
+from palaestra.agents.engines.sequence import TokenSequence
+from palaestra.agents.language.decoder import attention_shape
+
+VOCABULARY = 90
+
+
+@pytest.fixture
+def runner(small) -> ModelRunner:
+    cache = KeyValueCache(attention_shape(small.model), 4, 64, small.model.lm_head.weight.detach())
+    return ModelRunner(small.model, cache, VOCABULARY, fp32_head=False)
+
+
+def started(row: int, *ids: int) -> TokenSequence:
+    sequence = TokenSequence(row, row)
+    sequence.start(Request(row, ids, 5))
+    return sequence
+
+
+@torch.inference_mode()
+def test_prompts_of_different_lengths_and_a_decoded_token_give_the_models_logits(small, runner):
+    prompts = [[5, 6, 7], [8], [9, 10]]
+    sequences = [started(row, *prompt) for row, prompt in enumerate(prompts)]
+    first = runner.encode(sequences)
+    for sequence, prompt in zip(sequences, prompts):
+        assert (sequence.cached, sequence.pending) == (len(prompt), [])
+        sequence.pending = [40 + sequence.row]
+    second = runner.decode(sequences)
+    for row, prompt in enumerate(prompts):
+        expected = small.model(torch.tensor([[*prompt, 40 + row]])).logits[0, -2:, :VOCABULARY]
+        torch.testing.assert_close(torch.stack([first[row], second[row]]), expected, atol=2e-5, rtol=0)
+
+
+@torch.inference_mode()
+def test_equal_prompts_are_encoded_once(runner, monkeypatch: pytest.MonkeyPatch):
+    fed: list[int] = []
+    forward = runner_module.hidden_states
+
+    def counted(model, ids, positions, attend):
+        fed.append(len(ids))
+        return forward(model, ids, positions, attend)
+
+    monkeypatch.setattr(runner_module, "hidden_states", counted)
+    sequences = [started(0, 5, 6, 7), started(1, 8, 9, 10), started(2, 5, 6, 7), started(3, 5, 6, 7)]
+    logits = runner.encode(sequences)
+    assert fed == [6]
+    assert torch.equal(logits[0], logits[2])
+    assert [sequence.cached for sequence in sequences] == [3, 3, 3, 3]
+    # Their rows hold the same keys: they go on alike.
+    for sequence in sequences:
+        sequence.pending = [11]
+    logits = runner.decode(sequences)
+    torch.testing.assert_close(logits[0], logits[3])
+    assert not torch.allclose(logits[0], logits[1])
