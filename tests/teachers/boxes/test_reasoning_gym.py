@@ -33,7 +33,7 @@ def test_the_coach_goes_up_above_its_threshold_and_down_below_the_other():
     assert teacher.level == 2
 
 
-def test_the_coach_forgets_scores_at_a_change_unless_told_to_do_as_released():
+def test_the_coach_forgets_scores_at_a_change_unless_set_as_released():
     levels = {}
     for reset in (True, False):
         teacher = make("reasoning-gym", LEVELS, last_k=10, reset=reset)
