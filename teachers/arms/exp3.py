@@ -71,7 +71,7 @@ class Exp3S(ImportanceWeightedArms):
 
     Args:
         space, bins: see `ArmTeacher`.
-        payoff, group, per_cost: see `PaidArms`.
+        payoff, group, per_cost: see `ImportanceWeightedArms`.
         eta: step size > 0. The paper's 1e-3 is meant for hundreds of thousands of steps; released curricula for
             reinforcement learning use 0.025.
         floor: the paper's epsilon.

@@ -30,7 +30,7 @@ class ODM(ImportanceWeightedArms):
 
     Args:
         space, bins, floor: see `ArmTeacher`.
-        payoff, group, per_cost: see `PaidArms`.
+        payoff, group, per_cost: see `ImportanceWeightedArms`.
         alpha: how much of R is kept, in [0, 1]; the released code's 0.9.
         seed, return_range, max_in_flight: see `Teacher`.
 

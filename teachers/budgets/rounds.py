@@ -4,10 +4,10 @@ An allocator needs an estimate of the success rate; rounds need none. Each round
 prompts whose group has not shown enough yet:
 
     rounds = Rounds(len(prompts), exit="balanced", keep=4)
-    while (wanted := rounds.wanted()).any():
-        rounds.add(successes=..., draws=wanted)
+    while (draws := rounds.wanted()).any():
+        rounds.add(successes=..., draws=draws)
 
-`keep_some` then thins a finished group out to the size that is trained on, with advantages from all that was drawn.
+`thin_group` then thins a finished group out to the size that is trained on, with advantages from all that was drawn.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class Palaestra(Teacher):
 
     * Of a Discrete, `FiniteTasks` or `discretise`, every arm is a place.
     * A cube is cut into cells at each fit, by a regression tree on the last ``window`` outcomes: cell boundaries fall
-      where the return changes with the task, and axes that do not matter are not cut (`cells.cut`).
+      where the return changes with the task, and axes that do not matter are not cut (`cut_cells`).
 
     Of each place, with returns r_a at age a (0 the newest, counted in outcomes of that place), lines are fitted with
     weights w_a = exp(-a / h) at every scale h. Their slope is the gain g_h per outcome, with standard error e_h,

@@ -36,7 +36,7 @@ class Eva(Teacher):
         baseline: what is taken from the best return: "min", the worst (the paper's choice), or "mean", the mean.
         fresh: in (0, 1]. The paper mixes evolved with old prompts; no share is published.
         evolve: in [0, 1].
-        step: size of the steps along the axes, see `generation.Source`.
+        step: size of the steps along the axes, see `TaskSource`.
         group: latest single returns that are kept as a task's group.
         capacity: tasks in memory; the one of the smallest gap gives way.
         seed, return_range, max_in_flight: see `Teacher`.

@@ -44,7 +44,7 @@ class WebRL(Teacher):
         failed_below: a group with a lower success rate was failed; in (0, 1]. The paper has single episodes.
         failures: failed tasks that are remembered, the latest.
         tries: variants made for one proposal at most.
-        step: size of the steps along the axes, see `generation.Source`.
+        step: size of the steps along the axes, see `TaskSource`.
         memory, bandwidth: of the estimate of success.
         seed, return_range, max_in_flight: see `Teacher`.
 
