@@ -12,7 +12,7 @@ import numpy as np
 
 from ..checks import check_share
 from .levels.trajectories import measurements
-from .wrapper import PlayedEpisode
+from .wrapper import WrappedEpisode
 
 
 class EpisodeCritic:
@@ -43,7 +43,7 @@ class EpisodeCritic:
         self._value, self._policy = value, policy
         self._gamma, self._lam = check_share("gamma", gamma), check_share("lam", lam)
 
-    def __call__(self, played: PlayedEpisode) -> dict[str, float]:
+    def __call__(self, played: WrappedEpisode) -> dict[str, float]:
         """Return the episode's extras. A truncated episode is bootstrapped from the value of its last observation."""
         ends = np.zeros(len(played.rewards), dtype=bool)
         ends[-1] = played.terminated

@@ -33,7 +33,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         env: its `unwrapped.param_space` is the space of a teacher given by name.
         teacher: a teacher, shared with the caller and not copied; or a registered name, which keeps the spec JSON-able.
         seed, options: for `make`, when the teacher is given by name.
-        measure: called with each `PlayedEpisode` at its end; returns the learner's own measurements by name, for
+        measure: called with each `WrappedEpisode` at its end; returns the learner's own measurements by name, for
             `Outcome.extras` (see `EpisodeCritic`).
 
     Raises:
@@ -47,7 +47,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         teacher: Teacher | str,
         *,
         seed: int = 0,
-        measure: Callable[[PlayedEpisode], Mapping[str, float]] | None = None,
+        measure: Callable[[WrappedEpisode], Mapping[str, float]] | None = None,
         **options: Any,
     ):
         gym.utils.RecordConstructorArgs.__init__(
@@ -69,7 +69,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self.teacher = teacher
         self._measure = measure
         self._proposal: Proposal | None = None
-        self._played: PlayedEpisode | None = None
+        self._played: WrappedEpisode | None = None
         self._group = _Group()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -84,7 +84,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         proposal = self._proposal
         params, own = instance(proposal.task)
         observation, info = self.env.reset(seed=seed if own is None else own, options={**chosen, "params": params})
-        self._played = PlayedEpisode(proposal)
+        self._played = WrappedEpisode(proposal)
         if self._measure is not None:
             self._played.observations.append(observation)
         self._note_validity(self._played, info)
@@ -107,7 +107,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             info = {**info, "proposal": played.proposal}
         return observation, reward, terminated, truncated, info
 
-    def _end(self, played: PlayedEpisode, info: Mapping[str, Any]) -> None:
+    def _end(self, played: WrappedEpisode, info: Mapping[str, Any]) -> None:
         """Add an episode to its group and report the group to the teacher once it is complete."""
         proposal, group = played.proposal, self._group
         group.episodes += 1
@@ -125,12 +125,12 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             successes = known if len(known) == len(group.returns) else None
             self.teacher.observe([Outcome(proposal.id, proposal.task, group.returns, successes, extras=group.extras)])
 
-    def _note_validity(self, played: PlayedEpisode, info: Mapping[str, Any]) -> None:
+    def _note_validity(self, played: WrappedEpisode, info: Mapping[str, Any]) -> None:
         played.valid = played.valid and bool(info.get("reward_valid", True))
 
 
 @dataclass
-class PlayedEpisode:
+class WrappedEpisode:
     """An episode as `TeacherWrapper` recorded it.
 
     Attributes:

@@ -23,7 +23,7 @@ from .arm_teacher import ArmTeacher
 DECIMALS = 9  # features that agree to so many are the same value
 
 
-def ladder(features: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def find_ladder(features: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the questions and formats of arms.
 
     Args:
@@ -110,7 +110,7 @@ class FormatLadder(ArmTeacher):
             "group": int(group),
         }
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
-        self._question, _, self._rung = ladder(self.arms.features, axis)
+        self._question, _, self._rung = find_ladder(self.arms.features, axis)
         self._top = np.zeros(self._question.max() + 1, dtype=np.int64)
         np.maximum.at(self._top, self._question, self._rung)
         self.position = np.zeros_like(self._top)
@@ -190,7 +190,7 @@ class FormatStages(ArmTeacher):
         check_count("tasks", tasks, low=1)
         self.tasks = int(tasks)
         super().__init__(space, bins=bins, floor=floor, settings={"axis": axis, "tasks": self.tasks}, **common)
-        self._level = ladder(self.arms.features, axis)[1]
+        self._level = find_ladder(self.arms.features, axis)[1]
         self.position = 0
 
     @property

@@ -63,7 +63,7 @@ def negative_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam
     return total
 
 
-def mean_entropy(probabilities: Any) -> float:
+def normalised_entropy(probabilities: Any) -> float:
     """Mean entropy of float64[T, actions], divided by its greatest, the logarithm of the number of actions. (In dcd a
     misplaced parenthesis sums logarithms before weighting them.)"""
     p = np.asarray(probabilities, dtype=np.float64)
@@ -99,7 +99,7 @@ def measurements(
         "negative_advantage": float(-negative_advantages(rewards, values, dones, gamma, lam).sum()),
     }
     if probabilities is not None:
-        extras["policy_entropy"] = mean_entropy(probabilities)
+        extras["policy_entropy"] = normalised_entropy(probabilities)
         extras["least_confidence"] = mean_least_confidence(probabilities)
         extras["min_margin"] = mean_margin(probabilities)
     return extras
