@@ -1,4 +1,4 @@
-"""Teachers: what to practise next.
+"""Teachers: curricula that choose the next tasks to practise.
 
     teacher = make("alp-gmm", env.unwrapped.param_space, seed=0)
     proposal = teacher.propose(1)[0]
@@ -8,7 +8,8 @@
 
 Each algorithm is a module that registers itself, in the folder of its kind: `boxes` (points of continuous axes), `arms`
 (bandits over categories), `prompts` (selectors over a list of tasks), `levels` (buffers of generated tasks). `budgets`
-says how many rollouts each task gets; `combinators` and `gates` put teachers together. ``palaestra list teachers``.
+sets the number of rollouts of each task, `combinators` build teachers from teachers, and `gates` decide which groups
+are trained on. ``palaestra list teachers`` shows all of them.
 """
 
 from __future__ import annotations

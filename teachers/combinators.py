@@ -1,8 +1,8 @@
 """Teachers made of teachers: a uniform floor, a warm-up, phases one after another, a pace.
 
 Each is a `Teacher` itself, over the task space of its parts, which must have been made for the same one. A part keeps
-its own book-keeping: it is asked for proposals and hears of their outcomes under its own ids, so that any teacher can
-be a part, and its state is saved inside the whole's.
+its own book-keeping: it proposes and receives outcomes under its own ids, so that any teacher can be a part, and its
+state is saved inside that of the combination.
 
     Mix(make("sec", space), floor=0.1)
     Warmup(make("alp-gmm", space), proposals=500)
@@ -29,13 +29,15 @@ from .spaces import Cube
 
 
 class CombinedTeacher(Teacher):
-    """The base: parts, and the record (part, the part's proposal id) of each proposal; of a task that comes by `update`
-    it is (None, the parts' own records).
+    """Base of combinators: a teacher made of parts.
+
+    The record of a proposal is [index of the part, the part's proposal id]; that of a task given to `update` is [None,
+    the parts' own records].
 
     Args:
         parts: teachers over one task space, whose return ranges are the same.
-        settings: besides those of the parts.
-        seed: of what the combinator itself draws.
+        settings: hyperparameters besides those of the parts.
+        seed: of the combinator's own draws.
 
     Raises:
         InputError: no part, or parts over different spaces or return ranges.
@@ -72,7 +74,7 @@ class CombinedTeacher(Teacher):
 
     @abstractmethod
     def _turns(self, k: int) -> np.ndarray:
-        """int[k]: the part that each of the next k >= 1 proposals comes from."""
+        """Return int[k], the index of the part that makes each of the next k >= 1 proposals."""
 
     def _pass_on(self, part: int, proposal: Proposal) -> Draw:
         record = [part, proposal.id]
@@ -85,7 +87,7 @@ class CombinedTeacher(Teacher):
         return [self._pass_on(part, next(waiting[part])) for part in turns.tolist()]
 
     def sample(self) -> Any:
-        # Asked for a proposal, the part would wait for an outcome that `update` gives it under no id.
+        # A proposal of the part would stay in flight for ever, as `update` reports outcomes without an id.
         return self.parts[int(self._turns(1)[0])].sample()
 
     def _record(self, task: Any) -> Any:
@@ -97,7 +99,7 @@ class CombinedTeacher(Teacher):
             part, id = item.record
             if part is not None:
                 outcomes_of.setdefault(part, []).append(replace(item.outcome, id=id))
-        # What came from `update` is nobody's proposal and everybody's evidence.
+        # A task given to `update` was proposed by no part, so every part learns from it.
         updates = [item for item in evidence if item.record[0] is None]
         for number, part in enumerate(self.parts):
             _learn_directly(part, [replace(item, record=item.record[1][number]) for item in updates])
@@ -122,12 +124,12 @@ class CombinedTeacher(Teacher):
 class Mix(CombinedTeacher):
     """A teacher with a floor: each proposal is uniform with probability ``floor``, the teacher's own otherwise.
 
-    The outcomes of uniform proposals are not told to the teacher. ``prob`` is that of the mixture.
+    Outcomes of uniform proposals are not passed to the teacher. ``prob`` is the probability under the mixture.
 
     Args:
         teacher: the teacher.
         floor: in [0, 1].
-        uniform: what that is drawn from instead of the uniform teacher.
+        uniform: replaces the uniform teacher.
         seed: of the choice between the two, and of the uniform teacher.
     """
 
@@ -160,12 +162,12 @@ class Mix(CombinedTeacher):
 
 
 class Warmup(CombinedTeacher):
-    """Uniform for the first ``proposals`` proposals, whose outcomes the teacher hears of; then the teacher.
+    """Uniform for the first ``proposals`` proposals, from whose outcomes the teacher learns; then the teacher.
 
     Args:
         teacher: the teacher.
-        proposals: how many, at least 1.
-        uniform: what they come from instead of the uniform teacher.
+        proposals: number of uniform proposals, at least 1.
+        uniform: replaces the uniform teacher.
         seed: of the uniform teacher.
     """
 
@@ -206,8 +208,8 @@ class Sequential(CombinedTeacher):
     """Teachers one after another, each until its condition holds.
 
     Args:
-        phases: (teacher, until) pairs; ``until`` is called with the teacher's `metrics` before each batch and says
-            whether to go on to the next teacher. The last one's is None.
+        phases: (teacher, until) pairs; ``until`` is called with the teacher's `metrics` before each batch and
+            returns True to go on to the next teacher. It is None for the last one.
         seed: unused by the combinator itself.
 
     Raises:
@@ -223,7 +225,7 @@ class Sequential(CombinedTeacher):
 
     @property
     def phase(self) -> int:
-        """The place of the teacher whose turn it is."""
+        """Index of the teacher that proposes now."""
         return self._phase
 
     def _turns(self, k: int) -> np.ndarray:
@@ -298,7 +300,7 @@ def uniform_like(teacher: Teacher, seed: int = 0) -> Teacher:
 
 
 def _learn_directly(teacher: Teacher, evidence: list[Evidence]) -> None:
-    """Tell a teacher, as one batch, of outcomes of tasks that it did not propose."""
+    """Let a teacher learn, as one batch, from outcomes of tasks that it did not propose."""
     teacher._counts["observed"] += len(evidence)
     if evidence:
         teacher._learn(evidence)

@@ -1,4 +1,7 @@
-"""What a critic says of an episode, for teachers that need more than its return (``TeacherWrapper(..., measure=)``)."""
+"""A critic's measurements of an episode, for teachers that need more than its return.
+
+Pass an `EpisodeCritic` as ``TeacherWrapper(..., measure=)``; its numbers become the `Outcome.extras` of the episode.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,19 @@ import numpy as np
 
 from ..checks import check_share
 from .levels.trajectories import measurements
-from .wrapper import PlayedEpisode
+from .wrapper import WrappedEpisode
 
 
 class EpisodeCritic:
-    """The extras of an actor-critic learner: "value_l1", "positive_value_loss", "one_step_td", "mean_value" and so on.
+    """Computes the extras of an actor-critic learner: "value_l1", "positive_value_loss", "one_step_td", "mean_value"
+    ...
 
         TeacherWrapper(env, "plr", measure=EpisodeCritic(lambda observations: my_network.value(observations)))
 
     Args:
-        value: a list of T + 1 observations -> float[T + 1], the values that the learner expects of them.
+        value: a list of T + 1 observations -> float[T + 1], the learner's value estimates.
         policy: a list of T observations -> float[T, actions], the probabilities of its actions, for scores by entropy
-            and confidence; None leaves these out.
+            and confidence; None omits those scores.
         gamma: discount of the learner, in [0, 1].
         lam: lambda of its generalised advantage estimates, in [0, 1].
 
@@ -39,8 +43,8 @@ class EpisodeCritic:
         self._value, self._policy = value, policy
         self._gamma, self._lam = check_share("gamma", gamma), check_share("lam", lam)
 
-    def __call__(self, played: PlayedEpisode) -> dict[str, float]:
-        """The episode's extras. A truncated episode goes on, in the critic's opinion, where it was cut off."""
+    def __call__(self, played: WrappedEpisode) -> dict[str, float]:
+        """Return the episode's extras. A truncated episode is bootstrapped from the value of its last observation."""
         ends = np.zeros(len(played.rewards), dtype=bool)
         ends[-1] = played.terminated
         probabilities = None if self._policy is None else self._policy(played.observations[:-1])

@@ -1,7 +1,7 @@
-"""Gates: which outcomes are worth a gradient, asked once a group has been played.
+"""Gates: predicates on a played group that decide whether the learner trains on it.
 
-A teacher hears of every outcome; a gate only says what is trained. `Gates` puts several together, counts what each
-turned away, and asks all of them about every outcome, so that their counts do not depend on their order.
+A teacher receives every outcome; a gate only selects the groups for the gradient. `Gates` combines several: it admits
+what all of them admit, and evaluates all on every outcome, so that the counts of refusals do not depend on their order.
 
     gates = Gates({"band": PassRateBand(0.2, 0.8), "spread": AdvantageRange()})
     trained = [outcome for outcome in outcomes if gates(outcome)]
@@ -24,7 +24,7 @@ Gate = Callable[[Outcome], bool]
 
 @dataclass(frozen=True)
 class PassRateBand:
-    """Admits groups whose success rate lies in the open band; (0, 1) is DAPO's dynamic sampling (arXiv 2503.14476,
+    """Admit groups whose success rate lies in the open band; (0, 1) is DAPO's dynamic sampling (arXiv 2503.14476,
     section 3.2), (0.2, 0.8) a band of online difficulty filtering (arXiv 2504.03380).
 
     Raises:
@@ -45,9 +45,9 @@ class PassRateBand:
 
 @dataclass(frozen=True)
 class AdvantageRange:
-    """Turns a group away whose normalised advantages (r - mean) / std all lie in [low, high].
+    """Refuse a group whose normalised advantages (r - mean) / std all lie in [low, high].
 
-    The default turns away groups without variance only.
+    The defaults refuse only groups whose returns are all equal.
     """
 
     low: float = 0.0
@@ -63,7 +63,7 @@ class AdvantageRange:
 
 
 class Gates:
-    """Admits what every gate admits.
+    """Admit a group if every gate admits it.
 
     Args:
         gates: by name, for `metrics`.
@@ -82,7 +82,7 @@ class Gates:
         return all(verdicts.values())
 
     def metrics(self) -> dict[str, float]:
-        """Outcomes seen, and the share that each gate turned away."""
+        """Return the number of outcomes seen and the share that each gate refused."""
         seen = max(self._seen, 1)
         return {"seen": float(self._seen), **{f"{name}/refused": n / seen for name, n in self._refused.items()}}
 

@@ -46,7 +46,7 @@ class Arms(ABC):
 
     @property
     def difficulty(self) -> np.ndarray:
-        """float64[n] in [0, 1]: how hard each is thought to be, here the mean of its features."""
+        """float64[n] in [0, 1]: assumed difficulty of each arm, by default the mean of its features."""
         return self.features.mean(1)
 
     @abstractmethod
@@ -63,7 +63,7 @@ class Arms(ABC):
 
 
 class DiscreteArms(Arms):
-    """A Discrete: one arm per value, thought to be in order of difficulty."""
+    """A Discrete: one arm per value, assumed to be in order of difficulty."""
 
     def __init__(self, space: gym.spaces.Discrete):
         self.n, self.start = int(space.n), int(space.start)
@@ -121,8 +121,7 @@ class Grid(Arms):
         self.signature = {"cube": cube.signature, "bins": list(self.bins)}
 
     def _cells(self, axis: int, count: int) -> list[np.ndarray] | None:
-        """The places of the values in each cell of an axis; None for a continuous axis, or one of too many values to
-        list."""
+        """Coordinates of the values in each cell of an axis; None for an axis that `Cube.places` does not list."""
         places = self.cube.places(axis)
         if places is None:
             return None
@@ -164,9 +163,9 @@ class FiniteTasks(Arms):
 
     Args:
         tasks: what the environment is given for each, JSON-able and different from one another.
-        features: float[n, d] in [0, 1], what is known of each (an embedding, a length ...); None gives its place in the
+        features: float[n, d] in [0, 1], known beforehand (an embedding, a length ...); None gives its place in the
             list.
-        difficulty: float[n] in [0, 1], how hard each is thought to be; None gives the mean of the features.
+        difficulty: float[n] in [0, 1], assumed difficulty of each; None gives the mean of the features.
 
     Raises:
         InputError: no task, one twice, one that is not JSON-able, or numbers of a wrong shape or outside [0, 1].
@@ -225,8 +224,10 @@ def fixed_tasks(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
 
 
 def instance(task: Any) -> tuple[Any, int | None]:
-    """What to reset an environment to, as (params, seed): a task ``{"params": ..., "seed": ...}`` fixes the instance,
-    any other is the parameters and leaves the seed open (None)."""
+    """Split a task into the (params, seed) of an environment's reset.
+
+    A task ``{"params": ..., "seed": ...}`` fixes the instance; any other task is the parameters, with seed None.
+    """
     if isinstance(task, Mapping) and set(task) == {"params", "seed"}:
         return task["params"], int(task["seed"])
     return task, None

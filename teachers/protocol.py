@@ -1,10 +1,10 @@
-"""The protocol between a teacher and whatever runs episodes.
+"""The protocol between a teacher and the loop that runs episodes.
 
-A teacher proposes tasks in batches and is told, in any order and for any subset, what became of them. It never waits:
-it may be asked for more while earlier proposals are still being played, and an outcome that never comes costs nothing
-but a slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new teacher writes
-short methods: `_draw`, `_record`, `_learn` and, where it has state, `_save`/`_restore`. For each kind of task space
-there is a base that leaves less to write: `BoxTeacher`, `ArmTeacher`, `PromptTeacher` and `LevelTeacher`.
+A teacher proposes tasks in batches (`Proposal`) and receives their results (`Outcome`) in any order and for any subset.
+It never waits: more proposals may be requested while earlier ones are still being played, and an outcome that never
+arrives costs one slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new
+teacher writes `_draw`, `_record`, `_learn` and, where it has state, `_save` and `_restore`. Each kind of task space has
+a base with less to write: `BoxTeacher`, `ArmTeacher`, `PromptTeacher` and `LevelTeacher`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RANGE_SLACK = 1e-6
 
 
 class Common(TypedDict, total=False):
-    """What every teacher takes besides its own options (see `Teacher`)."""
+    """Options that every teacher takes besides its own (see `Teacher`)."""
 
     seed: int
     return_range: tuple[float, float]
@@ -42,12 +42,12 @@ class Proposal:
     Attributes:
         id: unique within the teacher; the outcome names it.
         task: what the environment is given: a params dict, an array inside the Box, or an int inside the Discrete.
-        n: rollouts asked for; None leaves the number to whoever plays.
+        n: number of rollouts; None leaves it to the learner.
         prob: the teacher's probability of this proposal: mass for arms, density over the unit cube for boxes; NaN where
             it has none (a point that clipping moved onto the border).
         origin: why it was proposed, one of `ORIGINS`.
-        train: False asks to evaluate only, without learning from the episodes.
-        meta: further advice to the learner by name, JSON-able (the weight of the group in the loss, its partner ...).
+        train: False asks for evaluation only: the learner must not train on the episodes.
+        meta: further requests to the learner by name, JSON-able (the weight of the group in the loss, its partner ...).
     """
 
     id: int
@@ -75,13 +75,13 @@ class Proposal:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Outcome:
-    """What became of one proposal: the whole group of its episodes at once.
+    """The result of one proposal: the whole group of its episodes at once.
 
     Attributes:
         id: the proposal's id.
         task: the proposal's task (for logs; the id is what counts).
-        returns: one finite return per valid episode. Empty says that no episode was valid: nothing is learned from it.
-        successes: one flag per return, or None where the environment does not tell.
+        returns: one finite return per valid episode. Empty means that no episode was valid; nothing is learned then.
+        successes: one flag per return, or None where the environment does not report success.
         cost: environment steps or tokens spent, or None.
         extras: further measurements by name, one number per return (see `Teacher.needs`).
 
@@ -126,8 +126,11 @@ class Outcome:
 
 @dataclass(eq=False, slots=True)  # made for every task and seen by nobody else: freezing would cost more than it guards
 class Draw:
-    """What `Teacher._draw` returns for one proposal: the public fields, and `record`, a JSON-able value that comes back
-    in `Evidence` when the outcome arrives (a point of the unit cube as a list, an arm's index ...)."""
+    """One proposal as `Teacher._draw` returns it: the public fields and `record`.
+
+    ``record`` is a JSON-able value that comes back in `Evidence` with the outcome (a point of the unit cube as a list,
+    an arm's index ...).
+    """
 
     record: Any
     task: Any
@@ -140,10 +143,10 @@ class Draw:
 
 @dataclass(eq=False, slots=True)
 class Evidence:
-    """What `Teacher._learn` is given for one outcome.
+    """One outcome as `Teacher._learn` receives it.
 
     Attributes:
-        record: what `_draw` stored with the proposal, or `_record(task)` for `Teacher.update`.
+        record: the value that `_draw` stored with the proposal, or `_record(task)` for `Teacher.update`.
         returns: float64[n], n >= 1, mapped affinely from the declared range to [0, 1].
         outcome: the outcome as observed, for `successes`, `cost` and `extras`.
     """
@@ -167,8 +170,8 @@ class Teacher(ABC):
         seed: a non-negative int; 0 is a seed like any other. The generator is the teacher's own.
         return_range: the declared (low, high) of an episode's return; teachers see returns mapped to [0, 1], and a
             return outside is refused.
-        max_in_flight: proposals whose outcome is awaited; past it the oldest are forgotten, so that lost outcomes
-            cannot fill the memory.
+        max_in_flight: number of proposals whose outcome is awaited; beyond it the oldest are forgotten, so that lost
+            outcomes cannot fill the memory.
         settings: the teacher's hyperparameters, JSON-able; a saved state is only accepted under the same.
 
     Raises:
@@ -177,14 +180,14 @@ class Teacher(ABC):
 
     signature: Any
     kind: str = ""
-    """What it chooses from: "box", "arms", "prompts" or "levels"; "any" where that makes no difference to it."""
+    """The kind of task space: "box", "arms", "prompts" or "levels"; "any" for a teacher that takes all of them."""
     paper: str = ""
     """Where the method comes from, an arXiv number or a citation."""
     state_name: str = ""
     """Name of the class in saved states; empty for the class's own name."""
     needs: frozenset[str] = frozenset()
-    """Names of the `Outcome.extras` without which this teacher cannot learn; checked by whoever runs it. An instance
-    may need less or more than its class, as its options say."""
+    """Names of the `Outcome.extras` without which this teacher cannot learn. An instance may need less or more than its
+    class, depending on its options."""
 
     def __init__(
         self,
@@ -210,7 +213,7 @@ class Teacher(ABC):
         self._counts = {"observed": 0, "ignored": 0, "forgotten": 0}
 
     def propose(self, k: int) -> list[Proposal]:
-        """The next ``k >= 0`` proposals. Never waits for outstanding outcomes."""
+        """Return the next ``k >= 0`` proposals without waiting for outstanding outcomes."""
         check_count("k", k, low=0)
         draws, in_flight = self._draw(int(k)) if k else [], self._in_flight
         proposals = [
@@ -226,7 +229,7 @@ class Teacher(ABC):
         return proposals
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
-        """Learn from any subset of what is in flight, in any order; one call is one batch.
+        """Learn from the outcomes of any proposals in flight, in any order; one call is one batch.
 
         An id observed before, or forgotten since, is ignored and counted in `metrics`. If one outcome is bad,
         nothing is learned from any.
@@ -256,7 +259,7 @@ class Teacher(ABC):
             self._learn(evidence)
 
     def sample(self) -> Any:
-        """One task, without an id: the counterpart of `update` for people in a hurry."""
+        """Draw one task without an id, to be answered by `update`."""
         return self._draw(1)[0].task
 
     def update(
@@ -268,8 +271,9 @@ class Teacher(ABC):
         cost: float | None = None,
         extras: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
-        """Learn that ``task`` gave the return ``ret`` (or several). Equals a batch of one `Outcome`, whose further
-        fields may be given too.
+        """Learn from one task and its return or returns ``ret``, in the units of `return_range`.
+
+        The call equals `observe` with one `Outcome`, whose further fields are the keyword arguments.
 
         Raises:
             InputError: the task lies outside the space, the return outside `return_range`, or extras that it needs are
@@ -286,18 +290,19 @@ class Teacher(ABC):
             self._learn([Evidence(record, scaled, outcome)])
 
     def distribution(self) -> np.ndarray | None:
-        """float64[n], the chance of each arm, prompt or level in the next proposal; None where there is no finite list
-        of them or the next choice is no random one.
+        """Return float64[n], the probability of each arm, prompt or level in the next proposal.
+
+        None where the tasks are no finite list, or where the next choice is deterministic or has no closed form.
         """
         return None
 
     def metrics(self) -> dict[str, float]:
-        """Numbers for a log: counts of the book-keeping, and the teacher's own."""
+        """Return numbers for a log: the counts of the book-keeping and the teacher's own metrics."""
         counts = {"proposed": self._next_id, "in_flight": len(self._in_flight), **self._counts}
         return {name: float(value) for name, value in {**counts, **self._metrics()}.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything the future depends on, as JSON-able values."""
+        """Return everything that later proposals depend on, as JSON-able values."""
         return {
             "teacher": self.state_name or type(self).__qualname__,
             "space": self.signature,
@@ -338,11 +343,11 @@ class Teacher(ABC):
 
     @abstractmethod
     def _draw(self, k: int) -> list[Draw]:
-        """k >= 1 draws from the teacher's present distribution, using `self._rng` only."""
+        """Return k >= 1 draws from the teacher's present distribution, with `self._rng` as the only randomness."""
 
     @abstractmethod
     def _record(self, task: Any) -> Any:
-        """The record of a task that was not drawn here. Raises InputError where it lies outside the space."""
+        """Return the record of a task that was not drawn here. Raise InputError for a task outside the space."""
 
     @abstractmethod
     def _learn(self, evidence: list[Evidence]) -> None:

@@ -32,7 +32,7 @@ def register(name: str) -> Callable[[T], T]:
 
 
 class Preset:
-    """A configuration of a teacher's class with a name and a paper of its own: calling it makes the teacher.
+    """A registered configuration of a teacher class, with its own name and paper. Calling it makes the teacher.
 
     Args:
         name: to register it under.
@@ -54,7 +54,7 @@ class Preset:
 
 
 def _signature(teacher: type[Teacher], defaults: dict[str, Any]) -> inspect.Signature:
-    """What the constructor takes, with the options of `Common` by name, so that a misspelt one is found."""
+    """Signature of the constructor, with the options of `Common` by name, so that a misspelt option is refused."""
     parameters = dict(list(inspect.signature(teacher.__init__).parameters.items())[1:])
     for name, parameter in list(parameters.items()):
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -68,7 +68,7 @@ def _signature(teacher: type[Teacher], defaults: dict[str, Any]) -> inspect.Sign
 
 
 def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
-    """A teacher for a task space.
+    """Make a registered teacher for a task space.
 
     Args:
         name: a registered name ("random", "alp-gmm", "sec" ...).

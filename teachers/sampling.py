@@ -23,7 +23,7 @@ def softmax(values: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def epsilon_greedy(values: np.ndarray, epsilon: float) -> np.ndarray:
-    """float64[n]: 1 - epsilon shared out among the highest values, epsilon among all."""
+    """float64[n]: probability 1 - epsilon split evenly among the highest values, and epsilon among all."""
     best = values == values.max()
     return (1 - epsilon) * best / best.sum() + epsilon / len(values)
 
@@ -49,11 +49,11 @@ def lowest(cost: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def in_turn(log_weights: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draws one after another, without replacement, in proportion to the weights that are left.
+    """Draw without replacement, one after another, each in proportion to the remaining weights.
 
     Args:
         log_weights: float64[n]; -inf for a weight of 0, drawn only when nothing else is left, in random order.
-        k: how many, at most n of them are returned.
+        k: number of draws; min(k, n) are returned.
 
     Returns:
         int[m] distinct indices in the order drawn, and float64[m], the probability of each given those before it in

@@ -1,4 +1,4 @@
-"""What one group of returns says: success rate, advantages, whether there is anything to learn from."""
+"""Statistics of one group of returns: success rate, mean absolute advantage, and whether all returns are equal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mean_absolute_deviation(returns: np.ndarray) -> float:
 
 
 def success_counts(evidence: Evidence) -> tuple[float, int]:
-    """(successes, episodes) of a group. Where the environment does not tell successes, returns in [0, 1] are summed."""
+    """Return (successes, episodes) of a group. Where successes are unknown, returns in [0, 1] are summed."""
     successes = evidence.outcome.successes
     total = float(evidence.returns.sum()) if successes is None else float(sum(successes))
     return total, len(evidence.returns)
@@ -36,15 +36,15 @@ def success_rate(evidence: Evidence) -> float:
 
 
 def is_flat(returns: np.ndarray) -> bool:
-    """Whether all returns of a group are equal, so that its advantages are 0."""
+    """Return True if all returns of a group are equal, so that its advantages are 0."""
     return bool(np.ptp(returns) <= EPSILON)
 
 
 class Groups:
-    """Single returns, collected by key until ``size`` of them make a group.
+    """Collects single returns by key until ``size`` of them make a group.
 
     A group of one has no advantage. Where outcomes carry single returns (`TeacherWrapper`, `Teacher.update`), a teacher
-    that needs groups passes them through here; larger groups pass as they are.
+    that needs groups collects them here; groups of two or more are returned unchanged.
     """
 
     def __init__(self, size: int):
@@ -52,7 +52,7 @@ class Groups:
         self._waiting: dict[int, list[float]] = {}
 
     def add(self, key: int, returns: np.ndarray) -> np.ndarray | None:
-        """The group that is complete now, or None."""
+        """Add float64[n] returns under ``key``. Return the group that they complete, or None."""
         if len(returns) > 1:
             return returns
         waiting = self._waiting.setdefault(key, [])
@@ -109,7 +109,7 @@ class PassRates:
         return rng.beta(self.alpha, self.beta)
 
     def reset(self) -> None:
-        """Back to the prior everywhere; counts stay."""
+        """Set every posterior back to the prior; ``episodes`` and ``visits`` stay."""
         self.alpha[:], self.beta[:] = self.prior
 
     def save(self) -> dict[str, Any]:

@@ -48,8 +48,10 @@ class Cube(ABC):
     signature: Any
 
     def places(self, axis: int) -> np.ndarray | None:
-        """The coordinate of each value of an axis, float64[size], ascending; None for a continuous one, or one of more
-        than `MOST_VALUES`, which is as good as continuous."""
+        """Return float64[size], the coordinate of each value of an axis, ascending.
+
+        None for a continuous axis, and for one with more than `MOST_VALUES` values, which is treated as continuous.
+        """
         size = self.sizes[axis]
         return None if size is None or size > MOST_VALUES else (np.arange(size) + 0.5) / size
 
@@ -182,7 +184,7 @@ def as_cube(space: Any) -> Cube:
 
 
 def _size(space: gym.Space[Any]) -> int | None:
-    """How many values one axis takes, or None for a continuous one."""
+    """Number of values of one axis, or None for a continuous one."""
     if isinstance(space, gym.spaces.Discrete):
         return int(space.n)
     if isinstance(space, gym.spaces.Box) and np.issubdtype(space.dtype or np.float64, np.integer):

@@ -1,4 +1,4 @@
-"""A curriculum for any Gymnasium learner: the teacher chooses the task at each reset and sees each return."""
+"""A curriculum for any Gymnasium learner: the teacher chooses the task at each reset and receives each return."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .registration import make
 
 
 class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
-    """Resets the environment with ``options={"params": task}`` and tells the teacher how the episodes went.
+    """Reset the environment with ``options={"params": task}`` and report the outcome of the episodes to the teacher.
 
-    The outcome is the sum of rewards and, where the environment gives it, ``info["is_success"]``. A proposal that asks
-    for n episodes is played in n resets, and its outcome told after the last. Nothing is told of an episode that was
-    left before its end, or in which any step said ``reward_valid: False``: that is the machinery's failure, not the
-    student's. A reset whose options name ``params`` or ``difficulty`` is played as asked, without the teacher
-    (evaluation). A task ``{"params": ..., "seed": ...}`` fixes the seed of the reset too. ``info["proposal"]`` holds
-    the `Proposal` after a reset and at the end of its episode. A learner that honours ``proposal.train`` reads it
-    there; the teacher is told of evaluations too.
+    The outcome is the sum of rewards and, where the environment gives it, ``info["is_success"]``. A proposal with n
+    episodes is played in n resets and reported after the last. An episode is left out of the report if it was abandoned
+    before its end or any of its steps had ``reward_valid: False``, as that is a failure of the machinery and not of the
+    student. A reset whose options name ``params`` or ``difficulty`` is an evaluation: it is played as given, without
+    the teacher. A task ``{"params": ..., "seed": ...}`` fixes the seed of the reset too. ``info["proposal"]`` holds
+    the `Proposal` after a reset and at the end of its episode, so that a learner can read ``proposal.train`` there;
+    outcomes of proposals with ``train=False`` are reported as well.
 
-    Each wrapper asks its own teacher. With `AsyncVectorEnv` every process would hold a copy that learns from its own
+    Each wrapper has its own teacher. With `AsyncVectorEnv` every process would hold a copy that learns from its own
     episodes only; there, call `Teacher.propose` and `Teacher.observe` in the learner instead.
 
     Args:
         env: its `unwrapped.param_space` is the space of a teacher given by name.
         teacher: a teacher, shared with the caller and not copied; or a registered name, which keeps the spec JSON-able.
         seed, options: for `make`, when the teacher is given by name.
-        measure: what only the learner knows of an episode, for `Outcome.extras`: it is called with the `Played` episode
-            at its end and returns numbers by name (see `measures`).
+        measure: called with each `WrappedEpisode` at its end; returns the learner's own measurements by name, for
+            `Outcome.extras` (see `EpisodeCritic`).
 
     Raises:
         InputError: the teacher needs more than returns and there is no ``measure``, options come with a made teacher,
@@ -47,7 +47,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         teacher: Teacher | str,
         *,
         seed: int = 0,
-        measure: Callable[[PlayedEpisode], Mapping[str, float]] | None = None,
+        measure: Callable[[WrappedEpisode], Mapping[str, float]] | None = None,
         **options: Any,
     ):
         gym.utils.RecordConstructorArgs.__init__(
@@ -69,7 +69,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self.teacher = teacher
         self._measure = measure
         self._proposal: Proposal | None = None
-        self._played: PlayedEpisode | None = None
+        self._played: WrappedEpisode | None = None
         self._group = _Group()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -84,7 +84,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         proposal = self._proposal
         params, own = instance(proposal.task)
         observation, info = self.env.reset(seed=seed if own is None else own, options={**chosen, "params": params})
-        self._played = PlayedEpisode(proposal)
+        self._played = WrappedEpisode(proposal)
         if self._measure is not None:
             self._played.observations.append(observation)
         self._note_validity(self._played, info)
@@ -107,8 +107,8 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             info = {**info, "proposal": played.proposal}
         return observation, reward, terminated, truncated, info
 
-    def _end(self, played: PlayedEpisode, info: Mapping[str, Any]) -> None:
-        """Add an episode to its group, and tell the teacher once the group is complete."""
+    def _end(self, played: WrappedEpisode, info: Mapping[str, Any]) -> None:
+        """Add an episode to its group and report the group to the teacher once it is complete."""
         proposal, group = played.proposal, self._group
         group.episodes += 1
         if played.valid:
@@ -125,20 +125,21 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             successes = known if len(known) == len(group.returns) else None
             self.teacher.observe([Outcome(proposal.id, proposal.task, group.returns, successes, extras=group.extras)])
 
-    def _note_validity(self, played: PlayedEpisode, info: Mapping[str, Any]) -> None:
+    def _note_validity(self, played: WrappedEpisode, info: Mapping[str, Any]) -> None:
         played.valid = played.valid and bool(info.get("reward_valid", True))
 
 
 @dataclass
-class PlayedEpisode:
-    """An episode, as `TeacherWrapper` saw it.
+class WrappedEpisode:
+    """An episode as `TeacherWrapper` recorded it.
 
     Attributes:
-        proposal: why it was played.
-        observations: one more than there are actions; () unless somebody measures.
-        actions, rewards: one per step.
-        terminated: whether the task ended it, rather than a limit.
-        valid: whether every reward was.
+        proposal: the proposal that it was played for.
+        observations: T + 1 observations; empty where the wrapper has no ``measure``.
+        actions: T actions; empty where the wrapper has no ``measure``.
+        rewards: T rewards.
+        terminated: True where the task ended the episode, False where a limit cut it off.
+        valid: True while every reward was valid.
     """
 
     proposal: Proposal
@@ -151,7 +152,7 @@ class PlayedEpisode:
 
 @dataclass
 class _Group:
-    """The episodes of one proposal so far; what is told are the valid ones."""
+    """The episodes of one proposal so far. Only valid episodes have an entry in the lists."""
 
     episodes: int = 0
     returns: list[float] = field(default_factory=list)

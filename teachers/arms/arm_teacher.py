@@ -1,4 +1,4 @@
-"""The base of bandits: independent draws from a distribution over arms."""
+"""Base of bandits: teachers that draw arms independently from a distribution."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ METRIC_ARMS = 32  # with more arms, only summaries are logged
 
 
 class ArmTeacher(Teacher):
-    """Chooses from arms; a subclass writes `_probabilities` and `_learn`.
+    """Base of teachers that choose from arms; a subclass writes `_probabilities` and `_learn`.
 
     ``Evidence.record`` is the arm's index.
 
     Args:
         space: a Discrete (one arm per value), `FiniteTasks`, or a ParamSpace or Box, cut into a grid.
         bins: cells per axis of that grid; None gives about 25 arms.
-        floor: share of proposals that are uniform over the arms, whatever the algorithm says.
+        floor: share of proposals that are uniform over the arms, mixed into the algorithm's distribution.
         settings, seed, return_range, max_in_flight: see `Teacher`.
 
     Attributes:
@@ -48,10 +48,10 @@ class ArmTeacher(Teacher):
 
     @abstractmethod
     def _probabilities(self) -> np.ndarray:
-        """float64[n], summing to 1: the algorithm's own distribution, before the floor."""
+        """Return float64[n], summing to 1: the algorithm's own distribution, before the floor."""
 
     def _values(self) -> np.ndarray | None:
-        """float64[n]: what the algorithm thinks of each arm, for logs."""
+        """Return float64[n], the algorithm's value of each arm, for logs, or None."""
         return None
 
     def distribution(self) -> np.ndarray:

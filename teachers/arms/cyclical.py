@@ -23,7 +23,7 @@ SOFTENING = 0.1  # the easiest arm, of difficulty 0, is eleven times as likely a
 
 
 def next_size(size: float, rising: bool, start: float, end: float, factor: float, strategy: str) -> tuple[float, bool]:
-    """The share of the data after ``size`` (0 before the first epoch), and whether sizes are rising there.
+    """Return the share of the data after ``size`` (0 before the first epoch), and whether sizes are rising then.
 
     "cycle" divides by ``factor`` until ``end``, then multiplies by it until ``start``, and so on; "up" and "down" go
     one way and stay; "sharp" goes up and starts again.
@@ -50,7 +50,7 @@ class CyclicalSubsets(ArmTeacher):
         start, end: smallest and largest share of the arms, 0 < start <= end <= 1.
         factor: ratio of neighbouring sizes, in (0, 1).
         strategy: "cycle", "up", "down" or "sharp" (see `next_size`).
-        scores: float[n], positive, how eagerly each arm is taken; the paper has 1 / loss of a plainly trained model.
+        scores: float[n], positive, weight of each arm in the draw; the paper has 1 / loss of a plainly trained model.
             None takes 1 / (0.1 + difficulty).
         first: "easy" takes the scores as they are, "hard" their inverse.
         seed, return_range, max_in_flight: see `Teacher`.
@@ -95,10 +95,12 @@ class CyclicalSubsets(ArmTeacher):
             "first": first,
         }
         super().__init__(space, bins=bins, settings=settings, **common)
-        eager = 1 / (SOFTENING + self.arms.difficulty) if scores is None else np.array(check_numbers("scores", scores))
-        if eager.shape != (self.arms.n,) or (eager <= 0).any():
+        weights = (
+            1 / (SOFTENING + self.arms.difficulty) if scores is None else np.array(check_numbers("scores", scores))
+        )
+        if weights.shape != (self.arms.n,) or (weights <= 0).any():
             raise InputError(f"scores must be one positive number for each of the {self.arms.n} arms.")
-        self._scores = eager if first == "easy" else 1 / eager
+        self._scores = weights if first == "easy" else 1 / weights
         self._cycle = (start, end, factor, strategy)
         self.size, self._rising = 0.0, True
         self._queue: deque[int] = deque()  # what is left of the epoch

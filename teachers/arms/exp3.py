@@ -1,8 +1,8 @@
 """EXP3.S on learning progress (Graves, Bellemare, Menick, Munos, Kavukcuoglu 2017, arXiv 1704.03003).
 
-An adversarial bandit keeps a log-weight for each arm, adds to it the pay divided by the probability of the draw, and
-lets every arm have a small share of the others' weights, so that an arm that becomes useful late is found again. Pay is
-rescaled by the 20th and 80th percentile of what was paid before.
+An adversarial bandit keeps a log-weight for each arm, adds to it the reward divided by the probability of the draw, and
+gives every arm a small share of the others' weights, so that an arm that becomes useful late is found again. Rewards
+are rescaled by the 20th and 80th percentile of earlier rewards. The reward is a `Payoff`, not the environment's.
 """
 
 from __future__ import annotations
@@ -23,23 +23,27 @@ LOW, HIGH = 0.2, 0.8  # percentiles of the reservoir that become -1 and 1 (secti
 
 
 class RewardRescaler:
-    """Maps pay to [-1, 1] by percentiles of a uniform sample (a reservoir) of all pay so far."""
+    """Maps rewards to [-1, 1] by percentiles of a uniform sample (a reservoir) of all rewards so far.
+
+    Args:
+        size: rewards in the reservoir.
+    """
 
     def __init__(self, size: int):
         self.size = size
         self.seen = 0
         self._sorted: list[float] = []
 
-    def __call__(self, pay: float, rng: np.random.Generator) -> float:
-        """The rescaled pay, after it has entered the reservoir; 0 while all in there are equal."""
+    def __call__(self, reward: float, rng: np.random.Generator) -> float:
+        """Add ``reward`` to the reservoir and return it rescaled; 0 while all rewards in the reservoir are equal."""
         self.seen += 1
         if len(self._sorted) < self.size:
-            insort(self._sorted, pay)
+            insort(self._sorted, reward)
         elif (place := int(rng.integers(self.seen))) < self.size:  # in sorted order a random place is a random member
             del self._sorted[place]
-            insort(self._sorted, pay)
+            insort(self._sorted, reward)
         low, high = self._quantile(LOW), self._quantile(HIGH)
-        return min(max(2 * (pay - low) / (high - low) - 1, -1.0), 1.0) if high > low else 0.0
+        return min(max(2 * (reward - low) / (high - low) - 1, -1.0), 1.0) if high > low else 0.0
 
     def _quantile(self, q: float) -> float:
         position = q * (len(self._sorted) - 1)
@@ -56,9 +60,9 @@ class RewardRescaler:
 
 @register("exp3.s")
 class Exp3S(ImportanceWeightedArms):
-    """Exponential weights with sharing, paid for learning progress.
+    """Exponential weights with sharing, rewarded by learning progress.
 
-    The t-th outcome, of arm a with pay r in [-1, 1], does
+    The t-th outcome, of arm a with reward r in [-1, 1], does
 
         w_i <- log((1 - alpha_t) e^v_i + alpha_t / (n - 1) sum_{j != i} e^v_j),   v_i = w_i + eta r [i = a] / p_a,
 
@@ -67,15 +71,15 @@ class Exp3S(ImportanceWeightedArms):
 
     Args:
         space, bins: see `ArmTeacher`.
-        payoff, group, per_cost: see `PaidArms`.
+        payoff, group, per_cost: see `ImportanceWeightedArms`.
         eta: step size > 0. The paper's 1e-3 is meant for hundreds of thousands of steps; released curricula for
             reinforcement learning use 0.025.
         floor: the paper's epsilon.
         sharing: alpha_t; "harmonic" is the paper's 1 / t, a number in [0, 1] is constant, 0 makes it EXP3.
-        importance: by which p pay is divided: "mixed" is the true probability of the draw; "unmixed" leaves the floor
-            out, as some released code does, and is unbounded.
-        rescale: map pay to [-1, 1] by percentiles; False takes it as it is.
-        reservoir: pay that the percentiles are computed from. The paper gives no number.
+        importance: the p that rewards are divided by: "mixed" is the true probability of the draw; "unmixed" leaves the
+            floor out, as some released code does, and is unbounded.
+        rescale: map rewards to [-1, 1] by percentiles; False uses them unchanged.
+        reservoir: number of rewards that the percentiles are computed from. The paper gives no number.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
@@ -112,8 +116,8 @@ class Exp3S(ImportanceWeightedArms):
             "rescale": self.rescale,
             "reservoir": int(reservoir),
         }
-        paid = {"payoff": payoff, "group": group, "per_cost": per_cost}
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **paid, **common)
+        reward = {"payoff": payoff, "group": group, "per_cost": per_cost}
+        super().__init__(space, bins=bins, floor=floor, settings=settings, **reward, **common)
         self.w = np.zeros(self.arms.n)
         self.t = 0
         self._rescaling = RewardRescaler(int(reservoir))
@@ -128,9 +132,8 @@ class Exp3S(ImportanceWeightedArms):
         return self.w
 
     def _learn(self, evidence: list[Evidence]) -> None:
-        for paid in filter(None, map(self._reward, evidence)):
-            arm, probability, pay = paid
-            self._step(arm, (self._rescaling(pay, self._rng) if self.rescale else pay) / probability)
+        for arm, probability, reward in filter(None, map(self._reward, evidence)):
+            self._step(arm, (self._rescaling(reward, self._rng) if self.rescale else reward) / probability)
 
     def _step(self, arm: int, weighted: float) -> None:
         self.t += 1

@@ -1,8 +1,8 @@
 """Curricula over answer formats: the same question as a choice of four, of ten, a cloze, an open question.
 
-One feature of the arms is the ladder, the others say which question it is. On a grid these are its axes: the last axis
-is the ladder by default and every cell of the others a question. In a list of tasks they are columns of its features,
-and a question may lack formats.
+One feature of the arms, the ladder, is the answer format, and the others identify the question. On a grid the features
+are its axes: by default the last axis is the ladder, and every cell of the others is a question. In a list of tasks
+they are the columns of its features, and a question need not have all formats.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .arm_teacher import ArmTeacher
 DECIMALS = 9  # features that agree to so many are the same value
 
 
-def ladder(features: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Questions and formats of arms.
+def find_ladder(features: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find the questions and formats of arms.
 
     Args:
         features: float64[n, d].
@@ -110,7 +110,7 @@ class FormatLadder(ArmTeacher):
             "group": int(group),
         }
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
-        self._question, _, self._rung = ladder(self.arms.features, axis)
+        self._question, _, self._rung = find_ladder(self.arms.features, axis)
         self._top = np.zeros(self._question.max() + 1, dtype=np.int64)
         np.maximum.at(self._top, self._question, self._rung)
         self.position = np.zeros_like(self._top)
@@ -160,7 +160,7 @@ class FormatStages(ArmTeacher):
     """Trains all questions in one answer format after another, each for a fixed number of tasks (Curr-ReFT).
 
     Within a stage every task of its format is equally likely. The last stage does not end. The paper's final stage,
-    supervised training on the best answers, is the learner's affair.
+    supervised training on the best answers, is left to the learner.
 
     Args:
         space, bins, floor: see `ArmTeacher`.
@@ -190,7 +190,7 @@ class FormatStages(ArmTeacher):
         check_count("tasks", tasks, low=1)
         self.tasks = int(tasks)
         super().__init__(space, bins=bins, floor=floor, settings={"axis": axis, "tasks": self.tasks}, **common)
-        self._level = ladder(self.arms.features, axis)[1]
+        self._level = find_ladder(self.arms.features, axis)[1]
         self.position = 0
 
     @property

@@ -49,8 +49,8 @@ class BidirectionalLP(ArmTeacher):
 
     and progress is |f(fast) - f(slow)| with `reweight` f. Arms with progress or success share the probability by
     `focus`; arms that were tried and never succeeded have `floor` only; arms not tried yet count as much as the best.
-    Arms not in the batch keep their averages. As nobody evaluates the arms that are not drawn, the floor is what
-    notices that they have become possible, or were forgotten.
+    Arms not in the batch keep their averages. Arms that are not drawn are not evaluated either, so only the floor
+    detects that they have become possible, or were forgotten.
 
     Where outcomes carry no successes, returns in [0, 1] stand for them.
 

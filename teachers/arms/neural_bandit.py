@@ -1,7 +1,7 @@
 """A neural bandit over the arms' features (INSTINCT, arXiv 2310.02905, built on NeuralUCB, arXiv 1911.04462).
 
-A small network predicts what each arm pays from its features, so that what is seen of one arm says something of those
-like it. How little is known of an arm is measured by the network's gradient there.
+A small network predicts the reward (a `Payoff`) of each arm from its features, so that an outcome of one arm changes
+the predictions for similar arms. The uncertainty of a prediction is a norm of the network's gradient at that arm.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Network:
         return np.concatenate([products, units, np.ones((len(x), 1))], axis=1)
 
     def weighted_norms(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """float64[n]: sum_p weights_p g_p^2 of each row's gradient g, without ever holding all gradients."""
+        """Return float64[n], sum_p weights_p g_p^2 of each row's gradient g, without storing all gradients at once."""
         if not self.hidden:
             return x**2 @ weights
         first, second = self._split(self.theta)
@@ -95,12 +95,12 @@ class Network:
 
 @register("neural-bandit")
 class NeuralBandit(Thompson):
-    """Neural bandit: the arm with the highest predicted pay plus what is not known of it.
+    """Neural bandit: the arm with the highest predicted reward plus its uncertainty.
 
     With g the gradient of the network m at an arm and U = lambda I + sum of g g^T over what was observed,
     sigma^2 = lambda nu g^T U^-1 g. "ucb" takes the highest m + sigma; within a batch an arm already taken c times
-    counts with sigma^2 / (1 + c sigma^2 / (lambda nu)), what c more observations would leave, so that a batch is not of
-    one arm. "ts" draws from N(m, sigma^2). The first `initial` proposals are uniform.
+    counts with sigma^2 / (1 + c sigma^2 / (lambda nu)), its variance after c more observations, so that a batch does
+    not consist of one arm. "ts" draws from N(m, sigma^2). The first `initial` proposals are uniform.
 
     The authors train again from the initial weights after every observation, with 1000 steps at rate 1e-3 (here:
     ``refit=1, steps=1000, rate=1e-3, warm=False``). By default the network is trained on from where it is, every
@@ -109,7 +109,7 @@ class NeuralBandit(Thompson):
 
     Args:
         space, bins, floor: see `ArmTeacher`. Features are those of the arms.
-        payoff, group: see `Payoff`; "return" for a choice of instructions, where the best is wanted.
+        payoff, group: see `Payoff`; "return" for a choice of instructions, where the best one is sought.
         rule: "ucb" or "ts".
         hidden: units of the network; 0 is a linear model (LinUCB).
         covariance: "diagonal" keeps the diagonal of U, as the authors; "full" keeps all of it, up to 512 parameters.
@@ -234,15 +234,15 @@ class NeuralBandit(Thompson):
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
             arm = int(item.record)
-            pay = self._payoff.of(arm, item.returns)
-            if pay is None:
+            reward = self._payoff.of(arm, item.returns)
+            if reward is None:
                 continue
             self._known = None
             g = self.network.gradients(self._x[arm : arm + 1])[0]
             prior = self.regularisation if self.covariance == "diagonal" else self.regularisation * np.eye(len(g))
             news = g**2 if self.covariance == "diagonal" else np.outer(g, g)
             self._u = prior + self.gamma * (self._u - prior) + news
-            self._arms_seen[self.t % self.memory], self._rewards[self.t % self.memory] = arm, pay
+            self._arms_seen[self.t % self.memory], self._rewards[self.t % self.memory] = arm, reward
             self.t += 1
             if self.t % self.refit == 0:
                 self._fit()

@@ -1,6 +1,6 @@
-"""Online data mixing: an EXP3 whose pay is averaged over time (Albalak, Pan, Raffel, Wang 2023, arXiv 2312.02406).
+"""Online data mixing: an EXP3 whose reward is averaged over time (Albalak, Pan, Raffel, Wang 2023, arXiv 2312.02406).
 
-The paper pays the training loss of a domain; here it is a payoff computed from returns, by default the mean
+The paper's reward is the training loss of a domain. Here it is a `Payoff` computed from returns, by default the mean
 |advantage|, which is likewise large where there is much to learn.
 """
 
@@ -30,7 +30,7 @@ class ODM(ImportanceWeightedArms):
 
     Args:
         space, bins, floor: see `ArmTeacher`.
-        payoff, group, per_cost: see `PaidArms`.
+        payoff, group, per_cost: see `ImportanceWeightedArms`.
         alpha: how much of R is kept, in [0, 1]; the released code's 0.9.
         seed, return_range, max_in_flight: see `Teacher`.
 
@@ -53,8 +53,8 @@ class ODM(ImportanceWeightedArms):
         **common: Unpack[Common],
     ):
         self.alpha = check_share("alpha", alpha)
-        paid = {"payoff": payoff, "group": group, "per_cost": per_cost}
-        super().__init__(space, bins=bins, floor=floor, settings={"alpha": self.alpha}, **paid, **common)
+        reward = {"payoff": payoff, "group": group, "per_cost": per_cost}
+        super().__init__(space, bins=bins, floor=floor, settings={"alpha": self.alpha}, **reward, **common)
         self.estimates = np.zeros(self.arms.n)
         self.t = 0
 
@@ -73,12 +73,12 @@ class ODM(ImportanceWeightedArms):
         return self.estimates
 
     def _learn(self, evidence: list[Evidence]) -> None:
-        paid: dict[int, list[float]] = {}
-        for arm, probability, pay in filter(None, map(self._reward, evidence)):
-            paid.setdefault(arm, []).append(pay / probability)
-        for arm, values in paid.items():
+        rewards: dict[int, list[float]] = {}
+        for arm, probability, reward in filter(None, map(self._reward, evidence)):
+            rewards.setdefault(arm, []).append(reward / probability)
+        for arm, values in rewards.items():
             self.estimates[arm] = self.alpha * self.estimates[arm] + (1 - self.alpha) * sum(values) / len(values)
-        self.t += bool(paid)
+        self.t += bool(rewards)
 
     def _save(self) -> dict[str, Any]:
         return {"estimates": self.estimates.tolist(), "t": self.t, "payoff": self._payoff.save()}

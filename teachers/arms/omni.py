@@ -1,8 +1,8 @@
-"""OMNI: learning progress among what is interesting (Zhang, Lehman, Stanley, Clune 2023, arXiv 2306.01711).
+"""OMNI: learning progress among interesting tasks (Zhang, Lehman, Stanley, Clune 2023, arXiv 2306.01711).
 
-There may be progress to be had on countless tasks that teach nothing new: the same task in other words, or one that is
-a part of another already mastered. A model of interestingness, in the paper a language model, says which; their
-probability is cut to a thousandth.
+Learning progress may be high on many tasks that teach nothing new, such as a rephrased task or a part of a task already
+mastered. A model of interestingness (in the paper a language model) marks such tasks as boring, and their probability
+is multiplied by 0.001.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Interesting = Callable[[list[int]], Sequence[bool]]
 
 @register("omni")
 class OMNI(BidirectionalLP):
-    """Bidirectional learning progress, with boring arms cut down.
+    """Bidirectional learning progress, with a small factor on the probability of boring arms.
 
     An arm is mastered while its fast success average is at least `mastery`. Without a model of interestingness, an arm
     is boring if it is mastered, or if it is no harder than a mastered arm and within `nearness` of it. A model is asked
@@ -87,7 +87,7 @@ class OMNI(BidirectionalLP):
         )
         n = self.arms.n
         self._features, self._difficulty = self.arms.features, self.arms.difficulty
-        self._covers = np.zeros(n, dtype=np.int64)  # by how many mastered arms each is made boring
+        self._covers = np.zeros(n, dtype=np.int64)  # number of mastered arms that make each arm boring
         self._mastered, self.boring = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
 
     def _probabilities(self) -> np.ndarray:
@@ -104,7 +104,7 @@ class OMNI(BidirectionalLP):
         self._mastered = mastered
         if self.interesting is None:
             for arm in changed.tolist():
-                self._covers[self._covered(arm)] += 1 if mastered[arm] else -1
+                self._covers[self._find_covered(arm)] += 1 if mastered[arm] else -1
             self.boring = self._covers > 0
         else:
             answer = np.asarray(self.interesting(np.flatnonzero(mastered).tolist()), dtype=bool)
@@ -114,8 +114,8 @@ class OMNI(BidirectionalLP):
                 )
             self.boring = ~answer
 
-    def _covered(self, arm: int) -> np.ndarray:
-        """bool[n]: the arms that mastering ``arm`` makes boring, itself among them."""
+    def _find_covered(self, arm: int) -> np.ndarray:
+        """Return bool[n], the arms that become boring once ``arm`` is mastered, itself included."""
         near = np.linalg.norm(self._features - self._features[arm], axis=1) <= self.nearness
         return near & (self._difficulty <= self._difficulty[arm])
 

@@ -1,8 +1,8 @@
-"""What a bandit over arms is paid for a draw: learning progress, measured from returns alone.
+"""Rewards of a bandit for drawing an arm: measures of learning progress that need returns only.
 
-Learners that compute losses or gradients have other measures of progress (Graves et al., arXiv 1704.03003, section 4);
-these four need nothing but the outcome. `PaidArms` is the base of bandits that divide the pay by the probability with
-which the arm was drawn.
+"Reward" here is the bandit's own signal, not the environment's. Learners that compute losses or gradients have other
+measures of progress (Graves et al., arXiv 1704.03003, section 4). `ImportanceWeightedArms` is the base of bandits that
+divide the reward by the probability with which the arm was drawn.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEAST_PROBABILITY = 1e-9  # in importance weights, so that they stay finite
 
 
 class Payoff:
-    """One number for each outcome of an arm.
+    """Turns each outcome of an arm into the bandit's reward.
 
     Args:
         kind: "advantage", the mean |advantage| of the group, in [0, 1]; "change", how far the group's mean return is
@@ -41,7 +41,10 @@ class Payoff:
         self._last: dict[int, float] = {}
 
     def of(self, arm: int, returns: np.ndarray) -> float | None:
-        """The pay, or None where it is not known yet: an incomplete group, or an arm's first return."""
+        """Return the reward for float64[n] returns of ``arm``.
+
+        None where it is not known yet: the group is incomplete, or the arm has no earlier return to compare with.
+        """
         if self.kind == "advantage":
             group = self._groups.add(arm, returns)
             return None if group is None else mean_absolute_advantage(group)
@@ -69,8 +72,8 @@ class ImportanceWeightedArms(ArmTeacher):
 
     Args:
         payoff, group: see `Payoff`.
-        per_cost: divide the pay by ``Outcome.cost``, where that is given and not 0 (Graves et al., section 3: progress
-            per time spent).
+        per_cost: divide the reward by ``Outcome.cost``, where that is given and not 0 (Graves et al., section 3:
+            progress per time spent).
         space, bins, floor, settings, seed, return_range, max_in_flight: see `ArmTeacher`.
     """
 
@@ -95,13 +98,13 @@ class ImportanceWeightedArms(ArmTeacher):
     def _learn(self, evidence: list[Evidence]) -> None: ...
 
     def _importance(self) -> np.ndarray:
-        """float64[n], the probabilities by which pay is divided: those of the draw."""
+        """Return float64[n], the probabilities that rewards are divided by: those of the draw."""
         return self.distribution()
 
     def _draw(self, k: int) -> list[Draw]:
-        probabilities, weighing = self.distribution(), self._importance()
+        probabilities, importance = self.distribution(), self._importance()
         drawn = pick(probabilities, k, self._rng)
-        chances = zip(drawn.tolist(), probabilities[drawn].tolist(), weighing[drawn].tolist())
+        chances = zip(drawn.tolist(), probabilities[drawn].tolist(), importance[drawn].tolist())
         return [Draw([arm, w], self.arms.task(arm, self._rng), p, "exploit") for arm, p, w in chances]
 
     def _record(self, task: Any) -> list[Any]:
@@ -109,11 +112,11 @@ class ImportanceWeightedArms(ArmTeacher):
         return [arm, float(self._importance()[arm])]
 
     def _reward(self, item: Evidence) -> tuple[int, float, float] | None:
-        """(arm, probability, pay) of an outcome, or None where the pay is not known."""
+        """Return (arm, probability, reward) of an outcome, or None where the reward is not known."""
         arm, probability = int(item.record[0]), float(item.record[1])
-        pay = self._payoff.of(arm, item.returns)
-        if pay is None:
+        reward = self._payoff.of(arm, item.returns)
+        if reward is None:
             return None
         if self.per_cost and item.outcome.cost:
-            pay /= item.outcome.cost
-        return arm, max(probability, LEAST_PROBABILITY), pay
+            reward /= item.outcome.cost
+        return arm, max(probability, LEAST_PROBABILITY), reward

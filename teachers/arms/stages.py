@@ -1,7 +1,7 @@
 """Curricula from easy to hard that need little feedback or none: stages, growing sets, annealed mixtures.
 
-Arms are put into stages by `arms.difficulty`. A schedule is a function of a position, the number of proposals made, so
-that a single number and the generator's state are all there is to save.
+Arms are grouped into stages by `arms.difficulty`. A schedule is a function of the number of proposals made so far (the
+position), so that a saved state holds one number and the generator's state.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ DECIMALS = 9  # difficulties that agree to so many are the same
 
 
 def stages_of(difficulty: np.ndarray, stages: int) -> np.ndarray:
-    """int64[n]: the stage of each arm, easiest 0.
+    """Return int64[n], the stage of each arm, 0 for the easiest.
 
-    There are ``stages`` of them, or as many as there are different difficulties if these are fewer; each has about as
-    many different difficulties as any other.
+    There are ``stages`` stages, or one per distinct difficulty if there are fewer; each holds about the same number of
+    distinct difficulties.
     """
     check_count("stages", stages, low=1)
     values, rank = np.unique(difficulty.round(DECIMALS), return_inverse=True)
@@ -35,11 +35,12 @@ def stages_of(difficulty: np.ndarray, stages: int) -> np.ndarray:
 
 
 class StagedTeacher(ArmTeacher):
-    """Shares the probability of a stage evenly among its arms; a subclass writes `_mass`, and `_until` where the mass
-    changes at a certain position.
+    """Base of schedules over stages: the probability of a stage is split evenly among its arms.
+
+    A subclass writes `_mass`, and `_until` where the mass changes at a certain position.
 
     Args:
-        stages: into how many the arms are put (see `stages_of`).
+        stages: number of stages (see `stages_of`).
         space, bins, floor, settings, seed, return_range, max_in_flight: see `ArmTeacher`.
 
     Attributes:
@@ -69,7 +70,7 @@ class StagedTeacher(ArmTeacher):
         """float64[stages], summing to 1: the probability of each stage at the present position."""
 
     def _until(self) -> int | None:
-        """The position at which the mass changes next; None where it does not change within a batch."""
+        """Return the position at which the mass changes next; None where it does not change within a batch."""
         return None
 
     def _probabilities(self) -> np.ndarray:
@@ -100,7 +101,7 @@ class SequentialStages(StagedTeacher):
 
     The next stage begins once the mean of the last `window` outcomes of the present one is at least `threshold`, or,
     with `tasks`, after that many proposals. Outcomes of another stage do not count, and the window starts empty, so
-    that no stage is passed on another's scores. The last stage does not end.
+    that a stage is passed on its own scores only. The last stage does not end.
 
     Args:
         space, bins, floor: see `ArmTeacher`.
@@ -239,7 +240,7 @@ class Cumulative(StagedTeacher):
 
     @property
     def phase(self) -> int:
-        """How many stages have been added to the first."""
+        """Number of stages added to the first."""
         return int(np.searchsorted(self._ends, self.position, side="right"))
 
     def _mass(self) -> np.ndarray:
@@ -266,8 +267,8 @@ class Annealed(StagedTeacher):
         stages: K, see `stages_of`.
         horizon: proposals until the mixture has its final form, which it keeps.
         shape: "cosine" or "gaussian".
-        beta: exponent > 0 of the gaussian's way; below 1 it hurries at first.
-        sigma: its width in stages, > 0.
+        beta: exponent > 0 of the Gaussian's path; below 1 it moves faster at first.
+        sigma: width of the Gaussian in stages, > 0.
         floor: share of proposals that are uniform over the arms.
         seed, return_range, max_in_flight: see `Teacher`.
 

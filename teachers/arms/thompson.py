@@ -1,4 +1,4 @@
-"""Thompson sampling over arms: draw what each arm may be worth from its posterior, take the arm that comes out best.
+"""Thompson sampling over arms: draw a value of each arm from its posterior and take the arm with the best draw.
 
 Two posteriors: of the success rate, where the best is nearest to a target (BOTS, arXiv 2510.26374), and of learning
 progress, where the best is largest (discounted Gaussian Thompson sampling, arXiv 2305.10718).
@@ -23,11 +23,11 @@ NUMBERS = 8192  # posterior draws a batch may cost
 
 
 class Thompson(ArmTeacher):
-    """Draws from a posterior; a subclass writes `_scores` and `_learn`.
+    """Base of teachers that draw from a posterior; a subclass writes `_scores` and `_learn`.
 
-    A batch of k on n arms has k independent draws of all arms where these are at most `NUMBERS` numbers; else it has
-    fewer, and the best few arms of each, as BOTS takes its whole batch from one. The probability of a proposal has no
-    closed form and is NaN.
+    A batch of k proposals on n arms makes k independent draws of all arms if k n <= `NUMBERS`. Otherwise it makes fewer
+    draws and takes the best few arms of each, as BOTS takes its whole batch from one draw. The probability of a
+    proposal has no closed form and is NaN.
     """
 
     def _probabilities(self) -> np.ndarray:
@@ -120,16 +120,16 @@ class BetaThompson(Thompson):
 class GaussianThompson(Thompson):
     """Thompson sampling of the arm with the largest learning progress.
 
-    With N_i and S_i the discounted number and sum of what arm i was paid, a draw is from the normal distribution with
-    mean S_i / (N_i + 1) and standard deviation scale / sqrt(N_i + 1). Each outcome multiplies all N and S by gamma, so
-    that arms not tried for long are tried again.
+    With N_i and S_i the discounted number and sum of the rewards (`Payoff`) of arm i, a draw is from the normal
+    distribution with mean S_i / (N_i + 1) and standard deviation scale / sqrt(N_i + 1). Each outcome multiplies all N
+    and S by gamma, so that arms not tried for long are tried again.
 
     Args:
         space, bins, floor: see `ArmTeacher`.
         payoff, group: see `Payoff`.
         gamma: discount in (0, 1]. Chosen here; the paper's depends on how often the best arm changes.
-        scale: posterior standard deviation of an untried arm, > 0. The paper has 1, for pay that fills [0, 1]; learning
-            progress is smaller.
+        scale: posterior standard deviation of an untried arm, > 0. The paper has 1, for rewards that fill [0, 1];
+            learning progress is smaller.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
@@ -167,12 +167,12 @@ class GaussianThompson(Thompson):
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
             arm = int(item.record)
-            pay = self._payoff.of(arm, item.returns)
-            if pay is not None:
+            reward = self._payoff.of(arm, item.returns)
+            if reward is not None:
                 self.counts *= self.gamma
                 self.sums *= self.gamma
                 self.counts[arm] += 1
-                self.sums[arm] += pay
+                self.sums[arm] += reward
 
     def _save(self) -> dict[str, Any]:
         return {"counts": self.counts.tolist(), "sums": self.sums.tolist(), "payoff": self._payoff.save()}

@@ -1,7 +1,7 @@
 """Teacher-student curriculum learning (Matiisen, Oliver, Cohen, Schulman 2017, arXiv 1707.00183).
 
-A student's score on an arm is its mean return. An arm is worth the slope of its learning curve: practise where scores
-rise, and, with `absolute`, where they fall and the student forgets. The fourth rule is in `tscl_sampling`.
+A student's score on an arm is its mean return. The value of an arm is the slope of its learning curve: practise where
+scores rise, and, with `absolute`, where they fall because the student forgets. The fourth rule is in `tscl_sampling`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..sampling import epsilon_greedy, pick, softmax
 from .arm_teacher import ArmTeacher
 
 Policy = Literal["epsilon-greedy", "boltzmann"]
-OPTIMISM = 1.0  # of an arm not known yet: the largest slope or change that there can be, as scores lie in [0, 1]
+OPTIMISM = 1.0  # value of an untried arm: the largest possible slope or change, as scores lie in [0, 1]
 
 
 def slope(times: Sequence[float], scores: Sequence[float]) -> float:
-    """Slope of the least-squares line through (times, scores).
+    """Slope of the least-squares line through (times, scores), both float[m].
 
     Raises:
-        ValueError: fewer than two different times, which have no slope. It is for the caller to say what that means.
+        ValueError: fewer than two different times, which have no slope.
     """
     if len(set(times)) < 2:
         raise ValueError(f"no slope through {len(times)} scores at fewer than two times")
@@ -37,18 +37,18 @@ def slope(times: Sequence[float], scores: Sequence[float]) -> float:
 
 
 class TSCL(ArmTeacher):
-    """Chooses by the slope of learning curves; a subclass writes `_learn`, which updates ``q``.
+    """Base of teachers that choose by the slope of learning curves; a subclass writes `_learn`, which updates ``q``.
 
     Args:
         space, bins, floor: see `ArmTeacher`.
         policy: "epsilon-greedy" (ties shared evenly) or "boltzmann".
-        epsilon: share of random arms of the first, in [0, 1].
-        temperature: of the second, > 0. The paper's 4e-4 suits slopes; changes of score need more.
+        epsilon: share of random arms under "epsilon-greedy", in [0, 1].
+        temperature: of "boltzmann", > 0. The paper's 4e-4 suits slopes; changes of score need more.
         absolute: choose by |q|, as the paper does, so that forgotten arms are practised again; False: by q.
         settings, seed, return_range, max_in_flight: see `Teacher`.
 
     Attributes:
-        q: float64[n], worth of each arm.
+        q: float64[n], value of each arm.
     """
 
     paper = "1707.00183"
@@ -83,10 +83,10 @@ class TSCL(ArmTeacher):
     def _learn(self, evidence: list[Evidence]) -> None: ...
 
     def _probabilities(self) -> np.ndarray:
-        worth = np.abs(self.q) if self.absolute else self.q
+        values = np.abs(self.q) if self.absolute else self.q
         if self.policy == "boltzmann":
-            return softmax(worth, self.temperature)
-        return epsilon_greedy(worth, self.epsilon)
+            return softmax(values, self.temperature)
+        return epsilon_greedy(values, self.epsilon)
 
     def _values(self) -> np.ndarray:
         return self.q

@@ -16,7 +16,7 @@ from .tscl import OPTIMISM
 
 @register("tscl-sampling")
 class Sampling(ArmTeacher):
-    """Teacher-student curriculum, sampling rule: the arm that wins a draw from everyone's recent changes.
+    """Teacher-student curriculum, sampling rule: the arm with the largest draw from its recent changes of score.
 
     Each arm remembers the last `window` changes between its successive scores (the first from 0, the lowest return). A
     proposal draws one change of each arm and takes the largest; untried arms count as 1, the largest there can be
@@ -63,11 +63,11 @@ class Sampling(ArmTeacher):
         known = self.counts.clip(1, self.window)
         free = self._rng.random(k) < self.floor
         drawn = self._rng.integers(n, size=k)
-        worths = (np.abs(self._changes) if self.absolute else self._changes).ravel()
+        values = (np.abs(self._changes) if self.absolute else self._changes).ravel()
         first = np.arange(n) * self.window
         for place in np.flatnonzero(~free):
-            worth = worths.take(first + (self._rng.random(n) * known).astype(np.int64))
-            best = np.flatnonzero(worth == worth.max())
+            drawn_values = values.take(first + (self._rng.random(n) * known).astype(np.int64))
+            best = np.flatnonzero(drawn_values == drawn_values.max())
             drawn[place] = best[int(self._rng.integers(len(best)))]
         origins = np.where(free, "explore", "exploit").tolist()
         return [Draw(a, self.arms.task(a, self._rng), origin=o) for a, o in zip(drawn.tolist(), origins)]

@@ -1,7 +1,7 @@
-"""Which level score tells where a student falls short: rank correlation with the exact regret on small mazes.
+"""Rank correlation of level scores with the exact regret of a student on small mazes.
 
-Prioritized level replay ranks levels by a score that stands for regret, V*(start) - V^pi(start), which nobody can
-compute in a real task. Here both values are exact: mazes of 7 x 7 cells are solved by value iteration, students are
+Prioritized level replay ranks levels by a score that stands for regret, V*(start) - V^pi(start), which cannot be
+computed in a real task. Here both values are exact: mazes of 7 x 7 cells are solved by value iteration, students are
 policies whose values follow from a linear equation, and scores are computed from episodes as a learner would. An
 experiment is data (`SWEEP`); out come Spearman correlations per score and student, with standard errors over seeds.
 
@@ -29,7 +29,8 @@ TIME_LIMIT = 60
 
 @dataclass(frozen=True)
 class GridMaze:
-    """A grid with walls, a start and a goal; reaching the goal pays 1 and ends the episode, discounted by 0.95 a step.
+    """A grid with walls, a start and a goal; reaching the goal gives reward 1 and ends the episode; discount 0.95 a
+    step.
 
     Attributes:
         successors: int[cells, 4], where each move leads; into a wall it leads nowhere.
@@ -73,8 +74,8 @@ def optimal_values(maze: GridMaze) -> np.ndarray:
     """float64[cells]: V*, by value iteration to 1e-12."""
     values = np.zeros(len(maze.successors))
     while True:
-        pays = maze.successors == maze.goal
-        new = np.where(pays, 1.0, GAMMA * values[maze.successors]).max(1)
+        at_goal = maze.successors == maze.goal
+        new = np.where(at_goal, 1.0, GAMMA * values[maze.successors]).max(1)
         new[maze.goal] = 0.0
         if np.abs(new - values).max() < 1e-12:
             return new
@@ -84,11 +85,11 @@ def optimal_values(maze: GridMaze) -> np.ndarray:
 def exact_values(maze: GridMaze, policy: np.ndarray) -> np.ndarray:
     """float64[cells]: V^pi of ``policy`` (float64[cells, 4]), solved exactly."""
     n = len(policy)
-    pays = maze.successors == maze.goal
+    at_goal = maze.successors == maze.goal
     transition = np.zeros((n, n))
-    np.add.at(transition, (np.arange(n)[:, None], maze.successors), np.where(pays, 0.0, GAMMA * policy))
+    np.add.at(transition, (np.arange(n)[:, None], maze.successors), np.where(at_goal, 0.0, GAMMA * policy))
     transition[maze.goal] = 0.0
-    reward = (policy * pays).sum(1)
+    reward = (policy * at_goal).sum(1)
     reward[maze.goal] = 0.0
     return np.linalg.solve(np.eye(n) - transition, reward)
 
@@ -147,7 +148,7 @@ def manhattan_distances(maze: GridMaze) -> np.ndarray:
 def play_episode(
     maze: GridMaze, policy: np.ndarray, values: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, bool, dict[str, float]]:
-    """One episode: its discounted return, whether it reached the goal, and what a learner would measure."""
+    """One episode: its discounted return, whether it reached the goal, and the measurements of a learner."""
     cell, cells = maze.start, []
     cumulative = policy.cumsum(1)
     for draw in rng.random(TIME_LIMIT):

@@ -1,4 +1,4 @@
-"""T5: which score of a level tells where a student falls short of the best policy."""
+"""T5: rank correlation of level scores with the student's exact regret."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def plan_runs(
 
 
 def record_inputs(run: BenchmarkRun) -> dict[str, Any]:
-    """What a record depends on besides its key: the setting, the length, and the teacher's options."""
+    """Return the inputs of a run that are not in its key: the setting, the length, and the teacher's options."""
     table = load_table(run.table)
     options = {name: value for name, value in table.settings[run.setting].items() if name != "length"}
     found = {"length": run.length, "setting": options, "teacher": resolve_options(run.teacher, table.own)}
@@ -84,7 +84,7 @@ def record_key(run: BenchmarkRun) -> Key:
 
 
 def play_run(run: BenchmarkRun) -> dict[str, Any]:
-    """Make one run; its record, JSON-able."""
+    """Make one run and return its record, JSON-able."""
     table = load_table(run.table)
     result = table.run(table.settings[run.setting], run.teacher, run.seed, run.length)
     name, setting, teacher, seed = record_key(run)
@@ -119,10 +119,10 @@ class Records:
                 file.truncate(len(text) - len(cut))
 
     def find_missing(self, runs: Sequence[BenchmarkRun]) -> list[BenchmarkRun]:
-        """Those of ``runs`` without a record.
+        """Return those of ``runs`` without a record.
 
         Raises:
-            InputError: a record was made with other options; nothing here decides which of the two is wanted.
+            InputError: a record was made with other options.
         """
         left = []
         for run in runs:
@@ -140,7 +140,7 @@ class Records:
         return left
 
     def add(self, row: dict[str, Any]) -> None:
-        """Append a record and make sure that it is on the disk's side."""
+        """Append a record and flush it to the file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:
             file.write(json.dumps(row).encode() + b"\n")
@@ -150,8 +150,8 @@ class Records:
 def play_all(runs: Sequence[BenchmarkRun], jobs: int) -> Iterator[dict[str, Any] | Failure]:
     """The records of ``runs`` as they are done, and a `Failure` for each that raised; at most ``jobs`` at a time.
 
-    A run whose process dies (for lack of memory, say) takes those beside it along; each of them is played again alone,
-    which tells whose fault it was.
+    When a process dies (for lack of memory, for example), the runs in progress are lost; each of them is played again
+    alone, so that the failure can be attributed to one run.
     """
     left = list(runs)
     while left:

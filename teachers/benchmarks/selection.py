@@ -22,7 +22,7 @@ from .table import OURS, Table, TableResult, keep_registered, make_teacher, pars
 BATCH, GROUP = 64, 8
 TARGET = 0.8
 CHECKPOINTS = 25
-REMEMBERED = 20_000  # groups that were looked at and may still be joined to a group to train on
+REMEMBERED = 20_000  # screening groups that may still be joined to a group to train on
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {"length": 128_000, "mean": 2.0, "spread": 2.0, "rate": 0.25},
@@ -57,7 +57,7 @@ class NearestOracle(PromptTeacher):
 
 @dataclass
 class RolloutCount:
-    """What was played so far, and where it went."""
+    """Counts of a run so far: rollouts by use, seconds in (propose, observe), proposals, and predicted rates."""
 
     rollouts: int = 0
     probing: int = 0
@@ -87,10 +87,10 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Ta
     }
     own |= {DAPO: RandomTeacher, "oracle": lambda space, **common: NearestOracle(space, student=student, **common)}
     built = make_teacher(teacher, student.space, seed, own)
-    count, looked = RolloutCount(), {}
+    count, screened = RolloutCount(), {}
     x, y, reached = [0.0], [student.score()], float(length)
     while count.rollouts < length:
-        items, groups = _batch(student, built, count, looked, length, drop_flat=name == DAPO)
+        items, groups = _batch(student, built, count, screened, length, drop_flat=name == DAPO)
         student.learn(items, groups)
         score = student.score()
         if score >= TARGET and reached == length:
@@ -114,7 +114,7 @@ def _batch(
     student: ItemStudent,
     teacher: Teacher,
     count: RolloutCount,
-    looked: dict[int, np.ndarray],
+    screened: dict[int, np.ndarray],
     budget: int,
     *,
     drop_flat: bool,
@@ -139,22 +139,22 @@ def _batch(
             count.rollouts += len(group)
             if not proposal.train:
                 count.probing += len(group)
-                looked[proposal.id] = group
+                screened[proposal.id] = group
                 continue
-            group = _join_screening(proposal, group, looked)
+            group = _join_screening(proposal, group, screened)
             flat = len(group) == 0 or not 0 < group.sum() < len(group)
             count.useful += 0 if flat else len(group)
             if len(group) and not (drop_flat and flat):
                 items.append(item)
                 groups.append(group)
-    while len(looked) > REMEMBERED:
-        del looked[next(iter(looked))]
+    while len(screened) > REMEMBERED:
+        del screened[next(iter(screened))]
     return items, groups
 
 
-def _join_screening(proposal: Proposal, group: np.ndarray, looked: dict[int, np.ndarray]) -> np.ndarray:
-    """The group with the rollouts that looked at the same prompt before, where the teacher asks for them."""
-    earlier = [looked.pop(id) for id in proposal.meta.get("joins", ()) if id in looked]
+def _join_screening(proposal: Proposal, group: np.ndarray, screened: dict[int, np.ndarray]) -> np.ndarray:
+    """Return the group joined with the earlier screening rollouts that ``proposal.meta["joins"]`` names."""
+    earlier = [screened.pop(id) for id in proposal.meta.get("joins", ()) if id in screened]
     return np.concatenate([*earlier, group]) if earlier else group
 
 
@@ -163,7 +163,7 @@ def _make_budgeted(allocator: str, space: Any, **common: Any) -> Teacher:
 
 
 def _predicted_rates(teacher: Teacher, items: int) -> np.ndarray | None:
-    """float64[items], the success rates that a teacher believes in, where it keeps such."""
+    """Return float64[items], the success rates that a teacher predicts, or None where it predicts none."""
     rates = getattr(teacher, "rates", None)
     rates = getattr(rates, "mean", None) if not isinstance(rates, np.ndarray) else rates
     return np.array(rates) if isinstance(rates, np.ndarray) and rates.shape == (items,) else None

@@ -70,7 +70,7 @@ def summarise_records(records: Iterable[Mapping[str, Any]]) -> list[Line]:
 
 
 def expand_records(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The records, and one more for each contestant whose score a run gave beside its own."""
+    """Return the records, and one more for each further contestant in the "also" scores of a run."""
     found: list[Mapping[str, Any]] = []
     for record in records:
         found.append(record)

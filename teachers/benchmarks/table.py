@@ -1,4 +1,4 @@
-"""What a benchmark's table is, and teachers by the text that names them: ``alp-gmm history=250``, ``module:Class``."""
+"""Definition of a benchmark's table, and the teachers in it by text: ``alp-gmm history=250``, ``module:Class``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Own = Mapping[str, Callable[..., Teacher]]
 
 @dataclass(frozen=True)
 class TableResult:
-    """What one run found.
+    """Result of one run.
 
     Attributes:
         score: the number that the table compares.
@@ -49,7 +49,7 @@ class Table:
 
     Attributes:
         name, title: "T1", "Toy student ..."
-        about: two sentences for someone who knows nothing of it: what is measured, and what a good number is.
+        about: two sentences for a newcomer: what is measured, and what a good number is.
         settings: name -> JSON-able options of the run.
         notes: name -> what is special about a setting, in a few words.
         run: (options of the setting, name of the teacher, seed, length) -> `Result`.
@@ -65,7 +65,7 @@ class Table:
         own: teachers of this table only; see `Own`. Only their names matter here.
         rows: a sentence for each row that no registered teacher stands for.
         row: what a row is.
-        further: what the further numbers of a run are.
+        further: explanation of the further numbers of a run.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Table:
     further: str = ""
 
     def fits(self, teacher: str) -> bool:
-        """Whether this table takes a teacher. Raises InputError for a name that is not registered anywhere."""
+        """Return True if this table takes the teacher. Raise InputError for a name that is not registered anywhere."""
         name = parse_teacher(teacher)[0]
         if not self.kinds:
             return name == UNIFORM
@@ -116,7 +116,7 @@ def parse_teacher(teacher: str) -> tuple[str, dict[str, Any]]:
 
 
 def find_factory(name: str, own: Own | None = None) -> Callable[..., Teacher]:
-    """What makes the teacher of a name: the table's own, ``module:attribute``, or a registered one.
+    """Find the callable that makes the teacher of a name: the table's own, ``module:attribute``, or a registered one.
 
     Raises:
         InputError: nothing has that name.
@@ -156,7 +156,7 @@ def resolve_options(teacher: str, own: frozenset[str] = frozenset()) -> dict[str
 
 
 def keep_registered(*names: str) -> list[str]:
-    """Those of ``names`` that are registered."""
+    """Return those of ``names`` that are registered."""
     return [name for name in names if name in TEACHERS]
 
 

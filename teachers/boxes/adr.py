@@ -41,8 +41,8 @@ class ADR(Teacher):
             ours.
         low, high: mean performance at or below which a wall moves in, and at or above which it moves out. 0.3 and 0.66
             are TeachMyAgent's 0 and 180 between -150 and 350.
-        measure: what performance is: "success", the successes or, where the environment does not tell them, returns
-            mapped to [0, 1]; "return", always the latter.
+        measure: the performance: "success", the success rate or, where the environment does not report success, returns
+            mapped to [0, 1]; "return", always returns mapped to [0, 1].
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

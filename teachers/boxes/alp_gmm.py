@@ -25,7 +25,7 @@ BLOCK = 2**18  # distances held at once, 2 MB
 
 
 class TaskMemory:
-    """Tasks with their returns, asked for the return at the nearest one.
+    """Stores tasks with their returns and finds the return at the nearest stored task.
 
     A matrix product over all rows beats a tree up to about 10^5 tasks in few dimensions, needs no rebuilding, and finds
     exactly the nearest. Rows are kept as (x, |x|^2), so that one product gives all squared distances up to a constant.
@@ -45,8 +45,12 @@ class TaskMemory:
         return min(self.count, self._rows.shape[1])
 
     def add(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
-        """Store tasks [m, d] and their returns [m], one after the other. For each the return at the task nearest to it
-        (Euclidean, in the unit cube) among those stored just before it, float64[m]; NaN where there was none."""
+        """Store tasks [m, d] and their returns [m], one after the other.
+
+        Returns:
+            float64[m]: for each task the return at the nearest task (Euclidean, in the unit cube) among those stored
+            before it; NaN where there was none.
+        """
         self._make_room(len(points))
         most = max(1, min(BLOCK // (len(self) + len(points)), self._rows.shape[1]))
         parts = [self._add(points[i : i + most], returns[i : i + most]) for i in range(0, len(points), most)]
@@ -109,8 +113,9 @@ class ALPGMM(MixtureTeacher):
         space: ParamSpace, Box or Discrete.
         fit_rate, random_share, components, criterion: see `MixtureTeacher`; the authors' code has 250, 0.2, 2 to 10
             components and AIC.
-        history: tasks among which the nearest is sought. None is the authors' default, all of them; a window such as
-            250 forgets returns of long ago, which otherwise look like progress for ever, and costs constant memory.
+        history: number of latest tasks among which the nearest is sought. None is the authors' default, all of them; a
+            window such as 250 forgets returns of long ago, which otherwise look like progress for ever, and costs
+            constant memory.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The base of teachers that choose points of the unit cube."""
+"""Base of teachers that choose points of the unit cube."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..spaces import as_cube
 
 
 class BoxTeacher(Teacher):
-    """Chooses from a cube; a subclass writes `_points` and `_learn`.
+    """Base of teachers that choose points of a cube; a subclass writes `_points` and `_learn`.
 
     ``Evidence.record`` is the point drawn, a list of floats in [0, 1]. On integer or categorical axes it is the
-    continuous point that was drawn for the task, not the task's own place.
+    continuous point that was drawn for the task, not the coordinate that the task is encoded to.
 
     Attributes:
         cube: the task space as [0, 1]^dimension.
@@ -30,8 +30,10 @@ class BoxTeacher(Teacher):
 
     @abstractmethod
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
-        """k >= 1 points, float64[k, dimension] in [0, 1]; the density of each over the cube (NaN where there is none);
-        and the origin of each."""
+        """Return k >= 1 points, float64[k, dimension] in [0, 1], their densities and their origins.
+
+        Densities are over the cube, NaN where there is none. One density or origin may stand for all points.
+        """
 
     def _draw(self, k: int) -> list[Draw]:
         points, density, origins = self._points(k)

@@ -1,8 +1,8 @@
 """Covar-GMM: sample where the return rises while it is practised (Moulin-Frier, Nguyen and Oudeyer 2013, Frontiers in
 Psychology 4:1006, as in the code of Portelas et al., arXiv 1910.07224).
 
-Mixtures are fitted to rows (task, time, return), where time is the task's place in its batch. What a component is worth
-is its covariance of time and return: how much better the student became there within the batch.
+Mixtures are fitted to rows (task, time, return), where time is the task's place in its batch. The utility of
+a component is its covariance of time and return: it is large where returns rose within the batch.
 """
 
 from __future__ import annotations

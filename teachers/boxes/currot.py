@@ -160,7 +160,8 @@ class CurrOT(BoxTeacher):
         self._buffer = pool
 
     def _origins(self, predict: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Where each particle moves from, and whether enough is predicted there."""
+        """Return float64[particles, d], the points that the particles move from, and bool[particles], whether the
+        predicted return there reaches `performance`."""
         origin = self.particles.copy()
         able = predict(origin) >= self.performance
         lost = np.flatnonzero(~able)
@@ -196,7 +197,7 @@ class CurrOT(BoxTeacher):
         noise *= self._rng.random((self.candidates, 1)) ** (1 / d)  # uniform in the ball
         towards = way / np.maximum(distance, 1e-12)[:, None]
         along = towards @ noise.T
-        # What points away from the goal is mirrored, but for particles that have yet to find a task they can do.
+        # Moves away from the goal are mirrored, except for particles that start where performance is too low.
         back = np.where((along < 0) & able[:, None], along, 0.0)
         moves = noise[None] - 2 * back[:, :, None] * towards[:, None]
         reach = np.minimum(self.radius, distance)

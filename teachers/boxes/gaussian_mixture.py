@@ -48,8 +48,7 @@ class GaussianMixture:
 
     @cached_property
     def _whitening(self) -> tuple[np.ndarray, np.ndarray]:
-        """float64[k D, D] and [k D, 1]: what takes a point into each component's own axes, and what its mean becomes
-        there."""
+        """float64[k D, D] and [k D, 1]: the whitening matrices of all components, and their whitened means."""
         inverse = np.linalg.inv(self._cholesky)
         centres = np.matmul(inverse, self.means[:, :, None])
         return inverse.reshape(-1, self.means.shape[1]), centres.reshape(-1, 1)
@@ -205,8 +204,8 @@ class _Pairs:
     Attributes:
         rows, columns: int[P], which two coordinates each is of; 1 itself first, then x.
         of: int[d + 1, d + 1], the product of any two coordinates.
-        factor: float64[P], what an entry of M^-1 counts in the log-density: -1/2, or -1 where it stands for two.
-        ridge: float64[P], what is added to the moments, so that no covariance is singular.
+        factor: float64[P], coefficient of an entry of M^-1 in the log-density: -1/2, or -1 where it stands for two.
+        ridge: float64[P], added to the moments so that no covariance is singular.
     """
 
     rows: np.ndarray

@@ -22,8 +22,8 @@ from .ladder import LadderTeacher
 class Horizon(LadderTeacher):
     """Levels one after another, from the easiest to the hardest, by a schedule or as they are mastered.
 
-    The paper gives every stage a fixed number of training steps; how many is not said for a count of tasks, so the
-    default is ours. Passing on by accuracy is our addition.
+    The paper gives every stage a fixed number of training steps, not of tasks, so the default of `tasks` is ours.
+    Promotion by accuracy is our addition.
 
     Args:
         space, axis, levels, start: see `LadderTeacher`; `axis` is the one that holds the length of the chain.

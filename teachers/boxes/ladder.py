@@ -1,7 +1,7 @@
 """Levels of difficulty of a task space, and the base of teachers that climb them.
 
 A level is a slice of one named axis, or, without a name, of the whole cube along its diagonal from the easiest corner
-to the hardest. Axes of a `ParamSpace` say themselves which end is hard; on other spaces larger is harder.
+to the hardest. Axes of a `ParamSpace` declare which end is hard; on other spaces larger is harder.
 """
 
 from __future__ import annotations

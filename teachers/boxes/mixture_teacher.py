@@ -1,8 +1,8 @@
-"""The base of teachers that fit Gaussian mixtures to what the last tasks brought and sample where it pays.
+"""Base of teachers that fit Gaussian mixtures to the last tasks and sample from components of high utility.
 
-Every `fit_rate` tasks, mixtures with several numbers of components are fitted to the last `fit_rate` rows (task, what
-was measured); the one with the lowest criterion is kept. Tasks come from its components in proportion to a utility that
-the subclass reads off each of them.
+Every `fit_rate` tasks, mixtures with several numbers of components are fitted to the last `fit_rate` rows (task,
+measurements); the one with the lowest information criterion is kept. Tasks are drawn from its components in proportion
+to a utility that the subclass computes for each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .gaussian_mixture import CRITERIA, GaussianMixture, fit
 
 
 class MixtureTeacher(BoxTeacher):
-    """Samples from the components of a mixture by utility; a subclass writes `_measure` and `_utility`.
+    """Base that samples from the components of a mixture by utility; a subclass writes `_measure` and `_utility`.
 
     One outcome is one row, whatever the size of its group: the return is the group's mean. Tasks on integer or
     categorical axes are remembered as the continuous points that were drawn for them.
@@ -32,7 +32,7 @@ class MixtureTeacher(BoxTeacher):
         fit_rate: tasks between fits, and rows in each fit.
         random_share: probability of a uniform task instead of one from the mixture.
         components: numbers of components tried.
-        criterion: what decides between them, lowest first: "aic", "bic" or "aicc" (see `GaussianMixture.criterion`).
+        criterion: the mixture with the lowest is kept: "aic", "bic" or "aicc" (see `GaussianMixture.criterion`).
         settings, seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
@@ -95,7 +95,7 @@ class MixtureTeacher(BoxTeacher):
 
     @abstractmethod
     def _utility(self, mixture: GaussianMixture) -> np.ndarray:
-        """float64[k] >= 0: how much each component is worth practising; all 0 makes the choice uniform."""
+        """Return float64[k] >= 0, the utility of practising each component; all 0 makes the choice uniform."""
 
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         d = self.cube.dimension

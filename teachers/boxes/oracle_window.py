@@ -24,8 +24,8 @@ class OracleWindow(BoxTeacher):
     Args:
         space: ParamSpace, Box or Discrete.
         width: sides of the window as shares of the axes, one or one per axis (1/6 in the authors' code).
-        step: how far the window moves, likewise; 0 leaves an axis alone, and a negative number moves towards what the
-            axis says is easier. 1/30 is what the authors chose for their obstacles.
+        step: how far the window moves, likewise; 0 leaves an axis alone, and a negative number moves towards the
+            easier end of the axis. 1/30 is what the authors chose for their obstacles.
         tasks: outcomes in a batch (50 there).
         threshold: mean return, mapped to [0, 1], above which the window moves: 0.76 is their 230 between -150 and 350.
         seed, return_range, max_in_flight: see `Teacher`.

@@ -1,4 +1,4 @@
-"""The last rows of a growing table, oldest first: what a teacher that forgets remembers of tasks and returns."""
+"""The last rows of a growing table, oldest first: the bounded memory of tasks and returns of a teacher."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ class Recent:
     def add(self, x: np.ndarray, ret: float) -> None:
         """Append the row (x, ret); beyond the limit the oldest row goes."""
         if self._end == len(self._buffer):
-            self._rewind()
+            rows = self.rows
+            self._buffer[: len(rows)] = rows  # at most half of the buffer, so that source and target do not overlap
+            self._start, self._end = 0, len(rows)
         row = self._buffer[self._end]
         row[:-1], row[-1] = x, ret
         self._end += 1
@@ -54,8 +56,3 @@ class Recent:
         if len(rows) != len(saved) or len(rows) > self.limit:
             raise ValueError(f"{len(saved)} rows where at most {self.limit} of {self.width} numbers fit")
         self.replace(rows)
-
-    def _rewind(self) -> None:
-        rows = self.rows
-        self._buffer[: len(rows)] = rows  # at most half of the buffer, so that source and target do not overlap
-        self._start, self._end = 0, len(rows)

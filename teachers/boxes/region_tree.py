@@ -1,8 +1,8 @@
 """The tree of regions of RIAC: boxes of the unit cube that remember their last tasks, and their learning progress.
 
-Each new task changes all regions on its way from the root to a leaf, so everything is kept in arrays over regions, and
-progress is computed when it is asked for, for all regions at once.
-A region that has been split stays full, and its oldest task makes way for each new one.
+Each new task changes all regions on the path from the root to its leaf. All data are arrays over regions, and progress
+is computed on access, for all changed regions at once. A region that has been split stays full: each new task replaces
+its oldest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..sampling import pick, proportional
 
 
 class RegionTree:
-    """Boxes of [0, 1]^dimension, split in two where told to.
+    """A binary tree of boxes that tile [0, 1]^dimension; leaves are split on request.
 
     Args:
         dimension: of a task.
@@ -65,7 +65,7 @@ class RegionTree:
 
     @property
     def empty(self) -> bool:
-        """Whether there were no tasks yet."""
+        """True before the first task."""
         return not self._added[0]
 
     def tasks(self, region: int) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +85,7 @@ class RegionTree:
         return path
 
     def add(self, x: list[float], ret: float) -> int | None:
-        """Remember a task in all its regions. The leaf, where it now holds more than ``size`` tasks."""
+        """Add a task to all its regions. Return its leaf if that now holds more than ``size`` tasks, else None."""
         path, added, block = self.path(x), self._added, self.size + 1
         at = np.array(path), np.array([added[region] % block for region in path])
         self._tasks[at], self._returns[at] = x, ret

@@ -35,7 +35,7 @@ class RIAC(BoxTeacher):
     from a region drawn by progress; uniformly from the whole space; or near the worst task of a region drawn by
     progress. Unlike the authors' code, cuts that leave too few tasks on one side are never drawn, rather than redrawn
     without end, which with tasks all alike would never stop. A cut without any difference in progress is still made, as
-    there: it lets a region without returns be looked at more closely.
+    there: it refines a region whose returns are all alike.
 
     Args:
         space: ParamSpace, Box or Discrete.

@@ -22,7 +22,7 @@ from .ladder import LadderTeacher
 class RLVE(LadderTeacher):
     """A window of difficulty whose upper end rises by one when the student masters it; it never falls.
 
-    Accuracy counts successes, or returns mapped to [0, 1] where the environment does not tell successes.
+    Accuracy counts successes, or returns mapped to [0, 1] where the environment does not report success.
 
     Args:
         space, axis, levels, start: see `LadderTeacher`.

@@ -163,9 +163,9 @@ def _weigh_objective(value: Functional, target: Gaussian, alpha: float) -> Funct
     pull = 1.0 if math.isinf(alpha) else alpha / (1 + alpha)
 
     def objective(p: Gaussian) -> tuple[float, np.ndarray, np.ndarray]:
-        (worth, *up), (away, *out) = value(p), kl_divergence(p, target)
+        (expected, *up), (away, *out) = value(p), kl_divergence(p, target)
         by_mean, by_log_std = ((1 - pull) * u - pull * o for u, o in zip(up, out))
-        return (1 - pull) * worth - pull * away, by_mean, by_log_std
+        return (1 - pull) * expected - pull * away, by_mean, by_log_std
 
     return objective
 

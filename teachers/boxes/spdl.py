@@ -33,8 +33,8 @@ class SPDL(BoxTeacher):
     E[V] - alpha KL(p || target), with alpha = zeta (mean return) / KL(old || target), 0 for the first `offset` updates.
     "delta" minimises KL(p || target) subject to E[V] >= delta, and maximises E[V] while it is below; the authors' code
     does the latter only until delta has been reached once. Values V are a kernel regression of the returns of the last
-    `memory` tasks, or of what `value_estimator` says of them. Where the authors weigh samples by importance, the
-    expectation is that of the regression, in closed form; their covariances are full, ours diagonal.
+    `memory` tasks, or of the values that `value_estimator` gives them. Where the authors weigh samples by importance,
+    the expectation is that of the regression, in closed form; their covariances are full, ours diagonal.
 
     Args:
         space: ParamSpace, Box or Discrete.

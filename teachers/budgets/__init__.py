@@ -1,4 +1,4 @@
-"""Rollout budgets: how many episodes each chosen task gets."""
+"""Rollout budgets: the number of episodes of each chosen task."""
 
 from __future__ import annotations
 

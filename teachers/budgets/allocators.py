@@ -24,7 +24,7 @@ ALLOCATORS: Registry[Allocator] = Registry("allocator", group="palaestra.allocat
 
 
 def register_allocator(name: str) -> Callable[[Allocator], Allocator]:
-    """Decorator that adds an allocator under ``name`` and checks what it is given (see `checked`)."""
+    """Decorator that adds an allocator under ``name`` and checks its arguments (see `check_rates`)."""
 
     def add(allocator: Allocator) -> Allocator:
         @wraps(allocator)
@@ -59,8 +59,8 @@ def proportional_counts(weights: Sequence[float] | np.ndarray, budget: int, low:
     """int64[k] in [low, high] that add up to ``budget``, as nearly proportional to ``weights >= 0`` as that allows.
 
     The real-valued solution is clip(c w, low, high) for the one c that spends the budget; it is rounded by largest
-    remainder, earlier prompts first. What cannot be spent on positive weights goes to the others in equal parts.
-    ``k low <= budget <= k high`` is the caller's to see to.
+    remainder, earlier prompts first. The rest of the budget that positive weights cannot take goes to the others in
+    equal parts. The caller ensures ``k low <= budget <= k high``.
     """
     w = np.asarray(weights, dtype=np.float64)
     positive = w > 0
@@ -105,8 +105,11 @@ def allocate_evenly(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.n
 
 
 def knapsack_value(rollouts: np.ndarray | float, p: np.ndarray | float) -> np.ndarray:
-    """What N rollouts of a prompt of success rate p are worth: (1 - p^N - (1-p)^N) p (1-p)^2, the chance of a group
-    with both outcomes times the gain in success rate of one step on it (Knapsack RL, arXiv 2509.25849, section 3)."""
+    """Value of N rollouts of a prompt of success rate p: (1 - p^N - (1-p)^N) p (1-p)^2.
+
+    It is the probability of a group with both outcomes times the gain in success rate of one step on it (Knapsack RL,
+    arXiv 2509.25849, section 3).
+    """
     p = np.asarray(p, dtype=np.float64)
     return (1 - p**rollouts - (1 - p) ** rollouts) * p * (1 - p) ** 2
 
@@ -115,11 +118,11 @@ def knapsack_value(rollouts: np.ndarray | float, p: np.ndarray | float) -> np.nd
 def allocate_by_value(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     """The counts of the highest total `knapsack_value` (Knapsack RL, arXiv 2509.25849).
 
-    The paper solves a knapsack by dynamic programming. One more rollout is worth p(1-p)^2 [p^N (1-p) + (1-p)^N p],
-    which falls with N, so that giving the next rollout to whoever gains most is exact, in O(budget log k). Prompts of
-    rate 0 and 1 gain nothing by that measure: what the others cannot take (they are at ``high``) goes to those of
-    rate 0 in equal parts, as the paper's fallback, and only then to those of rate 1. With ``low=0`` the formula is
-    taken as it stands, value -p(1-p)^2 at N = 0.
+    The paper solves a knapsack by dynamic programming. The value of one more rollout is p(1-p)^2 [p^N (1-p) + (1-p)^N
+    p], which falls with N, so that giving each rollout to the prompt that gains most is exact, in O(budget log k).
+    Prompts of rate 0 and 1 gain nothing by that measure: what the others cannot take (they are at ``high``) goes to
+    those of rate 0 in equal parts, as the paper's fallback, and only then to those of rate 1. With ``low=0`` the
+    formula is taken as it stands, value -p(1-p)^2 at N = 0.
     """
     counts = np.full(len(p_hat), low, dtype=np.int64)
     spare = budget - len(p_hat) * low

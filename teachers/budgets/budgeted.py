@@ -1,4 +1,4 @@
-"""A teacher whose proposals ask for unequal numbers of rollouts, as an allocator says.
+"""A teacher whose proposals ask for the numbers of rollouts that an allocator computes.
 
     Budgeted(make("mopps", tasks), allocator="knapsack", rollouts=8)
 

@@ -1,13 +1,13 @@
-"""Rollouts in rounds, for whoever can look at a group before it is finished: Reinforce-Ada and racing.
+"""Rollouts in rounds, for learners that can inspect a group before it is complete: Reinforce-Ada and racing.
 
 An allocator needs an estimate of the success rate; rounds need none. Each round samples a few more answers to the
 prompts whose group has not shown enough yet:
 
     rounds = Rounds(len(prompts), exit="balanced", keep=4)
-    while (wanted := rounds.wanted()).any():
-        rounds.add(successes=..., draws=wanted)
+    while (draws := rounds.wanted()).any():
+        rounds.add(successes=..., draws=draws)
 
-`keep_some` then thins a finished group out to the size that is trained on, with advantages from all that was drawn.
+`thin_group` then thins a finished group out to the size that is trained on, with advantages from all that was drawn.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ COUNTS = ("successes", "draws", "rounds", "filled")  # what is saved
 
 
 class Rounds:
-    """Which prompts of a batch are still sampled after each round (Reinforce-Ada, arXiv 2510.04996, section 3).
+    """Decides after each round which prompts of a batch are sampled further (Reinforce-Ada, arXiv 2510.04996, section
+    3).
 
     A prompt retires once its draws so far hold enough successes and failures: "positive" asks for one success (the
     paper's Ada-pos), "balanced" for keep/2 of each (Ada-balance), "mixed" for one of each (racing: stop a group at the
@@ -77,13 +78,13 @@ class Rounds:
         return (self.successes >= positives) & (self.draws - self.successes >= negatives)
 
     def wanted(self) -> np.ndarray:
-        """int64[prompts]: how many to draw now; all 0 when the batch is finished."""
+        """Return int64[prompts], the number of answers to draw now; all 0 when the batch is finished."""
         more = np.where(self.rounds < self.limit, np.clip(self.size * self.limit - self.draws, 0, self.size), 0)
         rest = np.where(self.filled, 0, np.maximum(self.fill - self.draws, 0))
         return np.where(self.retired, rest, more)
 
     def add(self, successes: Sequence[int] | np.ndarray, draws: Sequence[int] | np.ndarray) -> None:
-        """Count what a round gave, int[prompts] each. Answers that failed to come are left out of both.
+        """Add the successes and draws of a round, int[prompts] each. Answers that failed to come count in neither.
 
         Raises:
             InputError: wrong lengths, or successes outside [0, draws].
@@ -117,7 +118,7 @@ def race_rounds(prompts: int, n: int, limit: int) -> Rounds:
 def thin_group(
     returns: Sequence[float] | np.ndarray, keep: int, rng: np.random.Generator, *, threshold: float = 0.7
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Thin a group out to ``keep`` answers, half successes and half failures as far as there are (section 3.3).
+    """Thin a group out to ``keep`` answers, half successes and half failures where there are enough (section 3.3).
 
     Args:
         returns: float[m], all draws of one prompt.

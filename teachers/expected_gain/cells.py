@@ -1,4 +1,4 @@
-"""The unit cube cut into cells inside which returns do not depend on the place, as far as the data tell.
+"""Cells of the unit cube inside which the data show no dependence of the return on the point.
 
 Points and returns go in, axis-parallel boxes come out: a regression tree (Breiman et al. 1984) that stops where a cut
 explains no more than chance would. Axes without influence on the return are not cut, however many there are.
@@ -74,7 +74,7 @@ def cut_cells(points: np.ndarray, returns: np.ndarray) -> Cells:
 def _find_best_cut(
     columns: np.ndarray, returns: np.ndarray, order: np.ndarray, axes: np.ndarray, counts: np.ndarray
 ) -> tuple[int, int, float] | None:
-    """(axis, points on its lower side, place) of the best cut, or None where none is worth it."""
+    """(axis, points on its lower side, place) of the best cut, or None where no cut is significant."""
     d, m = order.shape
     if m < 2 * LEAST:
         return None

@@ -1,8 +1,8 @@
-"""How fast returns change where they are practised, and how sure that is.
+"""The rate at which returns change with practice in each place, and the standard error of that rate.
 
 The returns of a place, newest first, have ages 0, 1, 2 ... in outcomes of that place. At several scales h a line is
-fitted to them with weights exp(-age / h); its slope is the gain per outcome. Long scales measure finely but late, short
-ones early but coarsely: each place uses the longest that no shorter one contradicts (Lepski 1990).
+fitted to them with weights exp(-age / h); its slope is the gain per outcome. Long scales measure precisely but late,
+short ones early but coarsely: each place uses the longest that no shorter one contradicts (Lepski 1990).
 """
 
 from __future__ import annotations

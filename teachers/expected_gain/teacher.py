@@ -1,9 +1,9 @@
-"""Palaestra: practise where practice changes the return, for boxes and arms alike.
+"""The teacher "palaestra": practise where practice changes the return, for boxes and arms alike.
 
-Variance of returns is taken for progress by many teachers, and coin flips have the most of it; differences between
-neighbours are, and hard tasks next to easy ones have those. This teacher asks only whether the returns of one place
-rise or fall with practice there, what error that measurement has, and how much is left to gain. Tasks go out; returns
-of single episodes or of groups come in; nothing else is needed.
+Many teachers take the variance of returns for progress, which is largest for coin flips, or the difference between
+neighbouring tasks, which is large wherever hard tasks lie next to easy ones. This teacher estimates for each place
+whether its returns rise or fall with practice there, the error of that estimate, and how much is left to gain. Tasks
+come out; returns of single episodes or of groups go in; nothing else is needed.
 """
 
 from __future__ import annotations
@@ -159,14 +159,14 @@ def _array(values: Any, *shape: int) -> np.ndarray:
 
 @register("palaestra")
 class Palaestra(Teacher):
-    """Practises where practice changes the return, as far as that can be told from chance.
+    """Practises where practice changes the return by more than chance explains.
 
     One outcome is one observation, the mean return r of its group. The teacher keeps places, and for each place the
     returns seen there:
 
     * Of a Discrete, `FiniteTasks` or `discretise`, every arm is a place.
     * A cube is cut into cells at each fit, by a regression tree on the last ``window`` outcomes: cell boundaries fall
-      where the return changes with the task, and axes that do not matter are not cut (`cells.cut`).
+      where the return changes with the task, and axes that do not matter are not cut (`cut_cells`).
 
     Of each place, with returns r_a at age a (0 the newest, counted in outcomes of that place), lines are fitted with
     weights w_a = exp(-a / h) at every scale h. Their slope is the gain g_h per outcome, with standard error e_h,
@@ -176,17 +176,18 @@ class Palaestra(Teacher):
 
         v = g^2 + e^2,
 
-    so that what is uncertain is tried until it is certain, a coin flip loses its value by being tried, a mastered place
-    loses it by standing still, and a forgotten one has it again. Arms with fewer than 3 outcomes have the highest v.
+    so that an uncertain place is tried until it is certain, a coin flip loses its value by being tried, a mastered
+    place loses it because its return stays constant, and a forgotten place regains it. Arms with fewer than 3 outcomes
+    have the highest v.
 
-    When nothing moves as it once did, focus would only follow noise. With G the largest gain that was ever beyond doubt
-    (|g| - 4 e; forgotten over 20,000 outcomes) and g_max the largest now, places are drawn by
+    When no place changes as fast as some once did, following v would follow noise. With G the largest gain that was
+    ever significant (|g| - 4 e; forgotten over 20,000 outcomes) and g_max the largest now, places are drawn by
 
         P(place) = q V v / sum(V v) + (1 - q) V (1 - r) / sum(V (1 - r)),   q = g_max^2 / (g_max^2 + (G / 20)^2),
 
-    V the volume (1 for an arm), r the recent mean return: what is left to gain guides where nothing else does. In a
-    cube the task is uniform over the cell widened by ``margin`` of its size on every side, so that what lies next to
-    progress is tried. A share ``floor`` of all proposals is uniform over the space whatever the above says.
+    V the volume (1 for an arm), r the recent mean return: with little change anywhere, places are drawn by what is left
+    to gain. In a cube the task is uniform over the cell widened by ``margin`` of its size on every side, so that the
+    neighbourhood of progress is tried. A share ``floor`` of all proposals is uniform over the space.
 
     Memory does not grow: ``window`` outcomes for a cube, six numbers per scale for an arm.
 
@@ -196,7 +197,7 @@ class Palaestra(Teacher):
         window: outcomes from which the cells of a cube are made.
         refit: outcomes between fits of a cube. Arms need no cells: for them a fit is due after 8 outcomes (or ``refit``
             if that is less), or a sixteenth of their number if that is more.
-        margin: by how much a drawn cell is widened, in its own sizes.
+        margin: widening of a drawn cell on every side, as a share of its own sides.
         scales: outcomes of a place over which its returns are weighted, ascending.
         seed, return_range, max_in_flight: see `Teacher`.
 

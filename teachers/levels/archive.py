@@ -1,4 +1,4 @@
-"""Go-Explore's archive over levels: return to what was seldom chosen, and explore from there (arXiv 1901.10995).
+"""Go-Explore's archive over levels: return to rarely chosen levels and explore from there (arXiv 1901.10995).
 
 Every task lands in a cell; the archive keeps one level per cell, the best found. A proposal picks a cell by how rarely
 it was chosen and seen, and edits its level. The other half of Go-Explore, returning to a state inside an episode and
@@ -21,7 +21,7 @@ from .space import as_levels
 
 
 def count_weights(counts: Any, weight: float = 1.0, power: float = 0.5) -> np.ndarray:
-    """``weight`` / (count + 1)^``power``, the part of a cell's weight that one count gives (released code's form)."""
+    """``weight`` / (count + 1)^``power``, the term of one count in a cell's weight (the released code's form)."""
     return weight / (np.asarray(counts, dtype=np.float64) + 1.0) ** power
 
 

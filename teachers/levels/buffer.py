@@ -1,8 +1,9 @@
-"""A buffer of scored levels, and the distribution that it replays them by.
+"""A buffer of scored levels and its replay distribution.
 
 P = (1 - rho) P_S + rho P_C (Prioritized Level Replay, arXiv 2010.03934, section 3): P_S grows with a level's score,
-P_C with the time since it was last chosen. The functions on top are that formula on plain arrays; `LevelBuffer` holds
-arrays of its whole capacity from the start, sorts only what changed, and draws a batch in a few passes over them.
+P_C with the time since it was last chosen. The first functions are that formula on plain arrays. `LevelBuffer`
+allocates arrays of its full capacity, sorts only scores that changed, and draws a batch in a few passes over the
+arrays.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ def staleness_distribution(last: np.ndarray, clock: int) -> np.ndarray:
 
 
 class History(NamedTuple):
-    """What is known of a level from all visits: their number, episodes, mean and best return in [0, 1], successes, and
-    the score of the last visit before anything was added to it."""
+    """Statistics of all visits to a level: number of visits and episodes, mean and best return in [0, 1], successes,
+    and the smoothed score of the last visit, before co-learnability is added."""
 
     visits: int = 0
     episodes: int = 0
@@ -116,7 +117,7 @@ class History(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """A level that asks for a place: its key, the level, its score, when it was last chosen, and its history."""
+    """A level offered to the buffer: its key, the level, its score, the clock when it was last chosen, its history."""
 
     key: str
     level: Any
@@ -199,7 +200,7 @@ class LevelBuffer:
         return History(*self._visits[slot].tolist(), *self._numbers[slot].tolist())
 
     def set(self, slot: int, score: float, history: History | None = None) -> None:
-        """Give a level that is in the buffer another score."""
+        """Set the score, and optionally the history, of the level in ``slot``."""
         if history is not None:
             self._visits[slot], self._numbers[slot] = history[:2], history[2:]
         self._scores[slot] = score
@@ -207,7 +208,7 @@ class LevelBuffer:
         self._weights = None
 
     def score_weights(self) -> np.ndarray:
-        """P_S, float64[n]; computed once between changes. Not to be written to."""
+        """Return P_S, float64[n]. The array is cached until the next change and must not be written to."""
         if self._weights is None:
             order = self._sort_slots() if self._transform == "rank" else None
             scores = self._scores[: len(self)]
@@ -222,15 +223,21 @@ class LevelBuffer:
         return (1 - rho) * self.score_weights() + rho * staleness_distribution(self._last[: len(self)], clock)
 
     def sample(self, k: int, clock: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """k independent draws from `weights`: slots int[k] and their probabilities float64[k]. All are now chosen."""
+        """Draw k slots independently from `weights` and mark them as chosen at ``clock``.
+
+        Returns:
+            slots int[k] and their probabilities float64[k].
+        """
         weights = self.weights(clock)
         slots = pick(weights, k, rng)
         self._last[slots] = clock
         return slots, weights[slots]
 
     def insert(self, entries: Sequence[Entry], clock: int) -> int:
-        """Offer new levels, none of which is in the buffer and no two of which are the same, in the order given.
-        Returns how many found a place."""
+        """Offer new levels in the order given and return the number that found a place.
+
+        No level may be in the buffer already, and no two may be the same.
+        """
         free = self.capacity - len(self)
         for entry in entries[:free]:
             self.levels.append(None)
@@ -258,7 +265,8 @@ class LevelBuffer:
         return placed
 
     def _weigh_arrivals(self, entries: Sequence[Entry], clock: int) -> np.ndarray:
-        """The weights of new levels, were each alone to take the place of the best level that it outdoes."""
+        """Return float64[m], the weight of each new level if it alone took the rank of the best level that it
+        exceeds."""
         order, rho = self._sort_slots(), self.staleness
         places = np.searchsorted(self._descending, [-entry.score for entry in entries])
         weights = (1 - rho) * self.score_weights()[order[np.minimum(places, len(order) - 1)]]
@@ -295,7 +303,7 @@ class LevelBuffer:
         return {"levels": list(self.levels), "keys": list(self.keys), **arrays}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take over what `save` gave. Raises KeyError or ValueError for what it cannot have given."""
+        """Restore a state from `save`. Raise KeyError or ValueError for a damaged one."""
         n = len(saved["levels"])
         if not len(saved["keys"]) == len(set(saved["keys"])) == n <= self.capacity:
             raise ValueError(f"{n} levels under {len(set(saved['keys']))} keys for {self.capacity} places")

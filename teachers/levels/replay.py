@@ -30,7 +30,8 @@ class LevelTeacher(Teacher):
     Every proposal decides for itself whether to replay; the replayed ones of a batch are drawn independently from the
     weights at its start, so that one level may come several times. Until the buffer is filled to ``min_fill`` nothing
     is replayed; once it holds every level of a finite space nothing is generated. Levels that are evaluated only carry
-    ``train=False``. Scores need a critic or more (see `Outcome.extras`); most fall back on returns.
+    ``train=False``. Most scores use a critic's measurements (see `Outcome.extras`) and fall back on returns without
+    them.
 
     Args:
         space: ParamSpace, Box, Discrete, a list of tasks, or `Levels`, `Instances` (a replayed level is then the same
@@ -46,16 +47,16 @@ class LevelTeacher(Teacher):
             replayed ones.
         smoothing: step size in (0, 1] of a level's score towards its latest.
         edits: edits that make one new level of a replayed one (ACCEL); 0 makes none. Edited levels are evaluated only.
-        edit_batch: once so many replays are told of, as many edited levels are proposed.
+        edit_batch: outcomes of replays after which as many edited levels are proposed.
         parents: the easiest levels of that batch, by mean return minus score, take turns as parents. (dcd's sort goes
             the other way, and over a two-dimensional array, so that it edits level 0 first: its issue 11.)
-        score_weight: of the second term of "traced".
-        co_learnability: what levels replayed in one batch of outcomes gain when scores of levels met again in the next
-            one fall: this times the mean fall is added to theirs (TRACED).
+        score_weight: factor on the second term of the score "traced".
+        co_learnability: factor on the mean fall of scores between two visits in one batch of outcomes; the product is
+            added to the scores of the levels replayed in the batch before (TRACED).
         resample: (N, T) proceeds in rounds, as SFL: N evaluations of new levels fill an empty buffer, then come T
             outcomes of training, levels not replayed being new and not kept. Counted in outcomes, so that lost ones do
             not stall it; evaluations that come late are still offered to the buffer.
-        rollouts: `Proposal.n` of all proposals; None leaves it to whoever plays.
+        rollouts: `Proposal.n` of all proposals; None leaves it to the learner.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
@@ -119,7 +120,7 @@ class LevelTeacher(Teacher):
         own += ("parents", "score_weight", "co_learnability", "resample", "rollouts")
         settings = {**shape, "capacity": int(capacity), **{name: getattr(self, name) for name in own}}
         super().__init__(self.levels.signature, settings=settings, **common)
-        self._updates = 0  # outcomes told by `update`, which have no ids
+        self._updates = 0  # outcomes from `update`, which have no ids
         self._seen = [0, 0.0]  # episodes and mean return over all levels
         self._parents: list[Any] = []  # levels to be edited next
         self._replayed: list[list[Any]] = []  # [how easy, level] since the last batch of edits
@@ -129,16 +130,16 @@ class LevelTeacher(Teacher):
 
     @property
     def clock(self) -> int:
-        """Proposals made so far (and outcomes told by `update`): the time that staleness is measured in."""
+        """Number of proposals and of calls of `update` so far, the unit of time of staleness."""
         return self._next_id + self._updates
 
     @property
     def evaluating(self) -> bool:
-        """Whether a round of `resample` is still filling the buffer."""
+        """True while a round of `resample` fills the buffer."""
         return self.resample is not None and self._round[0] < self.resample[0]
 
     def replay_share(self) -> float:
-        """The probability that a proposal, unless it is an edit, is a replay."""
+        """Return the probability that a proposal that is no edit is a replay."""
         fill = len(self.buffer) / self.buffer.capacity
         if not len(self.buffer) or self.evaluating or fill < self.min_fill:
             return 0.0
@@ -202,11 +203,11 @@ class LevelTeacher(Teacher):
                 raw = before.raw + self.smoothing * (raw - before.raw)
                 falls.append(before.raw - raw)
             history = history._replace(raw=raw)
-            told = item.outcome.id if item.outcome.id >= 0 else self._next_id
+            proposed_at = item.outcome.id if item.outcome.id >= 0 else self._next_id
             if slot is not None:
                 self.buffer.set(slot, raw, history)
             elif role != "random":
-                offered[key] = Entry(key, level, raw, told + self._updates, history)
+                offered[key] = Entry(key, level, raw, proposed_at + self._updates, history)
             if role == "replay":
                 trained.append(key)
                 self._replayed.append([mean - raw, level])
@@ -243,7 +244,8 @@ class LevelTeacher(Teacher):
             self._round[1] += role != "new"
 
     def _credit_last_batch(self, falls: list[float], trained: list[str]) -> None:
-        """TRACED: levels trained on last time gain what the scores met again since have lost on average."""
+        """Raise the scores of levels replayed in the last batch by the factor times the mean fall in this one
+        (TRACED)."""
         if not self.co_learnability:
             return
         if falls:
@@ -254,7 +256,7 @@ class LevelTeacher(Teacher):
         self._trained_last = list(dict.fromkeys(trained))
 
     def _queue_edits(self) -> None:
-        """ACCEL: the easiest levels of a batch of replays become the parents of as many edited ones."""
+        """Queue the easiest levels of a batch of replays as parents of as many edited levels (ACCEL)."""
         if not self.edits:
             self._replayed.clear()
         elif len(self._replayed) >= self.edit_batch:

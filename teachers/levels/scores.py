@@ -1,10 +1,10 @@
-"""Scores of levels: how much a student may still learn on each, by name.
+"""Scores of levels, by name: estimates of how much a student can still learn on a level.
 
-A score sees one `Visit`, what became of a level this time and what is known of it from earlier. Where the learner's own
-measurement is among the outcome's extras, that is taken. Where returns must do, they are read as trajectories of a
-critic that expects one constant value V, with gamma = lambda = 1 and the return paid at the end: advantages are then
-R - V at every step. V is the level's earlier mean return; at the first visit the group's mean or, of a single return,
-the mean over all levels. All returns and values are in [0, 1] of the declared range.
+A score is a function of one `Visit`: the latest outcome on a level and its history. Where the outcome's extras hold the
+learner's own measurement, that is used. Otherwise the score is computed from returns, as for a critic with one constant
+value V, gamma = lambda = 1 and the whole return as the last reward: the advantage is then R - V at every step. V is the
+level's earlier mean return; at the first visit it is the group's mean or, for a single return, the mean over all
+levels. All returns and values are scaled to [0, 1] of the declared range.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Visit:
 
     Attributes:
         returns: float64[n] in [0, 1].
-        value: V, what returns are compared with where no critic says better.
-        best: the best return ever seen on the level, this visit included.
+        value: V, the baseline of the returns where the extras hold no critic's value.
+        best: the best return of all visits to the level, this one included.
         rate: success rate of this visit, or of all visits where this one is a single episode.
         extras: the learner's measurements, averaged over the returns, in units of [0, 1].
-        weight: of the second term, where a score has two.
-        rng: for scores that are chance.
+        weight: factor on the second term of scores that have two.
+        rng: generator for random scores.
     """
 
     returns: np.ndarray
@@ -47,7 +47,7 @@ class Visit:
     rng: np.random.Generator
 
     def measurement(self, name: str, otherwise: float | np.ndarray) -> float:
-        """The extra of that name or, where there is none, the mean of ``otherwise``."""
+        """Return the extra ``name`` or, where there is none, the mean of ``otherwise``."""
         if name in self.extras:
             return self.extras[name]
         return float(otherwise.sum()) / len(otherwise) if isinstance(otherwise, np.ndarray) else otherwise
@@ -55,7 +55,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class LevelScore:
-    """A score: the function, where it comes from, and the extras without which it cannot be had."""
+    """A score: its function, its paper, and the extras without which it cannot be computed."""
 
     of: Callable[[Visit], float]
     paper: str
@@ -163,7 +163,7 @@ def score_mna(visit: Visit) -> float:
 
 @level_score("random", "2010.03934")
 def score_random(visit: Visit) -> float:
-    """A uniform number: the control that keeps the buffer and drops the signal."""
+    """A uniform number in [0, 1): the control that keeps the buffer and drops the signal."""
     return float(visit.rng.random())
 
 

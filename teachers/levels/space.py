@@ -1,8 +1,8 @@
-"""Spaces of levels: what can be generated, told apart, edited and generated again.
+"""Spaces of levels, which can be generated, compared, edited and turned into tasks.
 
-A level buffer keeps levels, small JSON-able values from which tasks are made: a point of the unit cube for axes, an
-index for lists, a text for `Levels` of one's own. `as_levels` takes any space that teachers choose from. Two tasks of
-the same key are the same level.
+A level is a small JSON-able value from which a task is made: a point of the unit cube for axes, an index for lists, a
+text for user-defined `Levels`. `as_levels` takes any space that teachers choose from. Two tasks with the same key are
+the same level.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ SEEDS = 2**31
 
 
 class LevelSpace(ABC):
-    """Where levels come from.
+    """Base of spaces of levels.
 
     Attributes:
         signature: JSON-able description.
-        size: how many levels there are, or None where they cannot be counted.
-        editable: whether `mutate` can be called.
+        size: number of levels, or None where they cannot be counted.
+        editable: True where `mutate` can be called.
     """
 
     signature: Any
@@ -47,7 +47,7 @@ class LevelSpace(ABC):
 
     @abstractmethod
     def task(self, level: Any, rng: np.random.Generator) -> Any:
-        """What the environment is given for a level."""
+        """Return the task that the environment is given for a level."""
 
     @abstractmethod
     def level(self, task: Any) -> Any:
@@ -63,17 +63,17 @@ class LevelSpace(ABC):
 
 
 class Levels(LevelSpace):
-    """A space of levels of one's own, made by a generator.
+    """A user-defined space of levels, made by a generator.
 
     Tasks are handed out as plain JSON values (dicts, lists, numbers, text), a fresh copy each time.
 
     Args:
-        name: what a saved state is compared by; change it when the functions change.
+        name: identifies the space in saved states; change it when the functions change.
         generate: ``generate(rng)`` gives a task, JSON-able (NumPy arrays become lists).
         mutate: ``mutate(task, rng)`` gives the task after one edit; it may change the one it is given, which is a copy.
             Without it there are no edits.
         key: ``key(task)`` gives a text, equal for tasks that are the same level; the task as JSON without it.
-        size: how many levels the generator can make, where that is known.
+        size: number of levels that the generator can make, where that is known.
 
     Raises:
         InputError: size is no positive whole number; later, a task that is not JSON-able.

@@ -1,7 +1,7 @@
-"""What an actor-critic learner measures on one level, from its trajectories: the numbers that level scores are made of.
+"""Measurements of an actor-critic learner on one level, from which level scores are computed.
 
 Rewards float64[T], values float64[T + 1] (the last one of the state after the last step) and dones bool[T] go in; the
-extras of an `Outcome` come out, by the names that `scores` knows.
+extras of an `Outcome` come out, by the names that `scores` uses.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def estimate_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam
 
 
 def negative_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam: float) -> np.ndarray:
-    """float64[T] <= 0: how far the play fell short of the best that the critic still expected along the way (maximised
+    """float64[T] <= 0: n-step advantages against the highest value that the critic assigned along the way (maximised
     negative advantage, arXiv 2601.14957).
 
     A_t^(n) = min(0, A_t^(n-1) + gamma^n delta_{t+n}) are n-step advantages that forget any surplus; they are averaged
@@ -63,7 +63,7 @@ def negative_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam
     return total
 
 
-def mean_entropy(probabilities: Any) -> float:
+def normalised_entropy(probabilities: Any) -> float:
     """Mean entropy of float64[T, actions], divided by its greatest, the logarithm of the number of actions. (In dcd a
     misplaced parenthesis sums logarithms before weighting them.)"""
     p = np.asarray(probabilities, dtype=np.float64)
@@ -99,7 +99,7 @@ def measurements(
         "negative_advantage": float(-negative_advantages(rewards, values, dones, gamma, lam).sum()),
     }
     if probabilities is not None:
-        extras["policy_entropy"] = mean_entropy(probabilities)
+        extras["policy_entropy"] = normalised_entropy(probabilities)
         extras["least_confidence"] = mean_least_confidence(probabilities)
         extras["min_margin"] = mean_margin(probabilities)
     return extras

@@ -26,8 +26,8 @@ from .screening import Turns
 class AdaRFT(PromptTeacher):
     """Adaptive curriculum: T <- clip(T + eta tanh(alpha (R - beta)), 0, 100), and prompts with difficulty near T.
 
-    A prompt's difficulty is ``100 pool.difficulty``. R is the success rate of a batch; returns stand in for successes
-    where the environment does not tell.
+    A prompt's difficulty is ``100 pool.difficulty``. R is the success rate of a batch, or its mean return in [0, 1]
+    where the environment does not report success.
 
     Args:
         eta: largest step of T.

@@ -1,6 +1,7 @@
 """ADCL: a curriculum from easy to hard in chunks, where only the next chunk is sorted anew (arXiv 2505.08364).
 
-Difficulty shifts as the model learns. Sorting everything anew is dear, so the list is sorted once and cut into chunks;
+Difficulty shifts as the model learns. Estimating all prompts anew is expensive, so the list is sorted once and cut into
+chunks;
 when one chunk has been trained on, the difficulty of the next one's prompts is estimated again and the chunk sorted by
 it. No prompt ever crosses the border of its chunk. How far an order has moved is measured by `inversion_ratio`.
 """
@@ -56,9 +57,9 @@ class ADCL(ScreeningTeacher):
 
     When the last prompt of a chunk is proposed, all prompts of the next are proposed with ``train=False``; whatever
     rates have come in by the time a prompt is due decide the order of those that remain in its chunk. The teacher does
-    not wait for them: a learner whose batches divide the chunks, and who runs the screening before it asks for more,
-    gets the paper's order exactly. After
-    the last chunk the first follows, which is then estimated anew as well.
+    not wait for them: a learner whose batches divide the chunks, and who plays the screening proposals before it asks
+    for more, gets the paper's order exactly. After the last chunk the first follows, which is then estimated anew as
+    well.
 
     A prompt's first difficulty is ``pool.difficulty``; give 1 - the base model's pass rate there for the paper's.
 
@@ -68,7 +69,7 @@ class ADCL(ScreeningTeacher):
             first have an effect in the second pass.
         screen: rollouts by which a prompt's difficulty, 1 - pass rate, is estimated. An outcome with a single return
             moves the estimate by 1 / screen of the way.
-        n: rollouts asked for to train on a prompt.
+        n: rollouts of a training proposal.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
 
     Raises:

@@ -22,7 +22,7 @@ UNTRIED = -1.0
 
 
 def in_band(rate: Any, low: float, high: float) -> Any:
-    """Whether ``low < rate < high``, for a rate or an array of them."""
+    """Return ``low < rate < high`` as a bool, or as bool[n] for an array of rates."""
     return (low < rate) & (rate < high)
 
 
@@ -36,9 +36,9 @@ class BalancedFilter(PromptTeacher):
     """Keeps to prompts whose latest group pass rate lies inside a band; all others are put off, not deleted.
 
     Prompts take turns: those never tried and those inside the band come whenever it is their turn. One outside waits
-    for ``pause`` further passes, as a rate of 0 from few rollouts says little (0 of 8 happens 43 times in 100 at
-    p = 0.1). Outside for ``sure`` rollouts in a row, it retires and only comes in the share ``review``, or when there
-    is nothing else. One group inside the band brings it back.
+    for ``pause`` further passes, as a rate of 0 from few rollouts is weak evidence (0 of 8 happens 43 times in
+    100 at p = 0.1). Outside for ``sure`` rollouts in a row, it retires and only comes in the share ``review``, or when
+    there is nothing else. One group inside the band brings it back.
 
     Proposals carry ``meta["band"]``: a learner that filters trains on the group only if its rate lies inside, and asks
     for more until its batch is full.

@@ -1,9 +1,8 @@
-"""CLPO (arXiv 2509.25004): prompts that are too hard are asked for in simpler words, those of middling difficulty in
-other words.
+"""CLPO (arXiv 2509.25004): hard prompts are simplified, prompts of medium difficulty are rephrased.
 
-The teacher only says what to do with a prompt; rewriting it is the learner's part, and the answer must stay the one
-that the prompt had. The released code shows the rewriter the right answer, which may so end up in the question; here
-nothing but the prompt's own task is ever passed on.
+The teacher only requests a rewriting; the learner rewrites the prompt, whose answer must stay the same. The released
+code shows the right answer to the rewriter, so that it may leak into the question; here only the task itself is passed
+on.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ MODES = {"hard_only": ("simplify",), "medium_only": ("diversify",), "both": ("si
 
 @register("clpo")
 class CLPO(PromptTeacher):
-    """Passes over the prompts, and asks for rewritten ones where the last accuracy was low or middling.
+    """Passes over the prompts, and requests rewritten ones where the last accuracy was low or medium.
 
-    After each group of a prompt as it stands, its accuracy says what it is: hard up to 0.3, medium up to 0.7, easy
-    above. A hard one is proposed again with ``meta["rewrite"] = "simplify"``, a medium one with "diversify"; rewritten
-    prompts make up at most half of the proposals, the others come in shuffled passes over the list. (The paper rewrites
-    within the step; a teacher that never waits proposes it in the next.) ``meta["kl_scale"]`` is what to multiply the
-    KL coefficient by: 0.5 for a prompt last seen as hard, else 1.
+    Each group of an original prompt grades it by its accuracy: hard up to 0.3, medium up to 0.7, easy above. A hard one
+    is proposed again with ``meta["rewrite"] = "simplify"``, a medium one with "diversify"; rewritten prompts make up at
+    most half of the proposals, the others come in shuffled passes over the list. (The paper rewrites within the step; a
+    teacher that never waits proposes it in the next.) ``meta["kl_scale"]`` is what to multiply the KL coefficient by:
+    0.5 for a prompt last seen as hard, else 1.
 
     A rewritten prompt's outcome counts for `metrics` (rescued: both outcomes in its group), not for the accuracy.
 

@@ -29,7 +29,7 @@ RELEASED = 0.01  # the released code's constant
 class CurES(PromptTeacher):
     """Draws prompts by the softmax of the estimated standard deviation of their reward.
 
-    Success rates are means of a Beta posterior to which every group is added. The paper probes each prompt with four
+    Success rates are means of a Beta posterior that every group updates. The paper probes each prompt with four
     rollouts first; here one never seen has the prior's mean, 1/2, at which the weight is highest.
 
     Args:
@@ -39,8 +39,8 @@ class CurES(PromptTeacher):
         temperature: "fixed" is tau for all; "released" follows the released code, where each prompt has its own,
             (1 + its groups so far) / 0.01, so that no two probabilities differ by more than half a percent.
         prior: (alpha, beta) of the posterior, both positive.
-        subsets: the prompts are dealt into this many disjoint subsets, of which one is in use at a time; the paper has
-            15. The posterior starts afresh with each.
+        subsets: number of disjoint subsets that the prompts are split into, of which one is in use at a time; the paper
+            has 15. The posterior starts afresh with each.
         batches: batches observed until the next subset is taken (after the last the first again).
         rollouts: mean number of rollouts of a proposal, which are then shared out within each batch by the same
             standard deviation, two at least; None leaves n open.

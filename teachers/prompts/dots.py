@@ -78,8 +78,8 @@ class DOTS(ScreeningTeacher):
         reference: prompts in a reference set (256 in the paper); a quarter of the list where that is less.
         period: prompts trained on from one set to the next (the paper renews it every 2 steps; 1024 is our choice).
         width: of the kernel, in features scaled by sqrt(d) (0.1 is our choice).
-        screen: rollouts asked for of a reference prompt. Single outcomes are taken as rates: the kernel averages them.
-        n: rollouts asked for to train on a prompt.
+        screen: rollouts of a reference prompt. Single outcomes are taken as rates: the kernel averages them.
+        n: rollouts of a training proposal.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
 
     Raises:

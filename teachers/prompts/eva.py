@@ -1,6 +1,6 @@
-"""eva (arXiv 2411.00062): evolve the prompts from which there is most to gain.
+"""eva (arXiv 2411.00062): evolve the most informative prompts.
 
-How informative a task is, is the gap between the best and the worst return of its group, a stand-in for regret. Tasks
+The informativeness of a task is the gap between the best and the worst return of its group, a proxy of regret. Tasks
 are drawn in proportion to it, and evolved: a generator, such as an agent that writes prompts, or a small step along
 the axes makes a new task of each, which joins the memory once it has been played.
 """
@@ -36,7 +36,7 @@ class Eva(Teacher):
         baseline: what is taken from the best return: "min", the worst (the paper's choice), or "mean", the mean.
         fresh: in (0, 1]. The paper mixes evolved with old prompts; no share is published.
         evolve: in [0, 1].
-        step: size of the steps along the axes, see `generation.Source`.
+        step: size of the steps along the axes, see `TaskSource`.
         group: latest single returns that are kept as a task's group.
         capacity: tasks in memory; the one of the smallest gap gives way.
         seed, return_range, max_in_flight: see `Teacher`.

@@ -1,8 +1,8 @@
-"""Where teachers that make tasks get them from: eva and WebRL.
+"""Sources of new tasks for the teachers that make tasks: eva and WebRL.
 
-A task is kept as a seed, which is JSON-able: a point of the cube where the space has axes (a variant is a nearby
+A task is stored as a seed, which is JSON-able: a point of the cube where the space has axes (a variant is a nearby
 point), an index where it is a list, and ``{"task": ..., "near": index}`` for a task that a generator wrote and the list
-does not hold. A generator is any callable ``(task, rng) -> task or None``, or an agent that is asked in words.
+does not hold. A generator is any callable ``(task, rng) -> task or None``, or an agent that receives a text request.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ class Writer(Protocol):
 
 
 def as_generator(generator: Generate | Writer | None, request: str = REQUEST) -> Generate | None:
-    """A callable of (task, rng). An agent is shown ``request`` with the task in it; its answer is read as JSON, and
-    taken as it stands where it is none."""
+    """Turn a generator into a callable of (task, rng).
+
+    An agent receives ``request`` with the task in it; its answer is parsed as JSON, or kept as text where it is none.
+    """
     if generator is None or (callable(generator) and not isinstance(generator, Writer)):
         return generator
     if not isinstance(generator, Writer):
@@ -78,7 +80,7 @@ class TaskSource:
 
     @property
     def can_vary(self) -> bool:
-        """Whether there are variants at all."""
+        """True where variants can be made."""
         return self.arms is None or self.generator is not None
 
     def uniform(self, k: int, rng: np.random.Generator) -> list[Seed]:
@@ -130,7 +132,7 @@ class TaskSource:
 
     @property
     def features(self) -> np.ndarray:
-        """On a list: its features, asked for once."""
+        """float64[n, d]: on a list, its features, computed once."""
         if not hasattr(self, "_features"):
             assert isinstance(self.domain, Arms)
             self._features = self.domain.features
@@ -141,7 +143,7 @@ class TaskSource:
         return seed_key(seed) if isinstance(self.domain, Arms) else task_key(self.domain.decode(np.array(seed)))
 
     def check_seed(self, seed: Any) -> Seed:
-        """A saved seed, if it is one. Raises ValueError otherwise."""
+        """Return a saved seed in its own types. Raise ValueError for anything that is no seed of this space."""
         if isinstance(self.domain, Arms):
             if not 0 <= self.index(seed) < self.domain.n or (isinstance(seed, dict) and "task" not in seed):
                 raise ValueError(f"{seed!r} is no seed of this list")

@@ -1,4 +1,4 @@
-"""Training on nothing that is solved already: prompts whose latest greedy answer was wrong (SELF, arXiv 2510.02230).
+"""Training on unsolved prompts only: those whose latest greedy answer was wrong (SELF, arXiv 2510.02230).
 
 Reinforcing what a model already answers right sharpens it there and takes coverage from elsewhere; the paper decodes
 each prompt of a step greedily and drops those that come out right. Here an attempt is a proposal of one evaluation
@@ -21,15 +21,15 @@ class GreedyFail(StreamTeacher):
     """Probes prompts with one greedy attempt each and trains on those that failed it.
 
     A probe is a proposal of n=1 with ``train=False`` and ``meta={"greedy": True}``, in shuffled passes over the list. A
-    failed prompt waits for its turn, is proposed once for training, and is then probed again with the others: what was
-    sampled in training says nothing about the greedy answer. Failed prompts come first in a batch, probes fill the
+    failed prompt waits for its turn, is proposed once for training, and is then probed again with the others: samples
+    drawn in training are no evidence about the greedy answer. Failed prompts come first in a batch, probes fill the
     rest, so that a student who solves everything is only ever evaluated.
 
     Args:
         space, bins: see `PromptTeacher`.
         n: rollouts of a training proposal; the paper has 8.
         solved: an attempt failed where its success (or its return mapped to [0, 1], where the environment does not
-            tell successes) is below this.
+            report success) is below this.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

@@ -25,7 +25,7 @@ WINDOW = 256  # groups over which the learnable share is taken
 
 @register("hardest")
 class Hardest(ScreeningTeacher):
-    """Looks at every prompt once, then trains on the share with the lowest success rates only.
+    """Screens every prompt once, then trains only on the share with the lowest success rates.
 
     The chosen prompts take turns, ties in the choice are settled at random, and the choice is final, as in the paper.
     A prompt that never gave a valid outcome is not chosen.
@@ -33,8 +33,8 @@ class Hardest(ScreeningTeacher):
     Args:
         part: "hardest", or for comparison "easiest" or "medium" (nearest to the median rate, our reading).
         fraction: share of the prompts that is trained on, in (0, 1]; at least one prompt.
-        screen: rollouts to look at a prompt; single outcomes are collected until they are so many (8 is our choice).
-        n: rollouts asked for to train on one.
+        screen: rollouts that screen a prompt; single outcomes are collected up to that number (8 is our choice).
+        n: rollouts of a training proposal.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
 
     Raises:

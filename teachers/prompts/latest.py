@@ -1,4 +1,4 @@
-"""What the latest group of each task said: the memory of selectors that go by the present accuracy alone."""
+"""The latest group's success rate of each task: the memory of selectors that use the present accuracy alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LatestGroups:
         self._tallies = Tallies(group)
 
     def add(self, task: int, evidence: Evidence) -> bool:
-        """Count the episodes of one outcome; whether they complete a group."""
+        """Add the episodes of one outcome. Return True if they complete a group."""
         done = self._tallies.add(replace(evidence, record=task))
         if done is not None:
             self.rate[task], self.size[task] = done

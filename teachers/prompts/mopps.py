@@ -1,7 +1,7 @@
 """MoPPS, model predictive prompt selection: posteriors of success rates pick the next batch (arXiv 2507.04632).
 
 Each prompt is an arm with a Beta posterior that forgets; a draw from each posterior (Thompson sampling) predicts its
-success rate, and those nearest to a target are practised. No rollout is spent on looking.
+success rate, and those nearest to a target are practised. No rollouts are spent on screening.
 """
 
 from __future__ import annotations

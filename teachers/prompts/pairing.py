@@ -1,8 +1,8 @@
-"""Positive-negative pairing (arXiv 2602.03452): a prompt that is rarely solved beside one that is rarely failed.
+"""Positive-negative pairing (arXiv 2602.03452): a prompt that is rarely solved with one that is rarely failed.
 
 Normalised within its group, the rare outcome has the large advantage (2.47 against 0.35 with one of eight): a rare
-success on a hard prompt says what to do, a rare failure on an easy one what not to do. Prompts are probed first, then
-proposed in such pairs, with the weights of the two outcomes in ``meta``.
+success on a hard prompt reinforces strongly, a rare failure on an easy one penalises strongly. Prompts are probed
+first, then proposed in such pairs, with the weights of the two outcomes in ``meta``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The base of selectors: batches of distinct tasks out of a finite list."""
+"""Base of selectors: teachers that choose batches of distinct tasks from a finite list."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from ..protocol import Common, Draw, Teacher
 
 
 class PromptTeacher(Teacher):
-    """Chooses from a finite list; a subclass writes `_choose` and `_learn`.
+    """Base of teachers that choose from a finite list; a subclass writes `_choose` and `_learn`.
 
-    ``Evidence.record`` is the task's index in the pool. A batch repeats a task only where it asks for more than there
-    are.
+    ``Evidence.record`` is the task's index in the pool. A batch repeats a task only where it is larger than the pool.
 
     Args:
         space: `FiniteTasks`, a Discrete, or a ParamSpace or Box, whose every combination of values is a task where
@@ -44,8 +43,11 @@ class PromptTeacher(Teacher):
 
     @abstractmethod
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
-        """At most k >= 1 distinct indices, int[m], at least min(k, n) of them; the probability of each (NaN where the
-        choice is no random one or its probability is unknown); and the origin of each."""
+        """Return int[m] distinct indices, min(k, n) <= m <= k, with the probability and the origin of each.
+
+        A probability is NaN where the choice is deterministic or its probability unknown. One probability or origin may
+        stand for all.
+        """
 
     def _draw(self, k: int) -> list[Draw]:
         draws: list[Draw] = []
@@ -60,7 +62,7 @@ class PromptTeacher(Teacher):
         return draws
 
     def _draw_fields(self, index: int) -> dict[str, Any]:
-        """Further fields of the `Draw` of a chosen task: n, train, meta."""
+        """Return further fields of the `Draw` of a chosen task: any of n, train and meta."""
         return {}
 
     def _record(self, task: Any) -> int:

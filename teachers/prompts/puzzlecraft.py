@@ -28,8 +28,8 @@ class PuzzleCraft(PromptTeacher):
     """Weighs prompts by difficulty times dispersion of the answers in their latest group.
 
     The dispersion comes from the extra "answer_entropy", in [0, 1], where outcomes carry it (its mean over the group;
-    see `answer_entropy` and `permutation_dispersion`); without it, it counts as 1. A prompt not seen yet has weight 1,
-    the highest there is at the paper's `scale`.
+    see `normalised_answer_entropy` and `permutation_dispersion`); without it, it counts as 1. A prompt not seen yet has
+    weight 1, the highest there is at the paper's `scale`.
 
     Args:
         space, bins: see `PromptTeacher`.

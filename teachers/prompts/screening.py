@@ -1,7 +1,7 @@
-"""What selectors that look before they train share: turns, tallies of single outcomes, a pilot, draws in turn.
+"""Parts of selectors that screen tasks before training on them: turns, tallies of single outcomes, a pilot, a queue.
 
-A proposal to look only has ``train=False``: its rollouts tell how hard the task is and are not learned from. Teachers
-never wait, so each helper here says what comes next from what is known now.
+A screening proposal has ``train=False``: its rollouts estimate the difficulty of the task and are not trained on. As
+teachers never wait, each part decides the next tasks from the outcomes received so far.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .prompt_teacher import PromptTeacher
 
 
 class Turns:
-    """When each of n tasks had its last turn, in proposals; those whose turn is longest ago come first.
+    """Time of the last turn of each of n tasks, counted in proposals; the task whose turn is longest ago comes first.
 
     Repeated use goes through all tasks in random order before any comes again.
     """
@@ -36,7 +36,7 @@ class Turns:
         return self.mark(self.oldest(self.last, k, rng, allowed))
 
     def oldest(self, due: np.ndarray, k: int, rng: np.random.Generator, allowed: np.ndarray | None) -> np.ndarray:
-        """The same by other dates, without giving them the turn."""
+        """Return the tasks with the smallest ``due`` (float[n]), as `take` does, without marking their turn."""
         if allowed is None:
             return lowest(due, k, rng)
         among = np.flatnonzero(allowed)
@@ -63,7 +63,7 @@ class Tallies:
         self.open: dict[int, list[float]] = {}  # task -> [successes, episodes]
 
     def add(self, item: Evidence) -> tuple[float, int] | None:
-        """(success rate, episodes) of the task of ``item``, if it is complete now."""
+        """Add an outcome. Return (success rate, episodes) of its task if a rate is complete, else None."""
         successes, episodes = success_counts(item)
         # A lone outcome among groups would otherwise leave its task open, and so first in line, for ever.
         waiting = self.open.pop(int(item.record), [0.0, 0])
@@ -100,7 +100,7 @@ class Pilot:
         return bool(self.seen.any()) and unanswered >= self.patience * self.passes * len(self.seen)
 
     def take(self, k: int, rng: np.random.Generator) -> np.ndarray:
-        """int[m], at most k: the tasks least often asked for, those seen often enough last."""
+        """Return int[m], m <= k: the tasks proposed least often, those with enough outcomes last."""
         tasks = lowest(self.asked + np.where(self.seen >= self.passes, np.int64(2**40), 0), k, rng)
         self.asked[tasks] += 1
         return tasks
@@ -120,8 +120,8 @@ class ScreeningTeacher(PromptTeacher):
     takes the place of `_learn`.
 
     Args:
-        screen: rollouts asked for to look at a task; single outcomes are collected until they are so many.
-        n: rollouts asked for to train on one.
+        screen: rollouts of a screening proposal; single outcomes are collected up to that number.
+        n: rollouts of a training proposal.
         space, bins, settings, seed, return_range, max_in_flight: see `PromptTeacher`.
     """
 
@@ -168,8 +168,8 @@ class ScreeningTeacher(PromptTeacher):
             self._learn_outcome(Evidence(int(task), item.returns, item.outcome), bool(screened))
 
     def _draw_fields(self, index: int) -> dict[str, Any]:
-        look = index in self._screening
-        return {"n": self.screen if look else self.n, "train": not look}
+        screened = index in self._screening
+        return {"n": self.screen if screened else self.n, "train": not screened}
 
     def _metrics(self) -> dict[str, float]:
         total = sum(self._proposed.values())
@@ -183,22 +183,22 @@ class ScreeningTeacher(PromptTeacher):
 
 
 class StreamTeacher(ScreeningTeacher):
-    """Looks at tasks in turn and trains on a queue that a subclass fills in `_take_rate`.
+    """Base of selectors that screen tasks in turn and train on a queue, which a subclass fills in `_take_rate`.
 
     Attributes:
-        queue: tasks to train on next, each with the ids of the proposals by which it was screened at.
+        queue: tasks to train on next, each with the ids of the proposals that screened it.
     """
 
     def __init__(self, space: Any, **options: Any):
         super().__init__(space, **options)
         self.queue: dict[int, list[int]] = {}
         self._turns, self._tallies = Turns(self.pool.n), Tallies(self.screen)
-        self._ids: dict[int, list[int]] = {}  # proposals that screened at a task whose tally is open
+        self._ids: dict[int, list[int]] = {}  # proposals that screened a task whose tally is open
         self._joins: dict[int, list[int]] = {}  # of the batch being drawn
 
     @abstractmethod
     def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:
-        """A task has been screened at often enough."""
+        """Receive the success rate of a task whose screening is complete, and the ids of its screening proposals."""
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, list[str]]:
         self._joins = {task: self.queue.pop(task) for task in list(self.queue)[:k]}

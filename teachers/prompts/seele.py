@@ -1,8 +1,8 @@
-"""SEELE (arXiv 2509.06923): as much of the solution as a hint as makes the student succeed half of the time.
+"""SEELE (arXiv 2509.06923): a hint, a prefix of the solution, long enough for a success rate of one half.
 
-How accuracy grows with the hint is modelled for each prompt by item response theory's three-parameter logistic, fitted
-to the (hint, accuracy) pairs seen of it; the next hint is where the curve passes the target. On a space with axes one
-of them is the hint; on a list of prompts the proposal says it in ``meta["hint"]``, as a fraction of the solution.
+Accuracy as a function of the hint is modelled for each prompt by item response theory's three-parameter logistic,
+fitted to the (hint, accuracy) pairs seen of it; the next hint is where the curve passes the target. On a space with
+axes one of them is the hint; on a list of prompts the hint is in ``meta["hint"]``, as a fraction of the solution.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..registration import register
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
 
-# What is believed of ln a, b and logit(c / HIGHEST_GUESS) before any answer, and how firmly (standard deviations). The
-# paper fits by least squares alone, which says nothing before three different hints were tried. Chosen here.
+# Means and standard deviations of the prior of ln a, b and logit(c / HIGHEST_GUESS). The paper fits by least squares
+# alone, which is undetermined before three different hints were tried. Chosen here.
 BELIEF, FIRMNESS = np.array([np.log(10.0), 0.5, -2.0]), np.array([0.5, 0.5, 1.0])
 HIGHEST_GUESS = 0.49  # accuracy without any understanding, c; at 1/2 no hint would be right
 
@@ -31,8 +31,8 @@ HIGHEST_GUESS = 0.49  # accuracy without any understanding, c; at 1/2 no hint wo
 class SEELE(PromptTeacher):
     """Chooses prompts uniformly and the length of each one's hint by the answers to it so far.
 
-    The paper splits a step into rounds, so that the hint of the last round knows the answers of the first; here every
-    proposal uses all that has been observed of its prompt.
+    The paper splits a step into rounds, so that the hint of the last round depends on the answers of the first; here
+    every proposal uses all outcomes of its prompt.
 
     Args:
         space: `FiniteTasks` or a Discrete: every task is a prompt. With axes: every cell of the other axes.
@@ -102,7 +102,7 @@ class SEELE(PromptTeacher):
     def _record(self, task: Any) -> list[Any]:
         prompt = self.pool.arm(task)
         if self.axis is None or not isinstance(self.pool, Grid):
-            return [prompt, 0.0]  # a task of one's own comes without a hint
+            return [prompt, 0.0]  # a task given to `update` has no hint
         place, steps = float(self.pool.cube.encode(task)[self.axis]), self.pool.cube.sizes[self.axis]
         return [prompt, place if steps is None else min(int(place * steps), steps - 1) / max(steps - 1, 1)]
 
@@ -140,8 +140,10 @@ def accuracy_at(hint: Any, slope: Any, place: Any, guess: Any) -> np.ndarray:
 
 
 def best_hint(slope: Any, place: Any, guess: Any, target: float = 0.5) -> np.ndarray:
-    """Where the curve passes ``target``, clipped to [0, 1]: b + logit((target - c) / (1 - c)) / a; 0 where the guess
-    alone reaches it."""
+    """Return the hint at which the curve passes ``target``: b + logit((target - c) / (1 - c)) / a, clipped to [0, 1].
+
+    It is 0 where the guess alone reaches the target.
+    """
     share = (target - np.asarray(guess)) / (1 - np.asarray(guess))
     with np.errstate(divide="ignore", invalid="ignore"):
         hint = place + np.log(share / (1 - share)) / slope

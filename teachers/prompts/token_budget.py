@@ -1,6 +1,6 @@
 """Train long, think short (arXiv 2508.08940): a limit on the answer's length that shrinks as training goes on.
 
-The student first finds out how to solve the tasks at all, then has to say it in fewer tokens. The limit of the present
+The student first learns to solve the tasks, then to answer in fewer tokens. The limit of the present
 step comes with every proposal, in ``meta["max_tokens"]``; the paper puts it in the prompt and rewards the length.
 """
 

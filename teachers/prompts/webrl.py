@@ -1,4 +1,5 @@
-"""WebRL's curriculum (arXiv 2411.02337): new tasks grown from failed ones, kept where a critic thinks them feasible.
+"""WebRL's curriculum (arXiv 2411.02337): new tasks grown from failed ones, kept where a critic predicts that they are
+feasible.
 
 An agent (or any callable) writes a task like one that was failed; on a space with axes a small step makes one. It is
 proposed where a critic's value of it lies in [0.05, 0.75]: neither out of reach nor mastered.
@@ -19,7 +20,7 @@ from ..registration import register
 from ..signals import success_counts
 from .generation import Generate, Seed, TaskSource, Writer
 
-Critic = Callable[[Any], float | Sequence[float]]
+TaskCritic = Callable[[Any], float | Sequence[float]]
 
 
 @register("webrl")
@@ -29,7 +30,7 @@ class WebRL(Teacher):
     With probability `fresh`, and where nothing was failed yet or no variant passes within `tries`, a proposal is
     uniform over the original space (origin "explore"); else it is a variant of a failed task ("edit"). On a list
     without a generator the candidates are the other tasks of the list. (The paper grows 500 tasks between phases of
-    training; here each is grown when it is asked for.)
+    training; here each is made when it is proposed.)
 
     Args:
         space: ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`.
@@ -43,7 +44,7 @@ class WebRL(Teacher):
         failed_below: a group with a lower success rate was failed; in (0, 1]. The paper has single episodes.
         failures: failed tasks that are remembered, the latest.
         tries: variants made for one proposal at most.
-        step: size of the steps along the axes, see `generation.Source`.
+        step: size of the steps along the axes, see `TaskSource`.
         memory, bandwidth: of the estimate of success.
         seed, return_range, max_in_flight: see `Teacher`.
 
@@ -59,7 +60,7 @@ class WebRL(Teacher):
         space: Any,
         *,
         generator: Generate | Writer | None = None,
-        critic: Critic | None = None,
+        critic: TaskCritic | None = None,
         band: tuple[float, float] = (0.05, 0.75),
         fresh: float = 0.2,
         failed_below: float = 0.5,

@@ -18,7 +18,7 @@ class CategoryStudent:
 
     An episode of arm k succeeds with p_k = sigmoid(1.5 (theta_k - b_k)). A group of n episodes with the share q of
     successes gives the gain 4 q (1 - q), and after each batch theta <- theta + rate T g, where g_k sums the gains of
-    arm k's groups and T[j, k] says what practice of k does for j.
+    arm k's groups and T[j, k] is the effect of practice of k on j.
 
     Args:
         arms: K.

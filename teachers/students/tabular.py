@@ -15,8 +15,7 @@ from ...errors import InputError
 class TabularStudent:
     """Q-learning (Watkins 1989) or SARSA (Rummery and Niranjan 1994) over observations as they are.
 
-    An observation is a row of the table; of a Dict, all entries together. What cannot be told apart by its observation
-    shares a row, as everywhere in reinforcement learning without memory.
+    An observation is a row of the table; of a Dict, all entries together. States with the same observation share a row.
 
     Args:
         env: with discrete actions; tasks are passed as ``reset(options={"params": task})``.
@@ -72,7 +71,7 @@ class TabularStudent:
             next_action = self._action(following, explore)
             if learn:
                 ahead = following.max() if self.algorithm == "q" else following[next_action]
-                # A truncated episode goes on beyond its end; a terminated one is worth nothing there.
+                # A truncated episode goes on beyond its end; the value after a terminated one is 0.
                 target = float(reward) + (0.0 if terminated else self.discount * ahead)
                 values[action] += self.rate * (target - values[action])
             if terminated or truncated:
@@ -100,7 +99,7 @@ class TabularStudent:
 
 
 def observation_key(observation: Any) -> Hashable:
-    """An observation as a key: equal for equal observations, whatever they are made of."""
+    """Return a hashable key, equal for equal observations of any type."""
     if isinstance(observation, Mapping):
         return tuple((name, observation_key(observation[name])) for name in sorted(observation))
     if isinstance(observation, np.ndarray):

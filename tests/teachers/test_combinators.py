@@ -109,7 +109,7 @@ def test_a_pace_makes_one_batch_of_k_outcomes():
     assert slow.distribution() == pytest.approx(fast.distribution())
 
 
-def test_tasks_told_by_update_make_one_batch_too():
+def test_outcomes_from_update_make_one_batch_too():
     teacher = Every(sec(), 2)
     teacher.update(1, [0.0, 1.0])
     teacher.update(1, [1.0, 1.0])

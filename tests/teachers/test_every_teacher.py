@@ -1,4 +1,4 @@
-"""What every registered teacher keeps, on every kind of task space."""
+"""Properties that every registered teacher has, on every kind of task space."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_the_task_reaches_the_environment_and_the_return_the_teacher():
     assert len(teacher.told) == 5
 
 
-def test_an_episode_with_failed_machinery_is_not_told():
+def test_an_episode_with_failed_machinery_is_not_reported():
     env, teacher = wrapped()
     episode(env, actions=[1])
     assert teacher.told == []
@@ -85,7 +85,7 @@ def test_an_episode_with_failed_machinery_is_not_told():
     assert len(teacher.told) == 1
 
 
-def test_an_episode_left_early_is_not_told_and_not_mixed_into_the_next():
+def test_an_episode_left_early_is_not_reported_and_not_mixed_into_the_next():
     env, teacher = wrapped()
     while env.reset()[0] < 2:
         pass
@@ -96,7 +96,7 @@ def test_an_episode_left_early_is_not_told_and_not_mixed_into_the_next():
     assert told.returns == (0.25 * first["proposal"].task["steps"],)
 
 
-def test_the_teacher_is_told_of_episodes_that_only_evaluate():
+def test_evaluation_episodes_are_reported_to_the_teacher():
     class Evaluator(Recorder):
         def _draw(self, k):
             return [dataclasses.replace(draw, train=False) for draw in super()._draw(k)]

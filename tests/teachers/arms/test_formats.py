@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, make
-from palaestra.teachers.arms.formats import ladder
+from palaestra.teachers.arms.formats import find_ladder
 
 BOX = gym.spaces.Box(0.0, 1.0, (2,))
 # Three questions; b lacks the second of four formats, c has only the last two, and the third twice.
@@ -21,12 +21,12 @@ def names(teacher):
 
 
 def test_the_ladder_of_a_grid_is_its_last_axis_and_of_a_list_its_last_feature():
-    question, level, rung = ladder(np.array([[0.2, 0.1], [0.2, 0.9], [0.8, 0.1], [0.8, 0.5]]), -1)
+    question, level, rung = find_ladder(np.array([[0.2, 0.1], [0.2, 0.9], [0.8, 0.1], [0.8, 0.5]]), -1)
     assert question.tolist() == [0, 0, 1, 1]
     assert level.tolist() == [0, 2, 0, 1]
     assert rung.tolist() == [0, 1, 0, 1]
-    assert ladder(np.array([[0.1, 0.5], [0.9, 0.5]]), 0)[2].tolist() == [0, 1]
-    assert ladder(np.array([[0.5], [0.1], [0.9]]), -1)[2].tolist() == [1, 0, 2]
+    assert find_ladder(np.array([[0.1, 0.5], [0.9, 0.5]]), 0)[2].tolist() == [0, 1]
+    assert find_ladder(np.array([[0.5], [0.1], [0.9]]), -1)[2].tolist() == [1, 0, 2]
     teacher = make("format-ladder", BOX, bins=(3, 4))
     assert teacher.position.tolist() == [0, 0, 0]
     assert np.flatnonzero(teacher.distribution()).tolist() == [0, 4, 8]

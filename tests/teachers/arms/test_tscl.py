@@ -117,7 +117,7 @@ def test_sampling_draws_one_recent_change_of_each_arm_and_takes_the_largest():
 
 
 @pytest.mark.parametrize("rule", ["online", "window"])
-def test_forgetting_is_worth_as_much_as_learning_unless_signs_count(rule):
+def test_forgetting_has_the_value_of_learning_unless_signs_count(rule):
     for absolute, best in ((True, {0, 1}), (False, {0})):
         teacher = tscl(rule, n=3, absolute=absolute, epsilon=0.0)
         teacher.q[:] = [0.2, -0.2, 0.1]

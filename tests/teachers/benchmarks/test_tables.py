@@ -119,7 +119,7 @@ def test_the_variance_oracle_knows_coins():
     assert built.distribution() == pytest.approx(weights / weights.sum())
 
 
-def test_three_categories_runs_are_told_apart_by_what_they_waste():
+def test_three_categories_runs_differ_in_what_they_waste():
     options = {"arms": 4, "coins": [1], "rate": 0.01}
     uniform, oracle = (categories._run(options, name, 0, 10) for name in ("random", "oracle"))
     assert oracle.measures["rollouts on what cannot be learned"] == 0

@@ -84,7 +84,7 @@ def test_middling_performance_moves_nothing_but_empties_the_buffer():
     assert (teacher._tested[..., 1] < 10).all()
 
 
-def test_successes_count_where_told_and_returns_where_asked():
+def test_successes_count_where_reported_and_returns_on_request():
     walls = {}
     for measure in ("success", "return"):
         teacher = make("adr", LINE, measure=measure, boundary_share=1.0)

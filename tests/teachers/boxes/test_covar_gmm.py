@@ -26,7 +26,7 @@ def test_falling_returns_count_only_where_asked(absolute, expected):
     assert teacher.sampler.weights == pytest.approx(expected)
 
 
-def test_a_pure_cluster_with_rising_return_is_worth_a_twelfth_of_its_slope():
+def test_a_pure_cluster_with_rising_return_has_the_utility_of_a_twelfth_of_its_slope():
     # Cov(t, a t) = a / 12 for uniform t.
     teacher = make("covar-gmm", LINE, components=(1,))
     for i in range(250):

@@ -58,7 +58,7 @@ def test_particles_arrive_at_the_target_of_a_student_who_can_do_everything():
 
 def test_the_way_to_the_target_never_grows_while_performance_suffices():
     teacher, ways = make("currot", SQUARE, target=[[0.95, 0.95]]), []
-    for _ in range(600):
+    for _ in range(300):
         teacher.update(teacher.sample(), 1.0)
         ways.append(np.sqrt(np.square(teacher.particles - 0.95).sum(1)).mean())
     assert (np.diff(ways) <= 1e-12).all()
@@ -81,7 +81,7 @@ def test_a_particle_stays_where_no_candidate_is_nearer_to_its_goal():
 
 
 def test_particles_stop_where_the_student_fails():
-    teacher = led(LINE, 1500, lambda x: x[0] < 0.6, target=[[1.0]], seed=2)
+    teacher = led(LINE, 500, lambda x: x[0] < 0.6, target=[[1.0]], seed=2)
     assert np.median(teacher.particles) == pytest.approx(0.6, abs=0.1)
     assert teacher.particles.max() < 0.6 + 0.1 + 0.1
 
@@ -107,7 +107,7 @@ def test_the_search_before_any_success_finds_the_few_tasks_that_can_be_done():
 
 
 def test_the_cloud_spreads_over_what_can_be_done_of_a_uniform_target():
-    teacher = led(SQUARE, 1500, lambda x: x[0] < 0.5)
+    teacher = led(SQUARE, 500, lambda x: x[0] < 0.5)
     assert (teacher.particles[:, 0] < 0.6).mean() > 0.9
     assert np.ptp(teacher.particles[:, 1]) > 0.7
     assert np.ptp(teacher.particles[:, 0]) > 0.3

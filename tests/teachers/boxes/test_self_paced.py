@@ -169,7 +169,7 @@ def test_a_student_who_can_do_everything_is_led_to_the_target(name):
 
 
 def test_a_student_who_can_do_nothing_hard_is_kept_where_half_succeeds():
-    teacher = led("spdl-delta", 2000, lambda x, i: float(x.max() < 0.4))
+    teacher = led("spdl-delta", 1000, lambda x, i: float(x.max() < 0.4))
     successes = [float(p.task.max() < 0.4) for p in teacher.propose(2000)]
     assert 0.35 < np.mean(successes) < 0.75
     assert teacher.metrics()["kl_to_target"] > 0.5

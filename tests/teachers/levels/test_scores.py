@@ -133,7 +133,7 @@ def test_measurements_are_averaged_and_brought_to_the_scale_of_the_returns():
     assert after("traced", -10, 10, positive_value_loss=[2.0, 2.0]) == pytest.approx(0.1 + 3.0)
 
 
-def test_an_unknown_score_is_told_with_its_nearest_names():
+def test_an_unknown_score_is_refused_with_its_nearest_names():
     with pytest.raises(InputError, match="unknown level score 'learnabilty'; did you mean 'learnability'"):
         LevelTeacher(gym.spaces.Discrete(3), score="learnabilty")
 

@@ -72,9 +72,9 @@ def test_negative_advantages_equal_the_weighted_sum_written_out():
 
 def test_what_a_policy_is_unsure_of():
     uniform, certain, between = [[0.25] * 4], [[1.0, 0.0, 0.0, 0.0]], [[0.5, 0.3, 0.2]]
-    assert trajectories.mean_entropy(uniform) == pytest.approx(1.0)
-    assert trajectories.mean_entropy(certain) == 0.0
-    assert trajectories.mean_entropy([[0.5, 0.5, 0.0, 0.0]]) == pytest.approx(math.log(2) / math.log(4))
+    assert trajectories.normalised_entropy(uniform) == pytest.approx(1.0)
+    assert trajectories.normalised_entropy(certain) == 0.0
+    assert trajectories.normalised_entropy([[0.5, 0.5, 0.0, 0.0]]) == pytest.approx(math.log(2) / math.log(4))
     assert trajectories.mean_least_confidence(between) == pytest.approx(0.5)
     assert trajectories.mean_margin(between) == pytest.approx(0.2)
     assert trajectories.mean_margin(uniform + certain) == pytest.approx(0.5)

@@ -1,4 +1,4 @@
-"""The students that play environments: a corridor whose length is the task."""
+"""The student with a neural policy: a corridor whose length is the task."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 import gymnasium as gym
 import numpy as np
 import pytest
-from palaestra.errors import InputError, MissingExtra
+from palaestra.errors import MissingExtra
 from palaestra.teachers import make
-from palaestra.teachers.students import PPOStudent, TabularStudent
+from palaestra.teachers.students import PPOStudent
 from palaestra.teachers.students.ppo import Numbers
 
 
@@ -35,45 +35,6 @@ class Corridor(gym.Env):
 
     def _observe(self):
         return {"place": np.array([self.at], dtype=np.float32), "side": self.length % 3, "words": "x"}
-
-
-@pytest.mark.parametrize("algorithm", ["q", "sarsa"])
-def test_a_tabular_student_learns_to_walk(algorithm):
-    student = TabularStudent(Corridor(), algorithm=algorithm, discount=0.9, explore=0.2, seed=0)
-    for _ in range(200):
-        student.episode(3)
-    assert student.success([3] * 20) == 1.0
-
-
-def test_q_values_converge_to_the_discounted_return():
-    student = TabularStudent(Corridor(), rate=0.5, discount=0.9, explore=0.5, seed=0)
-    for _ in range(600):
-        student.episode(3)
-    start = next(iter(student.table.values()))
-    assert start[1] == pytest.approx(0.9**2, abs=1e-3)  # the reward comes with the third step
-    assert start[0] == pytest.approx(0.9**3, abs=1e-2)
-
-
-def test_one_step_of_each_rule():
-    # One step from the goal of length 1: target 1 for either rule, and a rate of 0.2 of it.
-    for algorithm in ("q", "sarsa"):
-        student = TabularStudent(Corridor(), algorithm=algorithm, rate=0.2, explore=0.0, seed=0)
-        while student.episode(1)[0] == 0:
-            pass
-        assert max(values.max() for values in student.table.values()) == pytest.approx(0.2)
-
-
-def test_evaluation_leaves_the_table_alone():
-    student = TabularStudent(Corridor(), seed=0)
-    student.success([2, 3])
-    assert student.table == {}
-
-
-def test_a_tabular_student_refuses_continuous_actions():
-    env = Corridor()
-    env.action_space = gym.spaces.Box(0.0, 1.0, (1,))
-    with pytest.raises(InputError, match="Discrete actions"):
-        TabularStudent(env)
 
 
 def test_observations_become_numbers_between_0_and_1_without_text():

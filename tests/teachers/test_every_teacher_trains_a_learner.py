@@ -1,4 +1,4 @@
-"""A gymnasium learner under every registered teacher: one wrapper around its environment."""
+"""A Gymnasium learner under every registered teacher: one wrapper around its environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from palaestra.envs.axes import FloatAxis, IntAxis
 from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
 from palaestra.teachers import TEACHERS, TeacherWrapper, fixed_tasks, make
-from palaestra.teachers.episode_critic import EpisodeCritic
 
 
 class Corridor(gym.Env):
@@ -77,7 +76,7 @@ def test_a_list_of_fixed_tasks_fixes_parameters_and_seed():
     assert len(seen) > 1
 
 
-def test_a_proposal_for_several_episodes_is_told_as_one_group():
+def test_a_proposal_for_several_episodes_is_reported_as_one_group():
     env = TeacherWrapper(Corridor(), make("speed", Corridor.param_space, seed=0))
     proposals = []
     for _ in range(40):
@@ -87,41 +86,6 @@ def test_a_proposal_for_several_episodes_is_told_as_one_group():
     first = proposals[0]
     assert first.n
     assert [p.id for p in proposals[: first.n + 1]] == [first.id] * first.n + [first.id + 1]
-
-
-def test_a_critic_measures_an_episode():
-    """Two steps right with values 0.5 throughout, gamma 1, lambda 1: TD errors 0 and 0.5, advantages 0.5 and 0.5."""
-    critic = EpisodeCritic(lambda seen: [0.5] * len(seen), lambda seen: [[0.25, 0.75]] * len(seen), gamma=1.0, lam=1.0)
-    told = []
-
-    def measure(played):
-        told.append(critic(played))
-        return told[-1]
-
-    env = TeacherWrapper(Corridor(), make("plr", Corridor.param_space, seed=0), measure=measure)
-    env.teacher._draw = lambda k: [
-        type(d)(d.record, {"length": 2, "slip": 0.0}) for d in type(env.teacher)._draw(env.teacher, k)
-    ]
-    env.reset()
-    env.step(1)
-    env.step(1)
-    assert told[0]["value_l1"] == pytest.approx(0.5)
-    assert told[0]["one_step_td"] == pytest.approx(0.25)
-    assert told[0]["mean_value"] == pytest.approx(0.5)
-    assert told[0]["min_margin"] == pytest.approx(0.5)
-
-
-def test_an_episode_cut_off_is_worth_its_last_value_and_one_that_ended_is_not():
-    """Eight steps left, no reward, values 0.5: every error is 0; had the episode ended, the last would be -0.5."""
-    told = []
-    critic = EpisodeCritic(lambda seen: [0.5] * len(seen), gamma=1.0, lam=0.0)
-    env = TeacherWrapper(
-        Corridor(), make("random", Corridor.param_space), measure=lambda p: told.append(critic(p)) or {}
-    )
-    env.reset()
-    while not any(env.step(0)[2:4]):
-        pass
-    assert told[0]["value_l1"] == pytest.approx(0.0)
 
 
 def test_a_teacher_that_needs_more_than_returns_says_what():

@@ -1,4 +1,4 @@
-"""The project's own teacher: each claim of its docstring, in small."""
+"""The teacher "palaestra": each claim of its docstring on a small student."""
 
 from __future__ import annotations
 
@@ -9,21 +9,11 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, discretise, make
-from palaestra.teachers.expected_gain.cells import cut_cells
-from palaestra.teachers.expected_gain.gains import add_return, ages_within, fit_gains, sum_moments
 from palaestra.teachers.students import HypercubeStudent
-
-SCALES = np.array([8.0, 32.0, 128.0, 512.0])
 
 
 def palaestra(space, **options):
     return make("palaestra", space, **options)
-
-
-def one_place(returns, scales=SCALES):
-    returns = np.asarray(returns, dtype=float)
-    ages = np.arange(len(returns))[::-1].astype(float)
-    return fit_gains(sum_moments(ages, returns, np.zeros(len(returns), int), 1, scales))
 
 
 def teach(teacher, student, episodes):
@@ -49,117 +39,6 @@ class Arms:
         self.practised[arm] += 1
         self.chance[arm] = min(self.chance[arm] + self.rate[arm], 1.0)
         return (self.rng.random(n) < self.chance[arm]).astype(float)
-
-
-# -- progress of a place
-
-
-def test_the_gain_of_a_straight_rise_is_its_step_at_any_scale():
-    for scale in SCALES:
-        found = one_place(0.2 + 0.01 * np.arange(60), scales=np.array([scale]))
-        assert found.gain[0] == pytest.approx(0.01, rel=1e-6)
-
-
-def test_a_fall_is_a_negative_gain_of_the_same_value():
-    up, down = one_place(0.01 * np.arange(60)), one_place(0.6 - 0.01 * np.arange(60))
-    assert down.gain[0] == pytest.approx(-up.gain[0])
-    assert down.value[0] == pytest.approx(up.value[0])
-
-
-def test_two_places_fitted_by_hand():
-    # Without decay, ages 2, 1, 0 and returns 0, 1, 1: slope 1/2, residuals 1/6 -1/3 1/6, so 1/6 in squares; the flat
-    # place has none. Pooled over 6 outcomes 1/36; divided by n - 1 = 2 and by 4 times the spread 2.
-    ages, places = np.array([2.0, 1.0, 0.0] * 2), np.repeat([0, 1], 3)
-    returns = np.array([0.0, 1.0, 1.0, 0.5, 0.5, 0.5])
-    found = fit_gains(sum_moments(ages, returns, places, 2, np.array([1e9])))
-    assert found.gain == pytest.approx([0.5, 0.0], abs=1e-6)
-    assert found.variance == pytest.approx([(1 / 6 + 1 / 36) / 16, (1 / 36) / 16], rel=1e-6)
-    assert found.level == pytest.approx([2 / 3, 0.5])
-
-
-def test_adding_one_at_a_time_equals_the_sums_over_all():
-    rng = np.random.default_rng(0)
-    places, returns = rng.integers(3, size=200), rng.random(200)
-    sums = np.zeros((4, 6, 3))
-    for place, ret in zip(places, returns):
-        add_return(sums, int(place), float(ret), np.exp(-1 / SCALES))
-    assert sums == pytest.approx(sum_moments(ages_within(places, 3), returns, places, 3, SCALES))
-
-
-def test_ages_count_the_later_outcomes_of_the_same_place():
-    assert ages_within(np.array([0, 1, 0, 0, 1]), 2).tolist() == [2, 1, 1, 0, 0]
-
-
-def test_the_stated_error_is_that_of_the_slope_on_a_long_history():
-    rng = np.random.default_rng(1)
-    found = [one_place(rng.normal(0.5, 0.1, 200), scales=np.array([16.0])) for _ in range(400)]
-    stated = np.sqrt(np.mean([f.variance[0] for f in found]))
-    assert stated == pytest.approx(np.std([f.gain[0] for f in found]), rel=0.15)
-
-
-def test_a_place_that_has_come_to_a_standstill_is_seen_at_a_short_scale():
-    returns = np.r_[np.linspace(0, 1, 100), np.ones(60)]
-    assert abs(one_place(returns).gain[0]) < 1e-4
-    assert one_place(returns, scales=SCALES[-1:]).gain[0] > 0.003  # the long scale alone is late
-
-
-def test_a_coin_flip_loses_its_value_by_being_tried():
-    rng = np.random.default_rng(2)
-    flips = (rng.random(2000) < 0.5).astype(float)
-    values = [one_place(flips[:n]).value[0] for n in (10, 40, 160, 2000)]
-    assert values == sorted(values, reverse=True)
-    assert values[2] < values[0] / 300
-    assert values[3] < 1e-3**2
-
-
-def test_equal_returns_have_no_value_however_they_are_rounded():
-    assert one_place(np.full(300, 0.1)).value[0] == 0.0
-
-
-def test_noise_alone_proves_no_gain():
-    rng = np.random.default_rng(3)
-    proven = [one_place((rng.random(300) < 0.4).astype(float)).proven[0] for _ in range(200)]
-    assert np.mean(np.array(proven) > 0) < 0.02
-    assert one_place(0.01 * np.arange(60)).proven[0] == pytest.approx(0.01, rel=0.05)
-
-
-# -- cells of a cube
-
-
-def test_a_step_is_cut_where_it_is_and_nothing_else_is():
-    points = np.random.default_rng(0).random((400, 6))
-    cells = cut_cells(points, (points[:, 2] > 0.3).astype(float))
-    assert len(cells.low) == 2
-    assert sorted(cells.high[:, 2]) == [pytest.approx(0.3, abs=0.02), 1.0]
-    assert (np.delete(cells.low, 2, axis=1) == 0).all()
-    assert (np.delete(cells.high, 2, axis=1) == 1).all()
-
-
-def test_cells_tile_the_cube_and_hold_their_points():
-    rng = np.random.default_rng(1)
-    points = rng.random((500, 2))
-    cells = cut_cells(points, ((points * 4).astype(int).sum(1) % 3) / 2)
-    assert len(cells.low) >= 16
-    assert cells.volume.sum() == pytest.approx(1.0)
-    assert (cells.low[cells.index] <= points).all()
-    assert (points <= cells.high[cells.index]).all()
-    assert np.bincount(cells.index).min() >= 4
-
-
-def test_noise_is_hardly_cut():
-    rng = np.random.default_rng(2)
-    counts = [len(cut_cells(rng.random((300, 3)), rng.random(300)).low) for _ in range(20)]
-    assert np.mean(counts) < 2
-
-
-@pytest.mark.parametrize("points", [np.full((50, 2), 0.5), np.repeat([[0.25], [0.75]], 25, axis=0)])
-def test_equal_points_cannot_be_parted(points):
-    returns = 0.002 * np.arange(50) + points[:, 0]  # in the order in which a stable sort leaves equal coordinates
-    cells = cut_cells(points, returns)
-    assert len(cells.low) == len(np.unique(points, axis=0))
-
-
-# -- the teacher on arms
 
 
 def test_a_learning_arm_is_preferred_to_coin_flips():
@@ -229,9 +108,6 @@ def test_a_long_list_costs_no_more_than_its_sums():
         teacher.observe([Outcome(p.id, p.task, [0.0, 1.0]) for p in teacher.propose(64)])
     assert teacher.distribution().max() < 1e-3
     assert len(teacher.state_dict()["own"]["places"]["tried"]) <= 1600
-
-
-# -- the teacher on cubes
 
 
 def test_a_small_cube_is_mastered_where_uniform_choice_masters_little():
