@@ -8,8 +8,8 @@ examples:
   palaestra list components surrogate kl_k3 one stage, and one component in full
   palaestra list --json
   palaestra list envs --html > gallery.html  every environment with worked examples, as a page
-  palaestra list envs teachers recipes verifiers rewards --update-readme README.md
-  palaestra list envs teachers recipes verifiers rewards --update-readme README.md --check
+  palaestra list --update-readmes .          in a checkout: the tables in the READMEs of its packages
+  palaestra list --update-readmes . --check  whether these tables are up to date
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 
 
 @dataclass(frozen=True)
-class Config:
+class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which tables: envs, agents, teachers, recipes, rewards, verifiers, all of these by default; or components. After
     recipes or components, names of what to show whole."""
@@ -53,19 +53,22 @@ class Config:
     """With envs: the gallery, one page with an easy and a hard example of each environment, on standard output."""
     format: Literal["table", "markdown", "json"] = "table"
     """How to print them."""
-    update_readme: Path | None = None
-    """Instead of printing, rewrite the section of this Markdown file between the two "palaestra list" comments."""
+    update_readmes: Path | None = None
+    """Instead of printing, rewrite the tables in the READMEs of the packages of this checkout, each between its two
+    "palaestra list" comments."""
     check: bool = False
-    """With --update-readme: change nothing, and fail when the section is out of date."""
+    """With --update-readmes: change nothing, and fail when a table is out of date."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code (1 when --check finds the file out of date)."""
-    config = tyro.cli(Config, args=argv, prog="palaestra list", description=__doc__)
-    if config.check and config.update_readme is None:
-        raise InputError("--check needs --update-readme PATH, the file to check.")
-    kinds, names = _request(config)
-    if config.html:
+    """Run the command. Return the exit code (1 when --check finds a file out of date)."""
+    options = tyro.cli(ListOptions, args=argv, prog="palaestra list", description=__doc__)
+    if options.update_readmes is not None:
+        return _update_readmes(options)
+    if options.check:
+        raise InputError("--check needs --update-readmes PATH, the checkout whose READMEs are checked.")
+    kinds, names = _request(options)
+    if options.html:
         if kinds != ["envs"]:
             raise InputError(f"--html is the gallery of environments, not of {kinds[0]}; write list envs --html.")
         from .list_gallery import page
@@ -73,22 +76,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(page(ids()))
         return 0
     if names:
-        if config.update_readme is not None:
-            raise InputError(f"--update-readme takes whole tables; leave {names[0]!r} out.")
         rows = recipe_rows(names) if kinds == ["recipes"] else component_rows(names)
-        return _put({kinds[0]: rows}, _whole(kinds[0], rows), config)
+        return _put({kinds[0]: rows}, _whole(kinds[0], rows), options)
     tables = {kind: (TABLES | {"components": components})[kind]() for kind in kinds}
-    if config.update_readme is not None:
-        return _update(config.update_readme, markdown(tables), config.check)
-    return _put(tables, tables, config)
+    return _put(tables, tables, options)
 
 
-def _request(config: Config) -> tuple[list[str], list[str]]:
+def _request(options: ListOptions) -> tuple[list[str], list[str]]:
     """Which tables, and the names within one of them."""
     known = [*TABLES, "components"]
-    kinds = [word for word in config.what if word in known]
-    names = [*(word for word in config.what if word not in known), *config.show]
-    if names and not kinds and config.show:
+    kinds = [word for word in options.what if word in known]
+    names = [*(word for word in options.what if word not in known), *options.show]
+    if names and not kinds and options.show:
         kinds = ["recipes"]
     if names and kinds not in (["recipes"], ["components"]):
         raise unknown_name("table", names[0], known)
@@ -106,11 +105,11 @@ def _whole(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
     return tables
 
 
-def _put(data: dict[str, list[Row]], tables: dict[str, list[Row]], config: Config) -> int:
+def _put(data: dict[str, list[Row]], tables: dict[str, list[Row]], options: ListOptions) -> int:
     """Print ``data`` as JSON, or ``tables``."""
-    if config.json or config.format == "json":
+    if options.json or options.format == "json":
         print(json.dumps(data, indent=2, ensure_ascii=False))
-    elif config.format == "markdown":
+    elif options.format == "markdown":
         print(markdown(tables))
     else:
         _print(tables)
@@ -212,19 +211,39 @@ def _cell(column: str, text: str) -> str:
     return re.sub(r"arXiv (\d{4}\.\d{4,5})", r"[arXiv \1](https://arxiv.org/abs/\1)", text)
 
 
-def _update(path: Path, text: str, check: bool) -> int:
-    if not path.is_file():
-        raise InputError(f"--update-readme needs a Markdown file, but {str(path)!r} is none.")
-    old = path.read_text(encoding="utf-8")
-    if old.count(BEGIN) != 1 or old.count(END) != 1 or old.index(BEGIN) > old.index(END):
-        raise InputError(f"{str(path)!r} must hold the line {BEGIN} and, after it, {END}, once each.")
-    new = f"{old[: old.index(BEGIN)]}{BEGIN}\n\n{text}\n\n{old[old.index(END) :]}"
-    if new == old:
-        return 0
-    if check:
-        print(f"palaestra: the tables in {path} are out of date; run palaestra list --update-readme.", file=sys.stderr)
+README_TABLES = {
+    "envs/README.md": ("envs",),
+    "teachers/README.md": ("teachers",),
+    "rewards/README.md": ("verifiers", "rewards"),
+    "agents/README.md": ("agents", "recipes"),
+}
+"""File in a checkout -> the tables that stand in it."""
+
+
+def _update_readmes(options: ListOptions) -> int:
+    """Write the tables between the two comments of each package's README, or report with 1 that one is out of date."""
+    root, outdated = options.update_readmes, []
+    assert root is not None
+    if options.what or options.show:
+        raise InputError(f"--update-readmes writes every table; leave {(*options.what, *options.show)[0]!r} out.")
+    for name, kinds in README_TABLES.items():
+        path = root / name
+        if not path.is_file():
+            raise InputError(f"--update-readmes needs the root of a checkout, but {str(root)!r} has no {name}.")
+        old = path.read_text(encoding="utf-8")
+        if old.count(BEGIN) != 1 or old.count(END) != 1 or old.index(BEGIN) > old.index(END):
+            raise InputError(f"{str(path)!r} must hold the line {BEGIN} and, after it, {END}, once each.")
+        tables = markdown({kind: TABLES[kind]() for kind in kinds})
+        new = f"{old[: old.index(BEGIN)]}{BEGIN}\n\n{tables}\n\n{old[old.index(END) :]}"
+        if new == old:
+            continue
+        outdated.append(name)
+        if not options.check:
+            write_atomically(path, new)
+    if options.check and outdated:
+        files = ", ".join(outdated)
+        print(f"palaestra: out of date: {files}; run palaestra list --update-readmes {root}.", file=sys.stderr)
         return 1
-    write_atomically(path, new)
     return 0
 
 

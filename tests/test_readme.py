@@ -1,4 +1,4 @@
-"""Everything that the README shows is run: its Python as it stands, its commands with the long ones made small."""
+"""Everything that the READMEs show is run: their Python as it stands, their commands with the long ones made small."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ from pathlib import Path
 import palaestra
 import pytest
 from palaestra.scripts.cli import main
+from palaestra.scripts.list import README_TABLES
 
-README = Path(palaestra.__file__).parent / "README.md"
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-PYTHON = [block for language, block in BLOCKS if language == "python"]
-SHELL = [block for language, block in BLOCKS if language == "bash"]
+ROOT = Path(palaestra.__file__).parent
+READMES = ("README.md", *README_TABLES)
+BLOCKS = [
+    (f"{name} {number}", language, block)
+    for name in READMES
+    for number, (language, block) in enumerate(
+        re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    )
+]
+PYTHON = [pytest.param(block, id=name) for name, language, block in BLOCKS if language == "python"]
+SHELL = [pytest.param(block, id=name) for name, language, block in BLOCKS[1:] if language == "bash"]
 
 # A line that says how many minutes it takes is run with these; of an option given twice the last one counts.
 SMALL = ["--steps", "2", "--prompts", "2", "--samples", "2", "--warmup.steps", "2", "--eval-every", "0"]
@@ -39,15 +47,15 @@ def commands(block: str) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("block", PYTHON, ids=[f"block {i}" for i in range(len(PYTHON))])
-def test_the_python_of_the_readme_runs(block: str, tmp_path: Path):
+@pytest.mark.parametrize("block", PYTHON)
+def test_the_python_of_the_readmes_runs(block: str, tmp_path: Path):
     (tmp_path / "example.py").write_text(block)
     done = run(tmp_path, sys.executable, "-W", "error", "example.py")
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("block", SHELL[1:], ids=[f"block {i}" for i in range(1, len(SHELL))])
-def test_the_commands_of_the_readme_run(
+@pytest.mark.parametrize("block", SHELL)
+def test_the_commands_of_the_readmes_run(
     block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.chdir(tmp_path)
@@ -63,23 +71,30 @@ def test_the_commands_of_the_readme_run(
 
 
 def test_the_two_scripts_come_first_and_exist():
-    language, block = BLOCKS[0]
+    _, language, block = BLOCKS[0]
     assert language == "bash"
     assert [words[:2] for words in map(shlex.split, re.sub(r" *#.*", "", block).splitlines())] == [
         ["bash", "scripts/demo.sh"],
         ["bash", "scripts/test.sh"],
     ]
-    assert all((README.parent / "scripts" / name).is_file() for name in ("demo.sh", "test.sh"))
+    assert all((ROOT / "scripts" / name).is_file() for name in ("demo.sh", "test.sh"))
 
 
-def test_the_tables_of_the_readme_are_up_to_date(tmp_path: Path):
+def test_the_tables_of_the_readmes_are_up_to_date(tmp_path: Path):
     # In a process of its own: other tests register pieces in this one.
-    done = run(
-        tmp_path,
-        *shlex.split("palaestra list envs teachers recipes verifiers rewards --check --update-readme"),
-        str(README),
-    )
+    done = run(tmp_path, "palaestra", "list", "--check", "--update-readmes", str(ROOT))
     assert done.returncode == 0, done.stderr
+
+
+def test_the_first_readme_fits_on_two_screens():
+    assert (ROOT / "README.md").stat().st_size < 10_000
+
+
+def test_links_between_the_files_lead_somewhere():
+    for name in (*READMES, "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md"):
+        file = ROOT / name
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", file.read_text(encoding="utf-8")):
+            assert (file.parent / target).exists(), f"{name} links to {target}"
 
 
 def test_comments_are_taken_off_and_long_commands_made_small():

@@ -11,7 +11,7 @@ from palaestra.agents.grpo.recipes import RECIPES, Recipe, c
 from palaestra.envs import ids
 from palaestra.scripts.cli import main
 from palaestra.scripts.docstrings import paper, summary
-from palaestra.scripts.list import BEGIN, END, TABLES, markdown
+from palaestra.scripts.list import BEGIN, END, README_TABLES, TABLES, markdown
 from palaestra.scripts.list_stages import differs, parameters
 from palaestra.teachers import TEACHERS
 
@@ -65,7 +65,6 @@ class TestTables:
             (["recipes", "dappo"], "unknown recipe 'dappo'; did you mean "),
             (["--show", "dappo"], "unknown recipe 'dappo'; did you mean "),
             (["components", "surogate"], "unknown stage or component 'surogate'; did you mean 'surrogate'"),
-            (["recipes", "dapo", "--update-readme", "x"], "--update-readme takes whole tables; leave 'dapo' out"),
         ],
     )
     def test_what_is_unknown_is_one_sentence_and_exit_code_2(self, argv, sentence, capsys):
@@ -227,39 +226,41 @@ class TestMarkdown:
         assert "| `terms=2:6`, `operations=+,+-` |" in text
 
 
-class TestReadme:
+class TestReadmes:
     @pytest.fixture
-    def readme(self, tmp_path):
-        path = tmp_path / "README.md"
-        path.write_text(f"# Title\n\n{BEGIN}\nwhat stood here\n{END}\n\nafter\n")
-        return path
+    def root(self, tmp_path):
+        for name in README_TABLES:
+            (tmp_path / name).parent.mkdir()
+            (tmp_path / name).write_text(f"# Title\n\n{BEGIN}\nan old table\n{END}\n\nafter\n")
+        return tmp_path
 
-    def test_the_section_is_replaced_and_the_rest_kept(self, readme):
-        assert main(["list", "envs", "teachers", "--update-readme", str(readme)]) == 0
-        text = readme.read_text()
-        assert text.startswith(f"# Title\n\n{BEGIN}\n\n### Environments\n")
+    def test_tables_are_replaced_and_the_rest_kept_then_the_check_passes(self, root, capsys):
+        assert main(["list", "--update-readmes", str(root), "--check"]) == 1
+        assert "out of date: envs/README.md, teachers/README.md" in capsys.readouterr().err
+        assert "an old table" in (root / "envs/README.md").read_text()
+        assert main(["list", "--update-readmes", str(root)]) == 0
+        text = (root / "teachers/README.md").read_text()
+        assert text.startswith(f"# Title\n\n{BEGIN}\n\n### Teachers\n")
         assert text.endswith(f"{END}\n\nafter\n")
-        assert "what stood here" not in text
+        assert "an old table" not in text
         assert "`alp-gmm`" in text
+        assert main(["list", "--update-readmes", str(root), "--check"]) == 0
 
-    def test_check_fails_on_an_old_section_and_writes_nothing(self, readme, capsys):
-        before = readme.read_text()
-        assert main(["list", "envs", "--update-readme", str(readme), "--check"]) == 1
-        assert readme.read_text() == before
-        assert "out of date" in capsys.readouterr().err
-
-    def test_check_passes_after_an_update(self, readme):
-        assert main(["list", "envs", "--update-readme", str(readme)]) == 0
-        assert main(["list", "envs", "--update-readme", str(readme), "--check"]) == 0
-
-    def test_a_file_without_the_two_lines_is_refused_untouched(self, tmp_path, capsys):
-        path = tmp_path / "README.md"
+    def test_a_file_without_the_two_lines_is_refused_untouched(self, root, capsys):
+        path = root / "envs/README.md"
         path.write_text(f"{END}\n{BEGIN}\n")
-        assert main(["list", "--update-readme", str(path)]) == 2
+        assert main(["list", "--update-readmes", str(root)]) == 2
         assert BEGIN in capsys.readouterr().err
         assert path.read_text() == f"{END}\n{BEGIN}\n"
 
-    @pytest.mark.parametrize("argv", [["--update-readme", "no/such/file.md"], ["--check"]])
-    def test_bad_options_are_exit_code_2(self, argv, capsys):
+    @pytest.mark.parametrize(
+        ("argv", "sentence"),
+        [
+            (["--update-readmes", "no/such/folder"], "needs the root of a checkout"),
+            (["teachers", "--update-readmes", "."], "writes every table; leave 'teachers' out"),
+            (["--check"], "--check needs --update-readmes"),
+        ],
+    )
+    def test_bad_options_are_exit_code_2(self, argv, sentence, capsys):
         assert main(["list", *argv]) == 2
-        assert "--update-readme needs" in capsys.readouterr().err or argv == ["--check"]
+        assert sentence in capsys.readouterr().err

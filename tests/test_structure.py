@@ -1,0 +1,159 @@
+"""The structure of the source: no circle, no import against the stated directions, no name for two public classes.
+
+Imports are read from the text, so that those inside functions and under ``if TYPE_CHECKING`` count as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
+from pathlib import Path
+
+import palaestra
+import pytest
+
+ROOT = Path(palaestra.__file__).parent
+GROUND = ("errors.py", "registry.py", "checks.py", "schedules.py")
+PACKAGES = ("rewards", "envs", "teachers", "agents", "scripts")
+LEARNER = (
+    {"recipes", "config"},
+    {"batch"},
+    {"components", "optimizers"},
+    {"objective"},
+    {"rollouts"},
+    {"run", "measures"},
+    {"collection", "update", "warmup"},
+    {"learner"},
+)
+"""Files and folders of the learner: each may import those of its own line and of the lines above it."""
+MOST_ROOMS, MOST_LINES = 16, 420
+SIBLINGS = {
+    # A family of recipes and the stage or strategy that it is about; a benchmark and its student; parts of benchmarks.
+    "agents": {"ratios", "priorities", "process", "lookahead", "selfplay", "trees", "guided", "auxiliary"},
+    "teachers": {"categories", "hypercube"},
+    "scripts": {"command", "peers"},
+}
+"""Stems that several files of a package share by design."""
+
+
+def source_files(root: Path = ROOT) -> list[Path]:
+    files = [root / name for name in GROUND] + [path for name in PACKAGES for path in (root / name).rglob("*.py")]
+    return sorted(path for path in files if path.is_file())
+
+
+def module_of(path: Path, root: Path = ROOT) -> str:
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path, known: Set[str], root: Path = ROOT) -> Iterator[str]:
+    """Modules of the package that a file imports, by name from the root."""
+    package = path.relative_to(root).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = [*package[: len(package) - node.level + 1], *(node.module.split(".") if node.module else [])]
+            for alias in node.names:
+                full = ".".join([*base, alias.name])
+                yield full if full in known else ".".join(base)
+
+
+def import_graph(root: Path = ROOT) -> dict[str, set[str]]:
+    modules = {module_of(path, root): path for path in source_files(root)}
+    graph = {name: set(imports_of(path, modules.keys(), root)) & modules.keys() for name, path in modules.items()}
+    return {name: imported - {name} for name, imported in graph.items()}
+
+
+def circles(graph: Mapping[str, Set[str]]) -> list[set[str]]:
+    """Groups of modules that can reach one another: those that remain when leaves and roots are peeled off."""
+    reach: dict[str, set[str]] = {}
+    for start in graph:
+        seen: set[str] = set()
+        todo = list(graph[start])
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen.add(name)
+                todo += graph[name]
+        reach[start] = seen
+    groups = {frozenset({name} | {other for other in reach[name] if name in reach[other]}) for name in graph}
+    return sorted((set(group) for group in groups if len(group) > 1), key=sorted)
+
+
+def against(graph: Mapping[str, Set[str]], package: str, floors: tuple[Set[str], ...]) -> set[tuple[str, str]]:
+    """Pairs (module, import) within ``package`` that lead from a lower line of ``floors`` to one further down."""
+    floor_of = {room: floor for floor, rooms in enumerate(floors) for room in rooms}
+    depth = package.count(".") + 1
+
+    def room(module: str) -> str | None:
+        return module.split(".")[depth] if module.startswith(f"{package}.") else None
+
+    return {
+        (module, imported)
+        for module, targets in graph.items()
+        for imported in targets
+        if (mine := room(module)) and (theirs := room(imported)) and floor_of[theirs] > floor_of[mine]
+    }
+
+
+def public_classes(root: Path = ROOT) -> dict[str, list[str]]:
+    """Name of each public class -> the modules that define it."""
+    found = defaultdict(list)
+    for path in source_files(root):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(module_of(path, root))
+    return found
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    return import_graph()
+
+
+def test_no_modules_import_each_other_in_a_circle(graph):
+    assert circles(graph) == []
+
+
+def test_the_rooms_of_the_learner_import_one_way(graph):
+    assert against(graph, "agents.grpo", LEARNER) == set()
+
+
+def test_the_learner_has_few_rooms(graph):
+    rooms = {module.split(".")[2] for module in graph if module.startswith("agents.grpo.")}
+    assert len(rooms) <= MOST_ROOMS
+    assert rooms == set().union(*LEARNER)
+
+
+def test_no_two_public_classes_share_a_name():
+    assert {name: modules for name, modules in public_classes().items() if len(modules) > 1} == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_files_of_one_name_are_siblings_by_design(package: str):
+    stems = defaultdict(list)
+    for path in (ROOT / package).rglob("*.py"):
+        if path.stem not in ("__init__", "__main__"):
+            stems[path.stem].append(str(path.relative_to(ROOT)))
+    shared = {stem: files for stem, files in stems.items() if len(files) > 1}
+    assert {stem: files for stem, files in shared.items() if stem not in SIBLINGS.get(package, ())} == {}
+
+
+def test_no_source_file_is_long():
+    lengths = {module_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in source_files()}
+    assert {module: length for module, length in lengths.items() if length > MOST_LINES} == {}
+
+
+def test_circles_upward_imports_and_homonyms_are_seen(tmp_path: Path):
+    for name, text in {
+        "agents/grpo/batch/data.py": "from ..learner import run\nclass Episode: ...\n",
+        "agents/grpo/learner.py": "def run():\n    from .batch import data\nclass Episode: ...\nclass _Hidden: ...\n",
+        "agents/grpo/batch/__init__.py": "class _Hidden: ...\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    graph = import_graph(tmp_path)
+    assert circles(graph) == [{"agents.grpo.batch.data", "agents.grpo.learner"}]
+    assert against(graph, "agents.grpo", LEARNER) == {("agents.grpo.batch.data", "agents.grpo.learner")}
+    classes = public_classes(tmp_path)
+    assert {name: len(modules) for name, modules in classes.items()} == {"Episode": 2}
