@@ -31,7 +31,7 @@ from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments
 from .run.folder import RunFolder, checkpoint_errors, newest_checkpoint
 from .run.logs import evaluation_row, phase_rates, proposal_row, step_summary, trajectory_row
-from .run.models import add_adapters, load_policy, load_teacher
+from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
 from .warmup import warm_up
@@ -164,7 +164,7 @@ class Learner:
                 watch(TrainingProgress("warmup", int(row["step"]), most, row))
                 if self._stop:
                     return False
-            self.language = add_adapters(config, self.language)
+            self.language = add_missing_adapters(config, self.language)
             self._prepare()
             self._evaluate(watch, config.final_episodes)
             self._save()

@@ -1,4 +1,4 @@
-"""Recipes that differ in what holds the policy: a reference that moves, or solutions that it once knew."""
+"""Recipes that bound the change of the policy: by a moving reference, or by solutions that it knew before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The group-relative family's first members."""
+"""The first group-relative recipes: GRPO and its direct variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes that show the policy a part of a solution, or a teacher's rows."""
+"""Recipes that give the policy a part of a solution, or train on solutions of a teacher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes that look at how tokens act on each other through the last hidden states."""
+"""Recipes whose credit is computed from the last hidden states of the policy."""
 
 from __future__ import annotations
 

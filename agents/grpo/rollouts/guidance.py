@@ -19,7 +19,7 @@ from ....registry import Registry
 from ..batch.trajectory import Origin, Trajectory
 from ..recipes.recipe import Component
 from .player import Player
-from .starts import Insert, PlayedEpisode, RolloutTask, Start
+from .starts import FinishedEpisode, Insert, RolloutTask, Start
 
 Trigger = Callable[[Sequence[Trajectory]], bool]
 Shares = Generator[list[float], list[bool], None]
@@ -189,7 +189,7 @@ def fit_logistic(seen: Sequence[tuple[float, float, int]]) -> tuple[float, float
 class Solution:
     """The oracle's episode, from the beginning of the task."""
 
-    played: PlayedEpisode
+    played: FinishedEpisode
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ..recipes.stages import ROLLOUTS
 from .guidance import AMOUNTS, TRIGGERS, Shares, Solution, in_answer, in_chunks, make_named, solve
 from .independent import Strategy, group_of, play_by_task
 from .player import Player
-from .starts import PlayedEpisode, RolloutTask, Start
+from .starts import FinishedEpisode, RolloutTask, Start
 
 _WHERE = ("prompt", "stripped", "answer", "chunks")
 _SOURCES = ("solution", "criteria", "feedback")
@@ -83,7 +83,7 @@ class Guided(Strategy):
             groups.append(group_of(task, self._merge(played, more)))
         return [*groups, *guided_groups]
 
-    def _merge(self, plain: Sequence[PlayedEpisode], guided: Sequence[PlayedEpisode]) -> list[PlayedEpisode]:
+    def _merge(self, plain: Sequence[FinishedEpisode], guided: Sequence[FinishedEpisode]) -> list[FinishedEpisode]:
         if self.merge == "beside" or not guided:
             return list(plain)
         if self.merge == "replace":
@@ -94,12 +94,12 @@ class Guided(Strategy):
 
     def _guide(
         self, tasks: Sequence[RolloutTask], failed: Sequence[Sequence[Trajectory]], player: Player
-    ) -> list[list[PlayedEpisode]]:
+    ) -> list[list[FinishedEpisode]]:
         """Play the guided episodes of each task; one wave plays a round of all tasks."""
         counts = [len(f) if self.count < 0 else self.count or t.samples for t, f in zip(tasks, failed, strict=True)]
         rounds: list[Shares] = [self._amount.shares(count, player) for count in counts]
         solutions = solve(tasks, player)
-        kept: list[list[PlayedEpisode]] = [[] for _ in tasks]
+        kept: list[list[FinishedEpisode]] = [[] for _ in tasks]
         asked: dict[int, list[float] | None] = {i: next(shares, None) for i, shares in enumerate(rounds)}
         while open_ := {i: shares for i, shares in asked.items() if shares is not None}:
             starts = [
@@ -150,7 +150,7 @@ class Guided(Strategy):
         return Start(task, hint=self.template.replace("{hint}", hint), keep_hint=keep, guided=share)
 
 
-def replace_failures(plain: Sequence[PlayedEpisode], others: Sequence[PlayedEpisode]) -> list[PlayedEpisode]:
+def replace_failures(plain: Sequence[FinishedEpisode], others: Sequence[FinishedEpisode]) -> list[FinishedEpisode]:
     """Replace failed plain episodes by the others, in order, until either runs out."""
     rest = iter(others)
     return [p if p.trajectory.success or not p.trajectory.valid else next(rest, p) for p in plain]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ..batch.trajectory import Group
 from ..recipes.stages import ROLLOUTS
 from .player import Player
-from .starts import PlayedEpisode, RolloutTask, Start
+from .starts import FinishedEpisode, RolloutTask, Start
 
 
 class Strategy:
@@ -34,13 +34,13 @@ class Strategy:
         """The inverse of ``state_dict``."""
 
 
-def play_by_task(player: Player, starts: Sequence[Sequence[Start]], **options: Any) -> list[list[PlayedEpisode]]:
+def play_by_task(player: Player, starts: Sequence[Sequence[Start]], **options: Any) -> list[list[FinishedEpisode]]:
     """Play the starts of several tasks together. Return the episodes of each task."""
     flat = iter(player.play([start for several in starts for start in several], **options))
     return [[next(flat) for _ in several] for several in starts]
 
 
-def group_of(task: RolloutTask, played: Sequence[PlayedEpisode], **fields: Any) -> Group:
+def group_of(task: RolloutTask, played: Sequence[FinishedEpisode], **fields: Any) -> Group:
     """Make the group of a task; ``fields`` are further fields of `Group`."""
     return Group(task.proposal, tuple(p.trajectory for p in played), **fields)
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from ..batch.trajectory import Group, Node, Trajectory
 from .independent import play_by_task
 from .player import Player
-from .starts import PlayedEpisode, RolloutTask, Start, branch
+from .starts import FinishedEpisode, RolloutTask, Start, branch
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Shoot:
 class Member:
     """An episode of the group; its first ``shared`` action tokens are those of member ``parent`` (-1: of none)."""
 
-    played: PlayedEpisode
+    played: FinishedEpisode
     parent: int = -1
     shared: int = 0
 

@@ -24,7 +24,7 @@ from ...stepping import AT_ONCE
 from ..batch.trajectory import Trajectory, Turn
 from .environments import Environments, begin, restore
 from .episode import LiveEpisode
-from .starts import Moment, PlayedEpisode, Start, TokenLimits
+from .starts import FinishedEpisode, Moment, Start, TokenLimits
 
 _log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class Player:
         states: bool = False,
         entropies: bool = False,
         enough: Callable[[int, Trajectory], bool] | None = None,
-    ) -> list[PlayedEpisode]:
+    ) -> list[FinishedEpisode]:
         """Play every start to its end.
 
         Args:
@@ -103,7 +103,7 @@ class Player:
                 oracle that a start needs.
         """
         wave = _Wave(self, states, entropies)
-        finished: dict[int, PlayedEpisode] = {}
+        finished: dict[int, FinishedEpisode] = {}
         try:
             for number, start in enumerate(starts):
                 wave.begin(number, start)
@@ -189,7 +189,7 @@ class _Wave:
         self._playing: dict[int, tuple[int, LiveEpisode]] = {}
         # Episodes whose environments step in threads, in the order in which their actions were completed.
         self._stepping: deque[tuple[int, int, LiveEpisode, Future[None]]] = deque()
-        self._finished: list[tuple[int, PlayedEpisode]] = []
+        self._finished: list[tuple[int, FinishedEpisode]] = []
 
     def begin(self, number: int, start: Start) -> None:
         player = self._player
@@ -223,7 +223,7 @@ class _Wave:
             self._go_on(number, session, episode, stepped)
         return bool(completions or waiting)
 
-    def take_finished(self) -> list[tuple[int, PlayedEpisode]]:
+    def take_finished(self) -> list[tuple[int, FinishedEpisode]]:
         """Return the episodes finished since the last call, each with the index of its start."""
         finished, self._finished = self._finished, []
         return finished
@@ -292,4 +292,4 @@ class _Wave:
         trajectory = episode.trajectory()
         if episode.start.unaided:
             self._player.attempts.setdefault(episode.start.task.proposal, []).append(trajectory)
-        self._finished.append((number, PlayedEpisode(trajectory, moments)))
+        self._finished.append((number, FinishedEpisode(trajectory, moments)))

@@ -50,7 +50,7 @@ class SelfPlay(Strategy):
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         space = player.environments.param_space
         questions = [
-            self.question.replace("{axes}", describe(space)).replace("{example}", written(task.params))
+            self.question.replace("{axes}", describe_axes(space)).replace("{example}", format_params(task.params))
             for task in tasks
         ]
         answers = player.ask(questions)
@@ -98,7 +98,7 @@ LEARNABILITY = {
 """Reward of the proposer by the solvers' success p in [0, 1]."""
 
 
-def describe(space: Any) -> str:
+def describe_axes(space: Any) -> str:
     """Describe the axes of a parameter space in words."""
     parts = []
     for axis in space.axes:
@@ -109,7 +109,7 @@ def describe(space: Any) -> str:
     return "; ".join(parts) + "."
 
 
-def written(params: Mapping[str, Any]) -> str:
+def format_params(params: Mapping[str, Any]) -> str:
     """Write parameters in the form that `read_params` reads."""
     return ", ".join(f"{name}={value!r}" for name, value in params.items())
 

@@ -123,7 +123,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class PlayedEpisode:
+class FinishedEpisode:
     """A finished episode.
 
     Attributes:
@@ -136,7 +136,7 @@ class PlayedEpisode:
 
 
 def branch(
-    task: RolloutTask, played: PlayedEpisode, turn: int, tokens: int = 0, trained: bool = False, **changes: Any
+    task: RolloutTask, played: FinishedEpisode, turn: int, tokens: int = 0, trained: bool = False, **changes: Any
 ) -> Start:
     """Make a start that continues an earlier episode after ``tokens`` tokens of its action ``turn``.
 

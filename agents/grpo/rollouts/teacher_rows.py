@@ -15,7 +15,7 @@ from .guidance import TRIGGERS, make_named, solve
 from .guided import replace_failures
 from .independent import Strategy, group_of, play_by_task
 from .player import Player
-from .starts import PlayedEpisode, RolloutTask, Start
+from .starts import FinishedEpisode, RolloutTask, Start
 
 
 @ROLLOUTS.register("teacher_rows")
@@ -53,10 +53,10 @@ class TeacherRows(Strategy):
         plain = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
         wanted = [i for i, played in enumerate(plain) if self._fires([p.trajectory for p in played])]
         solutions = solve([tasks[i] for i in wanted], player)
-        pools: dict[int, list[PlayedEpisode]] = {}
+        pools: dict[int, list[FinishedEpisode]] = {}
         for i, solution in zip(wanted, solutions, strict=True):
             remembered = self._memory.get(solution.played.trajectory.task_id, ())
-            pool = [solution.played, *(PlayedEpisode(_mark_as_teacher(t)) for t in remembered)]
+            pool = [solution.played, *(FinishedEpisode(_mark_as_teacher(t)) for t in remembered)]
             pools[i] = [p for p in pool if p.trajectory.valid and p.trajectory.success and p.trajectory.turns]
         groups = []
         for i, (task, played) in enumerate(zip(tasks, plain, strict=True)):
@@ -67,7 +67,7 @@ class TeacherRows(Strategy):
             self._remember([p.trajectory for p in played])
         return groups
 
-    def _choose_likeliest(self, pool: list[PlayedEpisode], player: Player) -> list[PlayedEpisode]:
+    def _choose_likeliest(self, pool: list[FinishedEpisode], player: Player) -> list[FinishedEpisode]:
         if len(pool) <= self.most:
             return pool
         contexts, answers = [], []

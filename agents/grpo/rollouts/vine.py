@@ -11,7 +11,7 @@ from ..recipes.stages import ROLLOUTS
 from .independent import Strategy, play_by_task
 from .lineage import place_of, turn_starts
 from .player import Player
-from .starts import PlayedEpisode, RolloutTask, Start, branch
+from .starts import FinishedEpisode, RolloutTask, Start, branch
 
 
 @ROLLOUTS.register("vine")
@@ -84,7 +84,7 @@ class Vine(Strategy):
         return [at for at in range(1, total) if "\n" in player.renderer.action([ids[at - 1]])]
 
 
-def _mean_return(played: Sequence[PlayedEpisode], player: Player) -> float | None:
+def _mean_return(played: Sequence[FinishedEpisode], player: Player) -> float | None:
     """Mean return of the valid episodes; None if there is none."""
     returns = [player.return_of(p.trajectory) for p in played if p.trajectory.valid]
     return sum(returns) / len(returns) if returns else None

@@ -15,7 +15,7 @@ from ..config import TrainConfig
 def load_policy(config: TrainConfig, checkpoint: Path | None = None) -> LanguageModel:
     """Load the policy, from a checkpoint of this run or as configured.
 
-    The tiny model comes without adapters, as its warm-up must reach all of its weights: see `add_adapters`.
+    The tiny model comes without adapters, as its warm-up must reach all of its weights: see `add_missing_adapters`.
     """
     if checkpoint is not None:
         language = LanguageModel.load(checkpoint, config.dtype, config.system).to(config.device)
@@ -34,7 +34,7 @@ def load_policy(config: TrainConfig, checkpoint: Path | None = None) -> Language
     return language.to(config.device)
 
 
-def add_adapters(config: TrainConfig, language: LanguageModel) -> LanguageModel:
+def add_missing_adapters(config: TrainConfig, language: LanguageModel) -> LanguageModel:
     """Add the configured adapters to the policy if it has none yet."""
     if not config.lora or language.adapters is not None:
         return language

@@ -1,5 +1,5 @@
 """What holds for every recipe: its gradient does not depend on how a batch is cut, ordered, packed or shared out, one
-update makes the better answer likelier, and a run of a few steps learns which of two arms pays.
+update makes the better answer likelier, and a run of a few steps learns the better of two arms.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def distils(name: str) -> bool:
 
 
 @every_recipe
-def test_five_steps_learn_which_arm_pays(name, folders, preferences, tmp_path):
+def test_five_steps_learn_the_better_arm(name, folders, preferences, tmp_path):
     config = TrainConfig(
         env=ENV,
         recipe=name,

@@ -1,4 +1,4 @@
-"""Whole runs: what is written, and that neither kill -9 nor Ctrl-C loses or changes anything."""
+"""Whole runs: their files, and that neither kill -9 nor Ctrl-C loses or changes anything."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_a_damaged_checkpoint_is_refused_with_the_remedy_and_nothing_changes(who
     assert Learner.resume(run).step < STEPS
 
 
-def test_a_disk_that_is_full_of_tensors_is_told_as_such(config, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_as_such_by_writers_of_tensors(config, tmp_path, monkeypatch):
     run = RunFolder.create(tmp_path / "full", config)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
 

@@ -1,7 +1,7 @@
 """Faults that other learners shipped, as far as no other file tests them; numbers are those of the list that they come
-from. The rest: 1, 4, 12 in test_rollout; 2, 3 in test_chat_template; 5 in test_sampler; 15, 16 in test_torch_engine;
-7 in losses/test_correctors; 8 in test_invariance; 9 in test_every_recipe; 10, 11, 18, 20 in test_stages; 22 in
-rewards/verifiers/test_workers; 25 in test_optimizers; 26 in losses/test_ratios.
+from. The rest: 1, 4, 12 in rollouts/test_episode; 2, 3 in test_chat_template; 5 in test_sampler; 15, 16 in
+test_torch_engine; 7 in components/correctors; 8 in objective/test_loss; 9 in test_every_recipe; 10, 11, 18, 20 in
+objective/test_objective; 22 in rewards/verifiers/test_workers; 25 in test_optimizers; 26 in components/surrogates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Episodes as they are recorded: the traps that other learners fell into, on the one rollout path."""
+"""Episodes as they are recorded by the player, with the known faults of other learners."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_demonstration_ends_where_the_context_does(small):
     assert demonstrate(env, small, 5, params, context=first_two - 1).turns == whole.turns[:1]
 
 
-def test_the_curriculum_hears_of_unaided_attempts_alone(renderer):
+def test_only_unaided_attempts_are_reported_to_the_teacher(renderer):
     environments = Environments(GUESS)
     player = Player(environments, constant(renderer, "1"), renderer, ROOM, 1.0, np.random.default_rng(0))
     task = RolloutTask(environments.param_space.at(0.3), 5, 1, 42)

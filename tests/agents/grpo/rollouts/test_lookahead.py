@@ -1,4 +1,4 @@
-"""Look-ahead trees: where they branch, what they drop, and what engines tell of the likeliest tokens."""
+"""Look-ahead trees: where they branch, which branches they drop, and the likeliest tokens that engines return."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_likelier_candidates_come_first_and_then_earlier_branches():
 # What is dropped -----------------------------------------------------------------------------------------------------
 
 
-def test_a_child_that_says_what_its_parent_says_dies_at_age_twenty():
+def test_a_child_alike_its_parent_is_dropped_at_age_twenty():
     def says(ids, age, row):
         return (5, UNSURE) if not ids else (5, SURE)
 
@@ -266,7 +266,7 @@ def test_the_likeliest_tokens_are_those_of_the_model_at_each_temperature(small):
         assert np.allclose(got, values, atol=2e-5)
 
 
-def test_they_are_told_only_to_those_who_ask_and_never_more_than_there_are(small):
+def test_likeliest_tokens_come_only_on_request_and_never_more_than_there_are(small):
     engine = small.engine(slots=2, max_length=64)
     engine.submit(Request(0, [7], 3))
     engine.submit(Request(1, [7], 1, top=1000))

@@ -249,7 +249,7 @@ def test_strategies_that_show_solutions_say_so_where_there_is_no_oracle(world):
         w.player.play([Start(w.task, oracle_turns=1)])
 
 
-def test_entropies_lie_beside_their_tokens(world):
+def test_entropies_are_recorded_for_each_token(world):
     w = world(ARITHMETIC, "123", ROOM)
     w.sampler.entropy = lambda session, i: 0.5 + i
     chunk = Insert.of(0, (70,), Origin.HINT)
@@ -257,7 +257,7 @@ def test_entropies_lie_beside_their_tokens(world):
     assert played.trajectory.turns[0].entropies == (0.0, 0.5, 1.5, 2.5, 3.5)
 
 
-def test_a_question_beside_the_episodes_is_answered_in_its_own_conversation(world):
+def test_a_question_outside_the_episodes_is_answered_in_its_own_conversation(world):
     w = world(ARITHMETIC, lambda session, text: "yes" if "Why" in text else "no")
     first, second = w.player.ask(["Why?", "What?"])
     assert (first.action, second.action) == ("yes", "no")

@@ -1,4 +1,4 @@
-"""Going back to where an episode went wrong, and setting one's own tasks."""
+"""Failed episodes are played again from the turn with the error."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.rollouts.repair import FirstErrorRepair, ReflectRetry, find_named_turn
-from palaestra.agents.grpo.rollouts.selfplay import LEARNABILITY, SelfPlay, describe, read_params, written
-from palaestra.errors import InputError
 
-from .conftest import ARITHMETIC, GUESS, answer_of, row_of, secret_of  # isort: skip
+from .conftest import GUESS, row_of, secret_of  # isort: skip
 
 # SCOPE ---------------------------------------------------------------------------------------------------------------
 
@@ -108,59 +106,3 @@ def test_a_turn_is_read_from_a_reflection():
 
 
 # Self-play -----------------------------------------------------------------------------------------------------------
-
-PROPOSAL = "terms=2, digits=1, operations='+'"
-
-
-def test_the_proposed_task_is_played_and_the_proposer_earns_its_learnability(world):
-    # Task 0: half of the solvers succeed; task 1: the proposal cannot be read.
-    probe = world(ARITHMETIC, "")
-    easy = probe.task.__class__({"terms": 2, "digits": 1, "operations": "+"}, 5, 2)
-    right = answer_of(probe, easy)
-
-    def says(session, text):
-        if "Propose a task" in text:
-            return PROPOSAL if session == 0 else "digits=1"
-        return right if session == 2 else "0"
-
-    w = world(ARITHMETIC, says)
-    first, second, proposers = SelfPlay().play(w.tasks(2, 2), w.player)
-    assert {t.params["digits"] for t in first.trajectories} == {1}
-    assert {t.params["digits"] for t in second.trajectories} == {6}
-    assert (first.proposal, second.proposal, proposers.proposal) == (-1, 1, -1)
-    assert [t.success for t in first.trajectories] == [True, False]
-    assert [t.outcome for t in proposers.trajectories] == [1.0, -1.0]
-    assert [t.role for t in (*first.trajectories, *proposers.trajectories)] == ["solver"] * 2 + ["proposer"] * 2
-    assert proposers.trajectories[1].turns[0].action_error == "The text is no set of parameters."
-
-
-@pytest.mark.parametrize(
-    ("kind", "values"), [("distance", (0, 0.5, 1, 0)), ("variance", (0, 0.75, 1, 0)), ("frontier", (0, 0.75, 0.5, 0))]
-)
-def test_what_proposals_are_worth_at_success_0_a_quarter_a_half_and_1(kind, values):
-    assert tuple(LEARNABILITY[kind](p) for p in (0.0, 0.25, 0.5, 1.0)) == values
-
-
-def test_parameters_are_read_as_they_are_written(world):
-    space = world(ARITHMETIC, "").environments.param_space
-    for difficulty in (0.0, 0.5, 1.0):
-        params = space.at(difficulty)
-        assert read_params(f"Try {written(params)}.", space) == params
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "digits=3", f"{PROPOSAL}, digits=2", "terms=2, digits=99, operations='+'", f"{PROPOSAL}, colour=3", "terms=("],
-)
-def test_anything_else_is_no_proposal(world, text):
-    assert read_params(text, world(ARITHMETIC, "").environments.param_space) is None
-
-
-def test_the_proposer_is_told_the_ranges(world):
-    space = world(ARITHMETIC, "").environments.param_space
-    assert describe(space).startswith("terms is from 2 to 6; digits is from 1 to 6; operations is one of '+', '+-'")
-
-
-def test_an_unknown_reward_of_the_proposer_is_refused():
-    with pytest.raises(InputError, match="distance"):
-        SelfPlay(reward="distanc")

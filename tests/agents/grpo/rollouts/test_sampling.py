@@ -41,7 +41,7 @@ def test_the_greedy_twin_is_played_at_temperature_zero_and_stays_out_of_the_grou
     assert group.proposal == 42
 
 
-def test_the_twin_is_worth_what_the_learner_says_it_is(world):
+def test_the_return_of_the_twin_includes_the_shaping(world):
     w = world(ARITHMETIC, "0", return_of=lambda trajectory: 7.0)
     assert GreedyTwin().play([w.task], w.player)[0].greedy == 7.0
 

@@ -92,7 +92,7 @@ def test_a_step_that_fails_makes_its_episode_invalid_and_no_other(world):
     assert len(w.environments._free) == 2
 
 
-def test_what_the_user_is_to_hear_is_raised(world):
+def test_an_input_error_of_a_step_is_raised(world):
     with pytest.raises(InputError, match="no sandbox here"):
         played(world, "8")
 

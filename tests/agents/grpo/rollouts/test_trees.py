@@ -1,4 +1,4 @@
-"""Groups whose episodes share beginnings: what is shared, who is trained on it, and what states are worth."""
+"""Groups whose episodes share beginnings: shared nodes, trained copies, and values of states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS
 from palaestra.agents.grpo.rollouts.lineage import Member, tree_group
-from palaestra.agents.grpo.rollouts.starts import PlayedEpisode, RolloutTask
+from palaestra.agents.grpo.rollouts.starts import FinishedEpisode, RolloutTask
 from palaestra.agents.grpo.rollouts.trees import EntropyBranch, RandomTree, SplitTree, ToolBranch
 from palaestra.agents.grpo.rollouts.vine import Vine
 from palaestra.errors import InputError
@@ -24,7 +24,7 @@ def nodes(group):
 def test_a_path_is_cut_wherever_somebody_leaves():
     # Member 1 leaves member 0 after 2 of 5 tokens, member 2 leaves 1 after 4, member 3 leaves 1 within what 1 copied.
     def member(tokens, parent=-1, shared=0):
-        return Member(PlayedEpisode(trajectory(1.0, [([1], [5] * tokens)])), parent, shared)
+        return Member(FinishedEpisode(trajectory(1.0, [([1], [5] * tokens)])), parent, shared)
 
     tree = [member(5), member(6, 0, 2), member(5, 1, 4), member(3, 1, 1)]
     assert nodes(tree_group(RolloutTask({}, 0, 4), tree)) == [
@@ -51,7 +51,7 @@ def test_a_tree_of_two_splits_has_four_leaves_that_share_their_prefixes(world):
 
 
 def test_values_of_a_two_level_tree_are_normalised_within_their_depth(world):
-    # BranchGRPO's example: leaves (1, 0, 0, 0), so the inner nodes are worth .5 and 0.
+    # BranchGRPO's example: leaves (1, 0, 0, 0), so the values of the inner nodes are .5 and 0.
     w = world(ARITHMETIC, lambda session, text: f"{session}" * 6, samples=4)
     (group,) = SplitTree(splits=2, spacing=2).play([w.task], w.player)
     rewarded = [

@@ -1,4 +1,4 @@
-"""Recipes that learn from streams alone play nothing, and their runs say so."""
+"""Recipes that learn from streams alone play nothing, and their logs have no means of rollouts."""
 
 from __future__ import annotations
 

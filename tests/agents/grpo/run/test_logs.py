@@ -1,4 +1,4 @@
-"""What a step's rows say of groups that are made up here."""
+"""Rows of a step's logs, for synthetic groups."""
 
 from __future__ import annotations
 

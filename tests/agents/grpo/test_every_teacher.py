@@ -48,7 +48,7 @@ def learner(config, tmp_path_factory) -> Learner:
 
 
 @pytest.mark.parametrize("name", sorted(TEACHERS))
-def test_a_learner_plays_and_trains_what_every_teacher_proposes_and_tells_it_of_every_task(name, learner, monkeypatch):
+def test_a_learner_trains_on_the_proposals_of_every_teacher_and_reports_every_outcome(name, learner, monkeypatch):
     teacher = make(name, learner.environments.param_space, seed=1)
     for need in teacher.needs - set(MEASURES):
         monkeypatch.setitem(MEASURES._entries, need, lambda trajectory: 0.5 + trajectory.env_return / 4)
@@ -61,22 +61,22 @@ def test_a_learner_plays_and_trains_what_every_teacher_proposes_and_tells_it_of_
     assert metrics["observed"] == metrics["proposed"] >= 8
 
 
-def test_a_teacher_whose_needs_nothing_measures_is_refused_before_a_model_is_loaded(config, tmp_path):
+def test_a_teacher_with_an_unknown_need_is_refused_before_a_model_is_loaded(config, tmp_path):
     with pytest.raises(InputError, match="transition_loss"):
         run(tmp_path / "run", config, teacher="traced", model="no/such/model")
 
 
-def test_the_measured_entropy_is_that_of_what_the_policy_sampled(learner, monkeypatch):
-    heard = []
+def test_the_reported_entropy_is_that_of_the_sampled_tokens(learner, monkeypatch):
+    outcomes_seen = []
     teacher = make("plr", learner.environments.param_space, score="policy_entropy", seed=1)
     monkeypatch.setattr(learner.collector, "teacher", teacher)
     observe = teacher.observe
-    monkeypatch.setattr(teacher, "observe", lambda outcomes: (heard.extend(outcomes), observe(outcomes)))
+    monkeypatch.setattr(teacher, "observe", lambda outcomes: (outcomes_seen.extend(outcomes), observe(outcomes)))
     groups = learner.collector.collect(1).groups
     logps = [[logp for turn in t.turns for logp in turn.logps] for group in groups for t in group.trajectories]
-    told = [value for outcome in heard for value in outcome.extras["policy_entropy"]]
+    reported = [value for outcome in outcomes_seen for value in outcome.extras["policy_entropy"]]
     # Within a group, attempts are in the order in which they ended.
-    assert sorted(told) == pytest.approx(sorted(-sum(row) / len(row) for row in logps))
+    assert sorted(reported) == pytest.approx(sorted(-sum(row) / len(row) for row in logps))
 
 
 def test_a_pool_fixes_the_instances_among_which_the_teacher_chooses(config, tmp_path):
@@ -118,6 +118,6 @@ def test_weights_and_sizes_that_a_proposal_asks_for_reach_the_loss(config, tmp_p
 
 
 @pytest.mark.parametrize(("given", "used"), [(0, 2048), (300, 300)])
-def test_a_forward_pass_on_a_cpu_holds_2048_tokens_unless_told_otherwise(given, used, config, tmp_path):
+def test_a_forward_pass_on_a_cpu_holds_2048_tokens_by_default(given, used, config, tmp_path):
     learner, _ = run(tmp_path / "run", config, token_budget=given, steps=1, device="cpu")
     assert learner.update.forward.budget == used

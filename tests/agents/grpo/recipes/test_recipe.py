@@ -1,0 +1,55 @@
+"""Recipes as text: components are read and written, and stages replaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from palaestra.agents.grpo.recipes import RECIPES, Component, Credit, c
+from palaestra.errors import InputError
+
+
+def test_a_kl_coefficient_replaces_that_of_every_penalty_and_nothing_else():
+    two = replace(RECIPES["clpo_kl"], regularisers=(*RECIPES["clpo_kl"].regularisers, c("kl_k2"), c("entropy_bonus")))
+    assert two.with_kl(0.5).regularisers == (
+        c("kl_by_difficulty", coefficient=0.5, hard=0.5, border=0.3),
+        c("kl_k2", coefficient=0.5),
+        c("entropy_bonus"),
+    )
+    assert two.with_kl(0.0).regularisers == (c("entropy_bonus"),)
+    assert RECIPES["dapo"].with_kl(0.1).regularisers == (c("kl_k3", coefficient=0.1),)
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_every_component_of_every_recipe_reads_back_from_its_text(name):
+    recipe = RECIPES[name]
+    for part in (*recipe.shaping, *recipe.masks, recipe.surrogate, *recipe.regularisers, recipe.rollout, recipe.replay):
+        assert Component.parse(str(part)) == part
+
+
+def test_dashes_belong_to_names_and_stay_in_quoted_text():
+    part = c("majority-vote", weight="self-consistency", child=c("grpo-lambda", alpha=0.5))
+    assert Component.parse(str(part)) == part
+    assert Component.parse_all("grpo-lambda + a-b(x='c-d')") == (c("grpo-lambda"), c("a-b", x="c-d"))
+
+
+def test_stages_are_replaced_by_text_and_the_rest_stays():
+    changed = RECIPES["dapo"].with_(
+        surrogate="clip(low=0.1)", regularisers="kl_k2(coefficient=0.5) + kl_k3", masks="none"
+    )
+    assert changed.surrogate == c("clip", low=0.1)
+    assert changed.regularisers == (c("kl_k2", coefficient=0.5), c("kl_k3"))
+    assert changed.masks == ()
+    assert (changed.shaping, changed.refill) == (RECIPES["dapo"].shaping, 4)
+    assert RECIPES["grpo"].with_(scale="none").credit == (Credit(scale=c("none")),)
+
+
+@pytest.mark.parametrize("text", ["clip(", "clip(0.2)", "clip(low=__import__('os'))", "a.b", "clip(**{})", "1", ""])
+def test_what_is_no_component_is_refused(text):
+    with pytest.raises(InputError, match="is not a component; write a name with parameters"):
+        Component.parse(text)
+
+
+def test_a_stage_that_does_not_exist_is_refused_with_close_names():
+    with pytest.raises(InputError, match="unknown stage of a recipe 'surogate'; did you mean 'surrogate'"):
+        RECIPES["grpo"].with_(surogate="clip")
