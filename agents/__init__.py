@@ -1,4 +1,4 @@
-"""What acts: the agent protocol, the built-in agents, evaluation, and the learner (`palaestra.agents.grpo`).
+"""Everything that acts: the agent protocol, the built-in agents, evaluation, and the learner (`palaestra.agents.grpo`).
 
 Importing this package loads no torch; the language-model parts load on first use.
 """

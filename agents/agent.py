@@ -1,9 +1,9 @@
-"""What acts: the protocol that everything that plays follows, and the registry of agents.
+"""The agent protocol and the registry of agents.
 
-An agent is given one observation per slot and gives back one action per slot. A slot is one stream of episodes, so an
+An agent receives one observation per slot and returns one action per slot. A slot is one stream of episodes, so an
 agent with memory keeps it per slot and forgets it in ``reset``. Any callable ``observation -> action`` is an agent too,
 through `as_agent`. The player (`palaestra.evaluate`, the learner) owns the environments; an agent that must see them
-(the oracle, the random one) is handed them through `Agent.bind`.
+(the oracle, the random one) receives them through `Agent.bind`.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class AgentError(RuntimeError):
 
 
 class Agent:
-    """Acts in a batch of slots. Subclasses write `act`, and the other methods where they need them.
+    """Acts in a batch of slots. Subclasses define `act`, and the other methods where they need them.
 
     Attributes:
-        name: how reports call this agent.
-        max_slots: the most slots it can play at once, or None when any number will do (a person plays one).
+        name: the agent's name in reports.
+        max_slots: the most slots it can play at once, or None without a limit (a person plays one).
     """
 
     name: str = "agent"
     max_slots: int | None = None
 
     def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        """One action for each slot.
+        """Choose one action for each slot.
 
         Args:
             observations: one per slot, position i is slot i.
@@ -62,7 +62,7 @@ class Agent:
         """Slots ``indices`` begin new episodes at the next `act`; forget what was remembered for them."""
 
     def bind(self, envs: Sequence[gym.Env]) -> None:
-        """Told once, before any play, which environment stands behind each slot. Most agents have no use for it."""
+        """Receive the environment of each slot, once, before any play. Most agents ignore it."""
 
 
 class CallableAgent(Agent):
@@ -90,7 +90,7 @@ class CallableAgent(Agent):
 
 
 def make(name: str, **kwargs: Any) -> Agent:
-    """A new agent by its registered name.
+    """Make a new agent by its registered name.
 
     Raises:
         InputError: no agent has that name, or it does not take these arguments.
@@ -99,7 +99,7 @@ def make(name: str, **kwargs: Any) -> Agent:
 
 
 def as_agent(agent: Any) -> Agent:
-    """``agent`` as an `Agent`: itself, an instance of an `Agent` class, a registered name, or a wrapped callable.
+    """Convert to an `Agent`: one itself, an instance of an `Agent` class, a registered name, or a wrapped callable.
 
     Raises:
         InputError: it is none of these.

@@ -1,4 +1,4 @@
-"""Files that are complete or untouched: what is read while a run writes, or after a kill, is never half a file."""
+"""Atomic writing of files: a reader never sees half a file, also while a run writes or after it was killed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def write_atomically(path: str | Path, text: str | Iterable[str]) -> Path:
-    """Write UTF-8 text (or pieces of it, in turn) to ``path``, making its folder; the path.
+    """Write UTF-8 text (or pieces of it, in turn) to ``path``, make its folder, and return the path.
 
-    A temporary file beside it takes its place at the end. Where anything fails before, ``path`` is as it was and
-    nothing else is left.
+    The text goes to a temporary file in the same folder, which replaces ``path`` at the end. If anything fails before,
+    ``path`` is unchanged and the temporary file is removed.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,8 @@
-"""Plays a plan of episodes with an agent, in slots side by side; each takes the next episode when its last ends."""
+"""Playing a plan of episodes with an agent, in several slots at once; used by `palaestra.evaluate`.
+
+A plan gives the seed, the difficulty and the reset options of each episode; out comes one record an episode. A slot
+starts the next episode of the plan as soon as its last one has ended.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ OnEpisode = Callable[[int, int], None]
 
 @dataclass
 class EpisodeRecord:
-    """One episode while it is played, and after."""
+    """State and results of one episode, while it is played and after."""
 
     index: int
     seed: int
@@ -55,8 +59,8 @@ class EpisodeRecord:
         }
 
 
-class Plan:
-    """Which episodes are played: seed, requested difficulty and reset options of each."""
+class EpisodePlan:
+    """The episodes to play: seed, requested difficulty and reset options of each."""
 
     def __init__(
         self,
@@ -76,7 +80,7 @@ class Plan:
         self.restricted = self.space.restrict(**axes) if self.space is not None and axes else None
 
     def begin(self, index: int) -> tuple[EpisodeRecord, dict[str, Any] | None]:
-        """Episode ``index`` with the options that its environment is reset with."""
+        """Make the record of episode ``index`` and the options to reset its environment with."""
         seed = int(np.random.SeedSequence([self.seed, index]).generate_state(1)[0])
         if self.space is None:
             return EpisodeRecord(index, seed, None), None
@@ -88,8 +92,8 @@ class Plan:
             return EpisodeRecord(index, seed, difficulty), {"params": self.restricted.at(difficulty)}
         return EpisodeRecord(index, seed, difficulty), {"difficulty": difficulty}
 
-    def started(self, record: EpisodeRecord, info: Mapping[str, Any]) -> None:
-        """Note what the environment says of the task that ``record`` plays."""
+    def record_task(self, record: EpisodeRecord, info: Mapping[str, Any]) -> None:
+        """Record id, parameters and difficulty of the task from the ``info`` of the reset."""
         record.task_id, record.params = info.get("task_id"), info.get("params")
         record.difficulty = info.get("difficulty")
         if self.restricted is not None and record.params is not None:
@@ -97,10 +101,10 @@ class Plan:
         record.valid = bool(info.get("reward_valid", True))
 
 
-def play(
-    agent: Agent, envs: Sequence[gym.Env], plan: Plan, keep_turns: bool, on_episode: OnEpisode | None
+def play_episodes(
+    agent: Agent, envs: Sequence[gym.Env], plan: EpisodePlan, keep_turns: bool, on_episode: OnEpisode | None
 ) -> list[EpisodeRecord]:
-    """Every episode of the plan, played, in the order of the plan; a slot takes the next one when its last ends."""
+    """Play every episode of the plan and return their records in the order of the plan."""
     records: list[EpisodeRecord] = []
     slots: list[EpisodeRecord | None] = [None] * len(envs)
     observations: list[Any] = [None] * len(envs)
@@ -116,9 +120,9 @@ def play(
                 continue
             record, options = plan.begin(len(records))
             records.append(record)
-            with _named(record, "reset"):
+            with _naming_episode(record, "reset"):
                 observations[slot], info = envs[slot].reset(seed=record.seed, options=options)
-            plan.started(record, info)
+            plan.record_task(record, info)
             infos[slot] = {**info, "episode_seed": record.seed}
             slots[slot] = record
             begun.append(slot)
@@ -128,15 +132,15 @@ def play(
     def step(slot: int, record: EpisodeRecord, action: Any) -> tuple[Any, ...]:
         # Before the step, as some environments write into one array again and again.
         seen = copy.deepcopy(observations[slot]) if keep_turns else None
-        with _named(record, "step"):
+        with _naming_episode(record, "step"):
             return seen, *envs[slot].step(action)
 
     threads = threads_for(envs[0])
     refill(range(len(envs)))
     while playing := [(slot, record) for slot, record in enumerate(slots) if record is not None]:
-        actions = _act(agent, observations, infos, slots)
-        asked = [(slot, record, actions[slot]) for slot, record in playing]
-        outcomes = threads.map(step, *zip(*asked)) if threads else itertools.starmap(step, asked)
+        actions = _choose_actions(agent, observations, infos, slots)
+        steps = [(slot, record, actions[slot]) for slot, record in playing]
+        outcomes = threads.map(step, *zip(*steps)) if threads else itertools.starmap(step, steps)
         ended = []
         for (slot, record), (seen, observation, reward, terminated, truncated, info) in zip(playing, outcomes):
             if keep_turns:
@@ -160,10 +164,10 @@ def play(
     return records
 
 
-def _act(
+def _choose_actions(
     agent: Agent, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]], slots: Sequence[EpisodeRecord | None]
 ) -> Sequence[Any]:
-    """The agent's actions; whatever it does wrong is an `AgentError` that names the episode."""
+    """Return the agent's actions. Any failure of the agent is raised as an `AgentError` that names the episode."""
     try:
         actions = agent.act(list(observations), list(infos))
     except (InputError, MissingExtra):
@@ -171,17 +175,17 @@ def _act(
     except Exception as error:
         record = slots[error.slot] if isinstance(error, AgentError) and error.slot is not None else None
         what = str(error) if isinstance(error, AgentError) else f"{type(error).__name__}: {error}"
-        raise AgentError(f"agent {agent.name!r} failed in {_where(record, slots)}: {what}") from error
+        raise AgentError(f"agent {agent.name!r} failed in {_describe_place(record, slots)}: {what}") from error
     if not hasattr(actions, "__len__") or isinstance(actions, str) or len(actions) != len(slots):
         count = len(actions) if hasattr(actions, "__len__") and not isinstance(actions, str) else repr(actions)
         raise AgentError(
-            f"agent {agent.name!r} returned {count} actions for {len(slots)} slots in {_where(None, slots)}; "
+            f"agent {agent.name!r} returned {count} actions for {len(slots)} slots in {_describe_place(None, slots)}; "
             "act must return one action for each observation."
         )
     return actions
 
 
-def _where(record: EpisodeRecord | None, slots: Sequence[EpisodeRecord | None]) -> str:
+def _describe_place(record: EpisodeRecord | None, slots: Sequence[EpisodeRecord | None]) -> str:
     """ "episode 3 (seed 17, step 2)", or the episodes that were being played when it is not known which failed."""
     playing = [record] if record else [other for other in slots if other is not None]
     if len(playing) == 1:
@@ -191,8 +195,8 @@ def _where(record: EpisodeRecord | None, slots: Sequence[EpisodeRecord | None]) 
 
 
 @contextmanager
-def _named(record: EpisodeRecord, call: str) -> Iterator[None]:
-    """Adds the episode to whatever an environment raises."""
+def _naming_episode(record: EpisodeRecord, call: str) -> Iterator[None]:
+    """Add the episode to the notes of any exception that an environment raises."""
     try:
         yield
     except Exception as error:

@@ -1,7 +1,7 @@
-"""How good an agent is on an environment: plays episodes and reports means with 95 % confidence intervals.
+"""Evaluation of an agent on an environment: plays episodes and reports means with 95 % confidence intervals.
 
-Episode i has a seed of its own, derived from (seed, i), and a difficulty of its own, so that what is measured depends
-neither on how many environments run side by side nor on the order in which episodes end. Episodes whose machinery
+Episode i has a seed of its own, derived from (seed, i), and a difficulty of its own, so that the result depends neither
+on the number of environments that run at once nor on the order in which episodes end. Episodes whose machinery
 failed (``reward_valid`` False) are counted and left out, never averaged in as zeros.
 """
 
@@ -22,7 +22,7 @@ from gymnasium.envs.registration import EnvSpec
 from ..errors import InputError, unknown_name
 from .agent import Agent, as_agent
 from .atomic import write_atomically
-from .episodes import EpisodeRecord, OnEpisode, Plan, play
+from .episodes import EpisodePlan, EpisodeRecord, OnEpisode, play_episodes
 from .evaluation_report import Bin, Estimate, PassAtK, Report, mean_interval, share_interval, wilson_interval
 
 __all__ = ["Bin", "Estimate", "PassAtK", "Report", "environment_spec", "evaluate", "mean_interval", "wilson_interval"]
@@ -51,7 +51,7 @@ def evaluate(
         episodes: how many to play, at least 1.
         seed: non-negative root of the episode seeds.
         split: which tasks: "train", "test" or "all".
-        difficulties: dealt out in turn, episode i gets ``difficulties[i % len]``, and each has its own row in the
+        difficulties: used in turn, episode i gets ``difficulties[i % len]``, and each has its own row in the
             report; None spreads the episodes evenly over [0, 1] and sorts them into ``bins`` equal bins by the
             difficulty they really had.
         axes: restricts the axes of the tasks, name -> one value, (low, high), or a sequence of choices. Difficulty then
@@ -61,12 +61,12 @@ def evaluate(
         env_kwargs: passed to ``gymnasium.make``.
         out: a file for the trajectories, one JSON object a line in the order of the episodes, written when all are
             played.
-        progress: True draws a bar on standard error when the evaluation takes over two seconds; a callable is told
+        progress: True draws a bar on standard error when the evaluation takes over two seconds; a callable receives
             ``(episodes done, episodes succeeded)`` after each episode.
         bins: number of difficulty bins, at least 1.
         samples: how often each of the ``episodes`` tasks is played, at least 1. Above 1 the report has pass@k (Chen et
             al. 2021, arXiv 2107.03374), and its intervals are over tasks. The first sample is what ``samples=1`` plays;
-            for the others the agent is told other episode seeds.
+            for the others the agent receives other episode seeds.
 
     Raises:
         InputError: an unknown environment, agent or axis, or a value out of range; nothing was written.
@@ -94,14 +94,14 @@ def evaluate(
     width = min(num_envs, episodes, player.max_slots or num_envs)
     envs, used_split = _make_envs(env_id, width, split, dict(env_kwargs or {}))
     try:
-        plan = Plan(envs[0], env_id, episodes, seed, difficulties, axes)
+        plan = EpisodePlan(envs[0], env_id, episodes, seed, difficulties, axes)
         player.bind(envs)
         with _progress_bar(episodes * samples) if progress is True else nullcontext(progress or None) as on_episode:
             passes: list[list[EpisodeRecord]] = []
             for sample in range(samples):
-                playing = _Again(player, sample) if sample else player
-                told = _continued(on_episode, passes)
-                passes.append(play(playing, envs, plan, keep_turns=out is not None, on_episode=told))
+                playing = _Resampled(player, sample) if sample else player
+                report = _count_on(on_episode, passes)
+                passes.append(play_episodes(playing, envs, plan, keep_turns=out is not None, on_episode=report))
     finally:
         for env in envs:
             env.close()
@@ -112,8 +112,8 @@ def evaluate(
     return _report(passes, env_id, player.name, used_split, seed, None if difficulties is not None else bins)
 
 
-class _Again(Agent):
-    """An agent that plays the same episodes once more: what it derives from the episode's seed comes out otherwise."""
+class _Resampled(Agent):
+    """An agent that plays the same episodes again with other episode seeds, so that its own randomness differs."""
 
     def __init__(self, agent: Agent, sample: int):
         self._agent, self._sample = agent, sample
@@ -123,21 +123,21 @@ class _Again(Agent):
         self._agent.reset(indices)
 
     def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        return self._agent.act(observations, [self._reseeded(info) for info in infos])
+        return self._agent.act(observations, [self._reseed(info) for info in infos])
 
-    def _reseeded(self, info: Mapping[str, Any]) -> dict[str, Any]:
+    def _reseed(self, info: Mapping[str, Any]) -> dict[str, Any]:
         if "episode_seed" not in info:
             return dict(info)
         root = np.random.SeedSequence([int(info["episode_seed"]), self._sample])
         return {**info, "episode_seed": int(root.generate_state(1)[0])}
 
 
-def _continued(told: OnEpisode | None, passes: Sequence[Sequence[EpisodeRecord]]) -> OnEpisode | None:
-    """Tells of a pass as what comes after the earlier ones."""
-    if told is None:
+def _count_on(on_episode: OnEpisode | None, passes: Sequence[Sequence[EpisodeRecord]]) -> OnEpisode | None:
+    """Wrap ``on_episode`` so that its counts include the earlier passes."""
+    if on_episode is None:
         return None
     before = sum(map(len, passes)), sum(bool(record.success) for records in passes for record in records)
-    return lambda done, succeeded: told(before[0] + done, before[1] + succeeded)
+    return lambda done, succeeded: on_episode(before[0] + done, before[1] + succeeded)
 
 
 def _row(record: EpisodeRecord, sample: int, samples: int) -> dict[str, Any]:
@@ -145,10 +145,10 @@ def _row(record: EpisodeRecord, sample: int, samples: int) -> dict[str, Any]:
 
 
 def environment_spec(env_id: str) -> EnvSpec:
-    """The Gymnasium spec of an id, or of ``"module:id"`` after importing the module.
+    """Return the Gymnasium spec of an id, or of ``"module:id"`` after importing the module.
 
     Raises:
-        InputError: no such id; with the closest known ones.
+        InputError: there is no such id; the message suggests the closest ones.
     """
     module, _, name = env_id.rpartition(":")
     if module:
@@ -171,11 +171,11 @@ def environment_spec(env_id: str) -> EnvSpec:
 
 
 def _make_envs(env_id: str, count: int, split: str, kwargs: dict[str, Any]) -> tuple[list[gym.Env], str | None]:
-    """``count`` environments, and the split they draw from: None where the environment has no splits."""
+    """Make ``count`` environments; the split they draw from is None when the environment has no splits."""
     spec = environment_spec(env_id)
 
     def make(**more: Any) -> gym.Env:
-        # The checker is for those who write environments; here it would be paid at every step.
+        # The checker is for those who write environments; here it would cost time at every step.
         return gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
 
     first = make()
@@ -228,7 +228,7 @@ def _report(
 
 
 def _means(tasks: Sequence[Sequence[EpisodeRecord]], name: str) -> list[float]:
-    """The mean of each task over its samples; tasks of which nothing is known are left out."""
+    """Mean of one field for each task over its samples; tasks without a value are left out."""
     known = [[value for record in task if (value := getattr(record, name)) is not None] for task in tasks]
     return [sum(values) / len(values) for values in known if values]
 
@@ -239,7 +239,7 @@ def _success(tasks: Sequence[Sequence[EpisodeRecord]], several: bool) -> Estimat
 
 
 def _pass_at_k(tasks: Sequence[Sequence[EpisodeRecord]], samples: int) -> tuple[PassAtK, ...]:
-    # Not above: what belongs to the learner is imported where somebody asks for it.
+    # Imported here, as the learner's modules are heavy and most evaluations need none.
     from .grpo.run.pass_at_k import pass_at_ks, powers_of_two
 
     known = [[record.success for record in task if record.success is not None] for task in tasks]
@@ -247,9 +247,7 @@ def _pass_at_k(tasks: Sequence[Sequence[EpisodeRecord]], samples: int) -> tuple[
 
 
 def _plain(value: Any) -> Any:
-    """Observations and actions that JSON does not know: arrays and numpy scalars as lists and numbers, the rest as
-    repr.
-    """
+    """Convert values without a JSON form: arrays and numpy scalars to lists and numbers, anything else to its repr."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return repr(value)

@@ -1,5 +1,7 @@
-"""What an evaluation found: estimates with 95 % confidence intervals, overall and by difficulty, as a table and as
-JSON.
+"""The report of an evaluation: estimates with 95 % confidence intervals, overall and by difficulty.
+
+In go the episodes' values, summarised by `wilson_interval`, `mean_interval` and `share_interval`; a `Report` prints
+itself as a table and converts itself to JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ Z95 = 1.959963984540054  # the standard normal's 97.5 % quantile
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its 95 % confidence interval; NaN where there was nothing to estimate it from."""
+    """A mean with its 95 % confidence interval; all NaN when there are no values."""
 
     mean: float
     low: float
@@ -31,7 +33,7 @@ class Estimate:
         return self.text()
 
     def text(self, percent: bool = False) -> str:
-        """``"0.80 [0.49, 0.94]"``, or ``"80 % [49, 94]"``; the interval is left out where it is unknown."""
+        """``"0.80 [0.49, 0.94]"``, or ``"80 % [49, 94]"``; the interval is left out if it is unknown."""
         if math.isnan(self.mean):
             return "–"
         if percent:
@@ -42,7 +44,7 @@ class Estimate:
 
 
 def wilson_interval(successes: int, count: int, z: float = Z95) -> Estimate:
-    """A proportion with Wilson's score interval (Wilson 1927; Brown, Cai, DasGupta 2001, eq. 4).
+    """Estimate a proportion with Wilson's score interval (Wilson 1927; Brown, Cai, DasGupta 2001, eq. 4).
 
     Unlike mean ± z·s/√n it stays inside [0, 1] and keeps a width at 0 and at all successes.
 
@@ -64,9 +66,9 @@ def wilson_interval(successes: int, count: int, z: float = Z95) -> Estimate:
 
 
 def mean_interval(values: Sequence[float], low: float = -math.inf, high: float = math.inf, z: float = Z95) -> Estimate:
-    """A mean with the normal interval mean ± z·s/√n, clipped to the quantity's own range [low, high].
+    """Estimate a mean with the normal interval mean ± z·s/√n, clipped to the quantity's own range [low, high].
 
-    One value alone says nothing of its spread: its bounds are NaN.
+    The bounds of a single value are NaN.
     """
     count = len(values)
     if count == 0:
@@ -79,7 +81,7 @@ def mean_interval(values: Sequence[float], low: float = -math.inf, high: float =
 
 
 def share_interval(values: Sequence[float], z: float = Z95) -> Estimate:
-    """A mean of values in [0, 1], such as pass@k of several tasks, with its interval over these values.
+    """Estimate a mean of values in [0, 1], such as pass@k of several tasks, with its interval over these values.
 
     Agresti and Coull's interval (1998, The American Statistician 52, section 2), carried over from 0 and 1 to anything
     between: z²/2 made-up values of 0 and as many of 1 join the real ones, then centre ± z·s/√(count + z²), cut off at 0
@@ -109,7 +111,7 @@ class PassAtK:
 
     Attributes:
         estimate: mean over the tasks with at least k samples, and its interval over these tasks.
-        left_out: tasks with fewer samples, of which nothing can be said.
+        left_out: tasks with fewer samples, which the estimate leaves out.
     """
 
     k: int
@@ -129,7 +131,7 @@ class PassAtK:
 
 @dataclass(frozen=True)
 class Bin:
-    """The episodes whose difficulty fell in [low, high): the last bin holds 1 too, and low = high is that very
+    """Results of the episodes with a difficulty in [low, high). The last bin includes 1; low = high is one exact
     difficulty.
     """
 
@@ -140,7 +142,7 @@ class Bin:
 
     @property
     def episodes(self) -> int:
-        """How many values there are: episodes, or tasks where each was played several times."""
+        """Number of episodes, or of tasks if each was played several times."""
         return self.reward.count
 
     @property
@@ -157,12 +159,12 @@ class Report:
         agent: the agent's name.
         split: "train", "test" or "all"; None for an environment that has no splits.
         seed: the root of all episode seeds.
-        episodes: how many count, that is, without the invalid ones.
+        episodes: number of valid episodes.
         invalid: episodes left out because the machinery failed.
         truncated: share of the episodes that were cut by a limit.
-        success: Wilson's interval; NaN for an environment that does not say ``is_success``.
+        success: Wilson's interval; NaN for an environment that does not report ``is_success``.
         reward: summed over an episode's steps.
-        progress: in [0, 1], at the end of an episode; NaN for an environment that does not say it.
+        progress: in [0, 1], at the end of an episode; NaN for an environment that does not report it.
         length: steps (turns) an episode.
         by_difficulty: bins with at least one episode, easiest first; empty where the environment has no difficulty.
         samples: how often each task was played. Above 1 the values of a task are averaged first, every interval is over
@@ -187,7 +189,7 @@ class Report:
 
     @property
     def _unit(self) -> str:
-        """What the estimates count."""
+        """The unit that the estimates count."""
         return "tasks" if self.samples > 1 else "episodes"
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The agent at the keyboard: shows what a model would see, and reads what it would answer."""
+"""The agent at the keyboard: shows the observations that a model would receive and reads the answers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .agent import Agent, register
 class HumanAgent(Agent):
     """One person in a terminal, one episode at a time.
 
-    Text goes to the environment as typed. In an environment with numbered actions a number or, where the environment
-    names its actions, a name is asked for until one fits.
+    Text goes to the environment as typed. In an environment with numbered actions the prompt is repeated until
+    the line is a legal number or, where the environment names its actions, a name.
 
     Args:
         stdin: where answers are read, one line each; standard input by default.
@@ -54,7 +54,7 @@ class HumanAgent(Agent):
             self._fresh.discard(slot)
             console.rule("new episode")
         # Text, never markup: an observation may hold square brackets that rich would otherwise read as styles.
-        console.print(Text(self._show(slot, observation)), soft_wrap=True)
+        console.print(Text(self._format_observation(slot, observation)), soft_wrap=True)
         if info.get("action_error"):
             console.print(Text(str(info["action_error"]), style="red"))
         space = self._envs[slot].action_space if slot < len(self._envs) else None
@@ -77,8 +77,8 @@ class HumanAgent(Agent):
                 return action
             console.print(Text(f"{answer!r} is not an action here.", style="red"))
 
-    def _show(self, slot: int, observation: Any) -> str:
-        """The observation as text; for one that is no text, the environment's own drawing where it can draw text."""
+    def _format_observation(self, slot: int, observation: Any) -> str:
+        """Return the observation as text; if it is no text, the environment's own text rendering, or its repr."""
         if isinstance(observation, str):
             return observation
         if isinstance(observation, Mapping) and isinstance(observation.get("mission"), str):
@@ -96,7 +96,7 @@ class HumanAgent(Agent):
         return repr(observation)
 
     def _action_names(self, slot: int) -> dict[str, int]:
-        """Lower-case name -> number, where the environment names its actions in an enumeration (as MiniGrid does)."""
+        """Map lower-case names to numbers if the environment names its actions in an enumeration (as MiniGrid does)."""
         if slot >= len(self._envs):
             return {}
         actions = getattr(self._envs[slot].unwrapped, "actions", None)

@@ -1,4 +1,4 @@
-"""The agent that cheats: it asks the environment for its own solution. The ceiling of every table, and a source of
+"""The agent that plays the environment's own solution: the upper bound of every table, and a source of
 demonstrations to warm a model up on."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class OracleAgent(Agent):
         self._envs: list[gym.Env] = []
 
     def bind(self, envs: Sequence[gym.Env]) -> None:
-        """Keeps the environments.
+        """Keep the environments.
 
         Raises:
             InputError: one of them has no ``oracle()``.

@@ -1,4 +1,4 @@
-"""The agent that knows nothing: it samples the action space. The floor that every table needs."""
+"""The agent that samples the action space: the lower bound of every table."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RandomAgent(Agent):
         return [None if info.get("idle") else self._stream(slot, info).sample() for slot, info in enumerate(infos)]
 
     def _stream(self, slot: int, info: Mapping[str, Any]) -> gym.Space:
-        """The slot's seeded copy of its action space, begun afresh with each episode."""
+        """Return the slot's copy of its action space, seeded anew for each episode."""
         if slot not in self._streams:
             space = self.space or (self._spaces[slot] if slot < len(self._spaces) else None)
             if space is None:

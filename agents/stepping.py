@@ -1,4 +1,7 @@
-"""Steps of environments that run programs: they wait for a sandbox, so many are made at a time, each in a thread."""
+"""Threads for the steps of environments that run programs.
+
+Such a step waits for a sandbox, so many of them run at a time, each in a thread of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ from typing import Any
 import gymnasium as gym
 
 AT_ONCE = 32
+"""Steps that run at a time."""
 
 
 def threads_for(env: gym.Env[Any, Any]) -> ThreadPoolExecutor | None:
-    """Threads in which this environment and others of its kind are to be stepped; None where that gains nothing."""
+    """Make threads to step environments like this one in; None when the steps do not wait for a sandbox."""
     if getattr(env.unwrapped, "needs_sandbox", False):
         return ThreadPoolExecutor(AT_ONCE, thread_name_prefix="step")
     return None

@@ -27,7 +27,7 @@ def parse_axes(texts: Iterable[str], space: ParamSpace) -> dict[str, Any]:
     return axes
 
 
-def describe(axis: Axis) -> str:
+def format_axis(axis: Axis) -> str:
     """An axis with its range, as `parse_axes` would read it: ``digits=1:6``, ``operations=+,+-``."""
     if isinstance(axis, ChoiceAxis):
         return f"{axis.name}={','.join(map(str, axis.choices))}"

@@ -36,10 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"palaestra {__version__}")
         return 0
-    return guarded(_run, arguments)
+    return run_guarded(_run, arguments)
 
 
-def guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str]) -> int:
+def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str]) -> int:
     """Call ``command(argv)`` and turn what it raises or returns into an exit code (see the module's text)."""
     import gymnasium as gym
 

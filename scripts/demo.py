@@ -51,7 +51,7 @@ BASE = TrainConfig(
 
 
 @dataclass(frozen=True)
-class Options:
+class DemoOptions:
     seed: int = 0
     """Root of all randomness."""
     out: Path = Path("runs/demo")
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the demonstration; the exit code."""
     from rich.console import Console
 
-    options = tyro.cli(Options, args=argv, prog="demo", description=__doc__)
+    options = tyro.cli(DemoOptions, args=argv, prog="demo", description=__doc__)
     if options.out.exists() and any(options.out.iterdir()):
         raise InputError(f"the folder {str(options.out)!r} is not empty; choose another --out or remove it.")
     console = Console()
@@ -204,6 +204,6 @@ def _percent(part: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    from .cli import guarded
+    from .cli import run_guarded
 
-    sys.exit(guarded(main, sys.argv[1:]))
+    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -32,16 +32,16 @@ def paper(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(stated := getattr(value, "paper", None), str) and stated:
-        return linked(stated)
-    return cited(value.__doc__) or cited(sys.modules[value.__module__].__doc__)
+        return label_citation(stated)
+    return find_citation(value.__doc__) or find_citation(sys.modules[value.__module__].__doc__)
 
 
-def cited(text: str | None) -> str:
+def find_citation(text: str | None) -> str:
     """``arXiv 1234.56789``, the first number in a text; "" where there is none."""
     found = ARXIV.search(text or "")
     return f"arXiv {found[1]}" if found else ""
 
 
-def linked(text: str) -> str:
+def label_citation(text: str) -> str:
     """A bare arXiv number with the word before it; anything else as it is."""
     return f"arXiv {text}" if re.fullmatch(r"\d{4}\.\d{4,5}", text) else text

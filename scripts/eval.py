@@ -31,7 +31,7 @@ from .axes import parse_axes
 
 
 @dataclass(frozen=True)
-class Config:
+class EvalOptions:
     env: tyro.conf.Positional[str]
     """Environment id; "module:id" imports the module first."""
     agent: str = "random"
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
     from rich.console import Console
 
-    config = tyro.cli(Config, args=argv, prog="palaestra eval", description=__doc__)
+    config = tyro.cli(EvalOptions, args=argv, prog="palaestra eval", description=__doc__)
     if config.json is not None and config.json.is_dir():
         raise InputError(f"--json must be a file, but {str(config.json)!r} is a folder.")
     texts = [text for group in config.axis for text in group]
@@ -141,6 +141,6 @@ def _axes(env_id: str, texts: Sequence[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    from .cli import guarded
+    from .cli import run_guarded
 
-    sys.exit(guarded(main, sys.argv[1:]))
+    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -33,7 +33,7 @@ from ..registry import Registry
 from ..rewards import REWARDS, VERIFIERS, BatchReward, GroupReward, StepReward
 from ..rewards.algebra import Composite
 from ..teachers import TEACHERS
-from .axes import describe
+from .axes import format_axis
 from .docstrings import paper, summary
 from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
 
@@ -126,7 +126,7 @@ def envs() -> list[Row]:
             rows.append({"id": env_id, "summary": str(error), "axes": ""})
             continue
         space = getattr(env, "param_space", None)
-        axes = ", ".join(describe(axis) for axis in space.axes) if space is not None else ""
+        axes = ", ".join(format_axis(axis) for axis in space.axes) if space is not None else ""
         rows.append({"id": env_id, "summary": summary(type(env)), "axes": axes})
         env.close()
     return rows
@@ -266,6 +266,6 @@ def _print(tables: dict[str, list[Row]]) -> None:
 
 
 if __name__ == "__main__":
-    from .cli import guarded
+    from .cli import run_guarded
 
-    sys.exit(guarded(main, sys.argv[1:]))
+    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -17,7 +17,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import MissingExtra
-from .axes import describe
+from .axes import format_axis
 
 SIZES = (("easy", 0.0), ("hard", 1.0))
 TURNS = 4  # of a game are shown
@@ -76,7 +76,7 @@ def entry(env_id: str) -> Entry:
         return Entry(env_id, anchor, "not installed", str(error), [], [], [])
     inner: Any = env.unwrapped
     title, sections = headings(type(inner))
-    axes = [describe(axis) for axis in inner.param_space.axes]
+    axes = [format_axis(axis) for axis in inner.param_space.axes]
     # "palaestra.envs.math.arithmetic" is of the group "math".
     group = (type(inner).__module__.split(".envs.")[-1]).split(".")[0]
     found = Entry(env_id, anchor, group, title, sections, axes, [_example(env_id, *size) for size in SIZES])

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import MissingExtra, unknown_name
 from ..registry import Registry
-from .docstrings import cited, summary
+from .docstrings import find_citation, summary
 
 Row = dict[str, Any]
 
@@ -100,7 +100,7 @@ def components() -> list[Row]:
             "name": name,
             "summary": _without_papers(summary(value)),
             "parameters": parameters(value),
-            "paper": cited(value.__doc__),
+            "paper": find_citation(value.__doc__),
         }
         for stage, registry in _stages().items()
         for name, value in registry.items()

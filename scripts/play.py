@@ -30,7 +30,7 @@ HINT = "?"
 
 
 @dataclass(frozen=True)
-class Config:
+class PlayOptions:
     env: tyro.conf.Positional[str]
     """Environment id; "module:id" imports the module first."""
     difficulty: float | None = None
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.console import Console
     from rich.text import Text
 
-    config = tyro.cli(Config, args=argv, prog="palaestra play", description=__doc__)
+    config = tyro.cli(PlayOptions, args=argv, prog="palaestra play", description=__doc__)
     if config.episodes < 1:
         raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
     if config.seed is not None and config.seed < 0:
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _make(config: Config) -> gym.Env[Any, Any]:
+def _make(config: PlayOptions) -> gym.Env[Any, Any]:
     """The environment, drawing text where it can."""
     spec = environment_spec(config.env)
     asked: dict[str, Any] = {}
@@ -138,6 +138,6 @@ def _hint(env: gym.Env[Any, Any], given: int) -> str:
 
 
 if __name__ == "__main__":
-    from .cli import guarded
+    from .cli import run_guarded
 
-    sys.exit(guarded(main, sys.argv[1:]))
+    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -27,14 +27,14 @@ TABLE_ROWS = 12
 
 
 @dataclass(frozen=True)
-class Config:
+class ReportOptions:
     run: tyro.conf.Positional[Path]
     """The run's folder."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
-    config = tyro.cli(Config, args=argv, prog="palaestra report", description=__doc__)
+    config = tyro.cli(ReportOptions, args=argv, prog="palaestra report", description=__doc__)
     print(write_report(config.run))
     return 0
 
@@ -63,7 +63,7 @@ def write_report(run: Path) -> Path:
     proposals = read_rows(run / "proposals.jsonl")
     timings = by_step(read_rows(run / "timings.jsonl"))
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"number": number, "percent": percent}
+    environment.filters |= {"number": format_number, "percent": format_percent}
     page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         name=run.resolve().name,
         config=config,
@@ -75,7 +75,7 @@ def write_report(run: Path) -> Path:
         pass_at_k_lines=plots.pass_at_k_lines(metrics),
         curves=plots.curves(metrics, timings),
         table=evaluation_table(evaluations),
-        episodes=[shown(row) for row in sample_episodes(read_rows(run / "trajectories.jsonl"))],
+        episodes=[format_episode(row) for row in sample_episodes(read_rows(run / "trajectories.jsonl"))],
     )
     return write_atomically(run / "report.html", page)
 
@@ -129,11 +129,11 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
     if evaluations:
         first, last = evaluations[0], evaluations[-1]
         for name, row in [("last", last), ("first", first)][: len(evaluations)]:
-            on = f"step {row.get('step')}, {interval(row)}"
-            found.append((f"success, {name} evaluation", percent(row.get("success")), on))
+            on = f"step {row.get('step')}, {format_interval(row)}"
+            found.append((f"success, {name} evaluation", format_percent(row.get("success")), on))
     if metrics:
         last = metrics[-1]
-        found.append(("success in training", percent(last.get("success")), f"step {last.get('step')}"))
+        found.append(("success in training", format_percent(last.get("success")), f"step {last.get('step')}"))
         episodes = sum(row.get("episodes") or 0 for row in metrics)
         tokens = sum(row.get("tokens") or 0 for row in metrics)
         found.append(("episodes played", f"{episodes:,.0f}", f"{tokens:,.0f} tokens, {len(metrics)} steps"))
@@ -141,7 +141,7 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
         seconds = sum(row.get("seconds") or 0.0 for row in timings)
         speeds = sorted(row["tokens_per_s"] for row in timings if row.get("tokens_per_s") is not None)
         speed = f"median {speeds[len(speeds) // 2]:,.0f} tokens/s" if speeds else ""
-        found.append(("time", duration(seconds), speed))
+        found.append(("time", format_duration(seconds), speed))
     return found
 
 
@@ -152,14 +152,17 @@ def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
     everything = [row for evaluation in evaluations for row in evaluation.get("by_difficulty", ())]
     bins = sorted({(row["low"], row["high"]) for row in everything})
     rows = []
-    for evaluation in spread(evaluations, TABLE_ROWS):
+    for evaluation in pick_evenly(evaluations, TABLE_ROWS):
         found = {(row["low"], row["high"]): row for row in evaluation.get("by_difficulty", ())}
         cells = [evaluation, *(found.get(edges) for edges in bins)]
         rows.append(
             {
                 "step": evaluation.get("step"),
                 "episodes": evaluation.get("episodes"),
-                "cells": [(percent(cell.get("success")), interval(cell)) if cell else ("–", "") for cell in cells],
+                "cells": [
+                    (format_percent(cell.get("success")), format_interval(cell)) if cell else ("–", "")
+                    for cell in cells
+                ],
             }
         )
     return {"bins": [f"{low:.2f}" if low == high else f"{low:.2f}–{high:.2f}" for low, high in bins], "rows": rows}
@@ -171,11 +174,11 @@ def sample_episodes(trajectories: Sequence[Row], count: int = EPISODES) -> list[
     won = [row for row in ordered if row.get("is_success")]
     lost = [row for row in ordered if not row.get("is_success")]
     lost_count = min(len(lost), max(count - count // 2, count - len(won)))
-    chosen = spread(won, count - lost_count) + spread(lost, lost_count)
+    chosen = pick_evenly(won, count - lost_count) + pick_evenly(lost, lost_count)
     return sorted(chosen, key=lambda row: row.get("step", 0))
 
 
-def spread(items: Sequence[Any], count: int) -> list[Any]:
+def pick_evenly(items: Sequence[Any], count: int) -> list[Any]:
     """``count`` of ``items`` at even distances, the first and the last among them; all where there are no more."""
     if len(items) <= count:
         return list(items)
@@ -184,10 +187,10 @@ def spread(items: Sequence[Any], count: int) -> list[Any]:
     return [items[round(position * (len(items) - 1) / (count - 1))] for position in range(count)]
 
 
-def shown(row: Row) -> Row:
+def format_episode(row: Row) -> Row:
     """An episode as the page shows it: every observation and action as text."""
     turns = [
-        {**turn, "observation": text(turn.get("observation")), "action": text(turn.get("action"))}
+        {**turn, "observation": format_value(turn.get("observation")), "action": format_value(turn.get("action"))}
         for turn in row.get("turns", ())
     ]
     params = ", ".join(f"{name} {value}" for name, value in (row.get("params") or {}).items())
@@ -198,34 +201,34 @@ def shown(row: Row) -> Row:
     return {**row, "turns": turns, "params": params, "outcome": outcome}
 
 
-def text(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Text as it is, anything else as JSON; half a surrogate pair, which no file can hold, as a question mark."""
     shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shown.encode("utf-8", "replace").decode("utf-8")
 
 
-def known(value: Any) -> TypeGuard[float]:
+def is_finite_number(value: Any) -> TypeGuard[float]:
     """Whether a measured value is a finite number (a step without gradients has no loss, for one)."""
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def number(value: Any) -> str:
+def format_number(value: Any) -> str:
     """Three significant digits; a dash where nothing is known."""
-    return f"{value:.3g}" if known(value) else "–"
+    return f"{value:.3g}" if is_finite_number(value) else "–"
 
 
-def percent(value: Any) -> str:
+def format_percent(value: Any) -> str:
     """A share as a whole percentage; a dash where nothing is known."""
-    return f"{100 * value:.0f} %" if known(value) else "–"
+    return f"{100 * value:.0f} %" if is_finite_number(value) else "–"
 
 
-def interval(row: Mapping[str, Any]) -> str:
+def format_interval(row: Mapping[str, Any]) -> str:
     """``[49, 94]``, the confidence interval in percent; "" where nothing is known."""
     low, high = row.get("ci") or (None, None)
-    return f"[{100 * low:.0f}, {100 * high:.0f}]" if known(low) and known(high) else ""
+    return f"[{100 * low:.0f}, {100 * high:.0f}]" if is_finite_number(low) and is_finite_number(high) else ""
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """``45 s``, ``3 min 20 s``, ``2 h 05 min``."""
     minutes, rest = divmod(round(seconds), 60)
     if not minutes:
@@ -234,6 +237,6 @@ def duration(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    from .cli import guarded
+    from .cli import run_guarded
 
-    sys.exit(guarded(main, sys.argv[1:]))
+    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class TrainOptions:
     axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Restrict axes: name=value, name=low:high or name=choice,choice."""
     teacher_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
@@ -160,13 +160,13 @@ def _learner_module() -> Any:
     return learner
 
 
-def _parse(arguments: Sequence[str], config: TrainConfig) -> Options:
+def _parse(arguments: Sequence[str], config: TrainConfig) -> TrainOptions:
     return tyro.cli(
-        Options, args=arguments, prog="palaestra train", description=__doc__, default=Options(config=config)
+        TrainOptions, args=arguments, prog="palaestra train", description=__doc__, default=TrainOptions(config=config)
     )
 
 
-def _config(options: Options) -> TrainConfig:
+def _config(options: TrainOptions) -> TrainConfig:
     """The configuration with what the other options say."""
     config = options.config
     changes: dict[str, Any] = {}
@@ -202,6 +202,6 @@ def _default_folder(config: TrainConfig) -> Path:
 
 
 if __name__ == "__main__":
-    from .cli import guarded
+    from .cli import run_guarded
 
-    sys.exit(guarded(main, sys.argv[1:]))
+    sys.exit(run_guarded(main, sys.argv[1:]))

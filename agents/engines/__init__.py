@@ -1,1 +1,1 @@
-"""Engines that sample: the protocol, the in-process torch engine, and a scripted one."""
+"""Sampling engines: the protocol, the in-process torch engine, and a scripted one."""

@@ -1,8 +1,8 @@
-"""Keys and values of every conversation: one contiguous tensor, a row a conversation.
+"""Key-value cache: keys and values of every conversation in one contiguous tensor, one row a conversation.
 
-The rows that decode stand at the front, so that a decoding step attends over a view and gathers nothing. `extending`
-and `stepping` give what the forward pass needs to add tokens: their positions, and the attention callback that writes
-their keys and values and looks at all that is there.
+The rows that decode are at the front, so that a decoding step attends over a view and gathers nothing.
+`prepare_extension` and `prepare_step` return the inputs of a forward pass that adds tokens: their positions, and the
+attention callback that writes their keys and values and attends over the whole rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SCORE_BYTES = 1 << 28
 
 
 class KeyValueCache:
-    """Room for ``rows`` conversations of up to ``max_length`` tokens; memory grows with the longest by doubling."""
+    """Memory for ``rows`` conversations of up to ``max_length`` tokens; memory grows with the longest by doubling."""
 
     def __init__(self, shape: AttentionShape, rows: int, max_length: int, like: Tensor):
         """``like`` gives device and type."""
@@ -53,14 +53,16 @@ class KeyValueCache:
         for store in (self._keys.transpose(-1, -2), self._values):
             store[:, places, :, :filled] = store[:, row, None, :, :filled]
 
-    def extending(self, rows: Sequence[int], filled: Sequence[int], added: Sequence[int]) -> tuple[Tensor, Attend]:
-        """For adding several tokens to rows, padded to the longest addition.
+    def prepare_extension(
+        self, rows: Sequence[int], filled: Sequence[int], added: Sequence[int]
+    ) -> tuple[Tensor, Attend]:
+        """Prepare the addition of several tokens to rows, padded to the longest addition.
 
         Args:
             rows: which rows, R of them; filled: tokens there already; added: tokens to come, at least 1 each.
 
         Returns:
-            (positions int64 [R * width], callback); the tokens of a row stand side by side, padding after them.
+            (positions int64 [R * width], callback); the tokens of a row are adjacent, with the padding after them.
         """
         device = self._keys.device
         width, span = max(added), max(a + b for a, b in zip(filled, added, strict=True))
@@ -68,7 +70,7 @@ class KeyValueCache:
         start, counts = torch.tensor(filled, device=device)[:, None], torch.tensor(added, device=device)[:, None]
         column = torch.arange(width, device=device)
         real = (column < counts).flatten()
-        # Padding repeats the last position, so that it has keys to look at in every window.
+        # Padding repeats the last position, so that it sees keys in every window.
         positions = start + torch.minimum(column, counts - 1)
         where = torch.tensor(rows, device=device)
         write_row, write_at = where[:, None].expand_as(positions).flatten()[real], positions.flatten()[real]
@@ -94,8 +96,8 @@ class KeyValueCache:
 
         return positions.flatten(), attend
 
-    def stepping(self, filled: Sequence[int]) -> tuple[Tensor, Attend]:
-        """For adding one token to each of the first rows, which hold ``filled`` tokens.
+    def prepare_step(self, filled: Sequence[int]) -> tuple[Tensor, Attend]:
+        """Prepare the addition of one token to each of the first rows, which hold ``filled`` tokens.
 
         Returns:
             (positions int64 [rows], callback).
@@ -144,5 +146,5 @@ class KeyValueCache:
 
 
 def _visible(back: Tensor, window: int | None) -> Tensor:
-    """Whether a key that stands ``back`` positions before the query is seen."""
+    """Return whether a query sees a key that is ``back`` positions before it."""
     return (back >= 0) if window is None else (back >= 0) & (back < window)

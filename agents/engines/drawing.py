@@ -1,4 +1,4 @@
-"""Drawing tokens from logits."""
+"""Drawing of tokens from logits, and statistics of the distributions that they are drawn from."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch import Tensor
 from .sampler import Likeliest
 
 
-def draw(logits: Tensor, temperatures: Sequence[float], noise: torch.Generator) -> tuple[Tensor, Tensor]:
-    """One token a row.
+def draw_tokens(logits: Tensor, temperatures: Sequence[float], noise: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Draw one token a row.
 
     Args:
         logits: [R, V].
@@ -41,6 +41,6 @@ def entropy_of(logps: Tensor) -> Tensor:
 
 
 def likeliest(logps: Tensor, count: int) -> list[Likeliest]:
-    """The ``count`` likeliest ids of each distribution [R, V], or all where there are fewer, with log-probabilities."""
+    """Return the ``count`` likeliest ids of each distribution [R, V] (at most V) with their log-probabilities."""
     values, ids = logps.topk(min(count, logps.shape[1]), dim=-1)
     return [tuple(zip(*row, strict=True)) for row in zip(ids.tolist(), values.tolist(), strict=True)]

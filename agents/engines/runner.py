@@ -79,7 +79,7 @@ class ModelRunner:
         Returns:
             The logits after it, [sequences, vocabulary].
         """
-        positions, attend = self._cache.stepping([sequence.cached for sequence in sequences])
+        positions, attend = self._cache.prepare_step([sequence.cached for sequence in sequences])
         ids = torch.tensor([sequence.pending[0] for sequence in sequences], device=self._device)
         hidden = hidden_states(self._model, ids, positions, attend)
         for sequence in sequences:
@@ -96,7 +96,9 @@ class ModelRunner:
         added = [len(sequence.pending) for sequence in sequences]
         width = max(added)
         padded = [sequence.pending + [0] * (width - count) for sequence, count in zip(sequences, added, strict=True)]
-        positions, attend = self._cache.extending([s.row for s in sequences], [s.cached for s in sequences], added)
+        positions, attend = self._cache.prepare_extension(
+            [s.row for s in sequences], [s.cached for s in sequences], added
+        )
         hidden = hidden_states(self._model, torch.tensor(padded, device=self._device).flatten(), positions, attend)
         for sequence, count in zip(sequences, added, strict=True):
             sequence.cached += count

@@ -1,4 +1,4 @@
-"""What every generation engine offers: sessions that are extended by tokens and answer with sampled tokens.
+"""The protocol of sampling engines: sessions that are extended by tokens and answer with sampled tokens.
 
 A session is one conversation. A `Request` appends observation tokens to it and asks for an action; the `Completion`
 holds the ids exactly as sampled and, for each, the log-probability under the distribution it was drawn from. Nothing
@@ -24,11 +24,11 @@ class Request:
         ids: observation tokens; at least one.
         max_new_tokens: most tokens to sample. 0 is allowed together with ``forced``, which are then only scored.
         temperature: 0 takes the most likely token; its log-probability and entropy are then those at temperature 1.
-        entropies: whether the completion shall tell the entropy at each of its tokens.
+        entropies: whether the completion has the entropy at each of its tokens.
         forced: ids that open the answer as if they had been sampled (a hint inside an answer, the prefix that a branch
             starts from). They come back in the completion with their log-probabilities under the policy and do not
             count towards ``max_new_tokens``. Where the last of them is a stop token, nothing is sampled.
-        top: how many of the likeliest ids the completion shall tell at each of its tokens.
+        top: number of likeliest ids that the completion has for each of its tokens.
     """
 
     session: int

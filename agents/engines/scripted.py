@@ -19,9 +19,9 @@ class ScriptedSampler:
     """Plays back ``script``; every token has probability one, so log-probability 0 and entropy 0.
 
     Args:
-        script: what is answered.
+        script: function that gives the answers.
         stop_ids: ids that end an answer.
-        beliefs: what completions tell of the likeliest ids, instead of the token itself with probability one.
+        beliefs: the likeliest ids that completions report, instead of the token itself with probability one.
     """
 
     def __init__(self, script: Script, stop_ids: Sequence[int], beliefs: Beliefs | None = None):
@@ -51,7 +51,7 @@ class ScriptedSampler:
         return [Completion(request.session, ids, zeros, finish, zeros if request.entropies else (), top)]
 
     def _top(self, context: Sequence[int], ids: Sequence[int], count: int) -> tuple[Likeliest, ...]:
-        """Of each of the ids, with which ``context`` ends."""
+        """Return the likeliest ids at each of ``ids``, which are the end of ``context``."""
         before = len(context) - len(ids)
         if self._beliefs is None:
             return tuple(((token, 0.0),) for token in ids)

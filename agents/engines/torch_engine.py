@@ -15,7 +15,7 @@ from ...errors import InputError
 from ..language.decoder import attention_shape, check_architecture, context_limit
 from ..language.head import head_of
 from .cache import KeyValueCache
-from .drawing import draw, entropy_of, likeliest
+from .drawing import draw_tokens, entropy_of, likeliest
 from .runner import ModelRunner
 from .sampler import Completion, Request
 from .scheduler import Scheduler
@@ -29,7 +29,7 @@ class TorchEngine:
         model: transformers causal language model (see `agents.language.decoder.check_model`); read in place, never
             copied or cast.
         stop_ids: ids that end an answer; the stop id is part of the completion, so that it is trained.
-        vocabulary: number of ids that the tokenizer knows; rows of the output matrix beyond it are never sampled.
+        vocabulary: number of ids that the tokenizer has; rows of the output matrix beyond it are never sampled.
         slots: conversations held at once.
         max_length: longest conversation in tokens; a longer one is a ValueError. Memory grows with what is used.
         fp32_head: compute the logits of a half-precision model in single precision.
@@ -116,7 +116,7 @@ class TorchEngine:
         if not sequences:
             return []
         requests = [sequence.request for sequence in sequences if sequence.request is not None]
-        tokens, logps = draw(logits, [request.temperature for request in requests], self._noise)
+        tokens, logps = draw_tokens(logits, [request.temperature for request in requests], self._noise)
         chosen = logps.gather(-1, tokens[:, None])[:, 0].tolist()
         if any(request.entropies for request in requests):
             for sequence, entropy in zip(sequences, entropy_of(logps).tolist(), strict=True):

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from ...errors import InputError, MissingExtra
 
 ADAPTER_CONFIG = "adapter_config.json"
-"""The file by which a folder of adapters is known."""
+"""The file that marks a folder of adapters."""
 
 
 class BaseOnly:
@@ -36,7 +36,7 @@ class BaseOnly:
 
     @contextmanager
     def bare(self) -> Iterator[Any]:
-        """The model itself, with adapters off and gradients unrecorded for as long as the context lasts."""
+        """Yield the model itself, with adapters off and gradients unrecorded inside the context."""
         flags = [(weight, weight.requires_grad) for weight in self._model.parameters()]
         try:
             with torch.no_grad(), self._adapters.disable_adapter():
@@ -94,7 +94,7 @@ def add_adapters(
         raise InputError(f"{taken[0]!r} is an embedding or the output head, which takes no adapter; leave it out.")
     config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=chosen, task_type="CAUSAL_LM")
     try:
-        with torch.random.fork_rng(), _patient():
+        with torch.random.fork_rng(), _ignore_peft_warnings():
             torch.manual_seed(seed)
             adapters = peft.get_peft_model(model, config)
     except ValueError as error:
@@ -116,15 +116,15 @@ def load_adapters(model: Any, folder: str | Path) -> Any:
     if not (Path(folder) / ADAPTER_CONFIG).is_file():
         raise InputError(f"{str(folder)!r} has no {ADAPTER_CONFIG}; give a folder that adapters were saved to.")
     try:
-        with _patient():
+        with _ignore_peft_warnings():
             return peft.PeftModel.from_pretrained(model, str(folder), is_trainable=True)
     except (RuntimeError, ValueError) as error:
         raise InputError(f"the adapters in {str(folder)!r} do not fit a {type(model).__name__} ({error}).") from error
 
 
 @contextmanager
-def _patient() -> Iterator[None]:
-    """Keep quiet where peft uses a name that transformers is to drop, or sets an option to what the layers need."""
+def _ignore_peft_warnings() -> Iterator[None]:
+    """Ignore peft's warnings of a name that transformers is to drop, and of an option that it sets itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         warnings.filterwarnings("ignore", "fan_in_fan_out is set to")

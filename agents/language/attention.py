@@ -1,8 +1,8 @@
-"""What attention is, to a forward pass on flat tokens: a callback that mixes values, given queries and keys.
+"""Attention as a parameter of the forward pass on flat tokens: a callback that mixes values, given queries and keys.
 
-The forward pass computes queries, keys and values of N tokens in a row and knows nothing of sequences; the callback
-knows which tokens belong together. The engine's callback looks into its key-value cache, the learner's looks at packed
-rows. `attend_causally` is the plain one, for tokens that are laid out as whole sequences one after another.
+The forward pass computes queries, keys and values of N tokens in a row, without regard to sequences; the callback
+decides which tokens see each other. The engine's callback attends over its key-value cache, the learner's over packed
+rows. `attend_causally` is the plain one, for whole sequences one after another.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Attend(Protocol):
 
 @dataclass(frozen=True)
 class AttentionShape:
-    """Sizes of a model's attention, the same in every layer: what a key-value cache must know."""
+    """Sizes of a model's attention, the same in every layer; they determine the size of a key-value cache."""
 
     layers: int
     heads: int
@@ -63,7 +63,7 @@ def mix(q: Tensor, k: Tensor, v: Tensor, visible: Tensor, softcap: float | None 
 
 
 def attend_causally(lengths: Sequence[int]) -> Attend:
-    """The callback for whole sequences of these lengths, one after another."""
+    """Make the callback for whole sequences of these lengths, one after another."""
 
     def attend(
         layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None

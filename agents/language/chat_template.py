@@ -1,8 +1,8 @@
-"""What a chat template writes around messages, found by rendering marker texts.
+"""Analysis of a chat template: the text that it writes around messages, found by rendering marker texts.
 
 In goes a tokenizer with a chat template; out come the pieces of text between the messages of a conversation, and the
-names of what the template does to earlier turns. A template that does not render a conversation as a sum of turns
-(numbers them, moves the system prompt along, leaves messages out) is refused.
+changes that the template makes to earlier turns. A template that does not render a conversation as a sum of turns (it
+numbers them, moves the system prompt along, or leaves messages out) is refused.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class ChatTemplate:
         before_system: ahead of the system message, "" without one.
         before_user: ahead of the first user message, after the system message if there is one.
         after_user: from the first user message to where the model begins to write.
-        lead: what the template puts between there and the answer (a space, say), for the model to write.
+        lead: text between there and the answer (such as a space), which the model has to write.
         between: from an answer to the next user message; begins with what ends the answer.
         after_later_user: as ``after_user``, in later turns.
-        after_last: what follows an answer that ends the conversation.
-        strip, strip_system: what the template does to the whitespace around user and system messages.
-        departures: what it does to earlier turns that a conversation as sampled does not have.
+        after_last: text after an answer that ends the conversation.
+        strip, strip_system: functions that strip user and system messages as the template does.
+        departures: changes to earlier turns that a conversation as it was sampled does not have.
     """
 
     before_system: str
@@ -49,7 +49,7 @@ class ChatTemplate:
 
     @classmethod
     def of(cls, tokenizer: Any, system: bool, options: Mapping[str, Any]) -> ChatTemplate:
-        """Take a tokenizer's template apart.
+        """Find the pieces of a tokenizer's template.
 
         Args:
             system: whether conversations begin with a system message.
@@ -58,7 +58,7 @@ class ChatTemplate:
         Raises:
             InputError: the template cannot be rendered turn by turn, or has no place for a system message.
         """
-        render = _Render(tokenizer, system, options)
+        render = _TemplateRenderer(tokenizer, system, options)
         first = render.prompt(_USERS[0])
         if system and first.count(_SYSTEM) != 1:
             raise InputError(
@@ -66,7 +66,7 @@ class ChatTemplate:
             )
         before, after_user = _cut(first, _USERS[0])
         before_system, before_user = _cut(before, _SYSTEM) if system else ("", before)
-        closed = render.closed(_USERS[0], _ANSWERS[0])
+        closed = render.ended(_USERS[0], _ANSWERS[0])
         opening, after_last = _cut(closed, _ANSWERS[0])
         later = render.prompt(_USERS[0], _ANSWERS[0], _USERS[1])
         rest = _cut(later, _ANSWERS[0])[1]
@@ -91,13 +91,13 @@ class ChatTemplate:
             between,
             after_later_user,
             after_last,
-            _strip_of(first, _USERS[0], render.prompt(_SPACE + _USERS[0] + _SPACE)),
-            _strip_of(first, _SYSTEM, render.spaced_system()) if system else str,
+            _find_strip(first, _USERS[0], render.prompt(_SPACE + _USERS[0] + _SPACE)),
+            _find_strip(first, _SYSTEM, render.prompt_with_spaced_system()) if system else str,
             tuple(departures),
         )
 
 
-class _Render:
+class _TemplateRenderer:
     """The template as a function of alternating user and assistant texts."""
 
     def __init__(self, tokenizer: Any, system: bool, options: Mapping[str, Any]):
@@ -105,15 +105,15 @@ class _Render:
         self._system = _SYSTEM if system else None
 
     def prompt(self, *texts: str) -> str:
-        """The conversation up to where the model begins to write."""
+        """Render the conversation up to the place where the model begins to write."""
         return self._apply(self._system, texts, True)
 
-    def closed(self, *texts: str) -> str:
-        """The conversation, ended by an answer."""
+    def ended(self, *texts: str) -> str:
+        """Render the conversation, ended by an answer."""
         return self._apply(self._system, texts, False)
 
-    def spaced_system(self) -> str:
-        """The first prompt, with whitespace around the system message."""
+    def prompt_with_spaced_system(self) -> str:
+        """Render the first prompt, with whitespace around the system message."""
         return self._apply(_SPACE + _SYSTEM + _SPACE, _USERS[:1], True)
 
     def _apply(self, system: str | None, texts: tuple[str, ...], prompt: bool) -> str:
@@ -135,7 +135,7 @@ class _Render:
 
 
 def _cut(text: str, marker: str) -> tuple[str, str]:
-    """What stands before and after a message."""
+    """Split a text at its one message into the text before and after it."""
     if text.count(marker) != 1:
         role = marker.strip("\u241a").partition("-")[0]
         raise InputError(
@@ -146,7 +146,7 @@ def _cut(text: str, marker: str) -> tuple[str, str]:
     return before, after
 
 
-def _check_turns(render: _Render, later: str, between: str, after: str) -> None:
+def _check_turns(render: _TemplateRenderer, later: str, between: str, after: str) -> None:
     """Raise InputError unless the third turn is written like the second, and the system message stays where it was."""
     longer = render.prompt(_USERS[0], _ANSWERS[0], _USERS[1], _ANSWERS[1], _USERS[2])
     history, rest = _cut(longer, _ANSWERS[1])
@@ -160,8 +160,8 @@ def _check_turns(render: _Render, later: str, between: str, after: str) -> None:
         )
 
 
-def _strip_of(plain: str, marker: str, spaced: str) -> Callable[[str], str]:
-    """Which whitespace around a message the template takes away."""
+def _find_strip(plain: str, marker: str, spaced: str) -> Callable[[str], str]:
+    """Find the function that strips whitespace around a message as the template does."""
     for strip in _STRIPS:
         if spaced == plain.replace(marker, strip(_SPACE + marker + _SPACE)):
             return strip

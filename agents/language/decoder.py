@@ -2,8 +2,8 @@
 
 A transformers model keeps its weights and its file format; the forward pass over them is this one function, on a flat
 list of tokens without padding. Attention is a parameter: the engine attends over its key-value cache, the learner over
-packed rows. As both run the same arithmetic on the same tensors, the log-probabilities that were sampled are the ones
-that are trained, up to rounding. Llama, Qwen2 and Qwen3 have a fast forward pass here; any other architecture runs its
+packed rows. As both run the same arithmetic on the same tensors, sampling and training have the same log-probabilities
+up to rounding. Llama, Qwen2 and Qwen3 have a fast forward pass here; any other architecture runs its
 own code (see `foreign`).
 """
 
@@ -48,14 +48,16 @@ def check_architecture(config: Any) -> None:
 
 
 def check_model(model: Any) -> None:
-    """Raise InputError unless `hidden_states` gives what the model itself gives."""
+    """Raise InputError unless `hidden_states` gives the same as the model's own forward pass."""
     check_architecture(model.config)
     if not _is_ours(model):
         check_foreign(model)
 
 
 def context_limit(model: Any) -> int:
-    """Most tokens of a conversation: what positions the model has, or for how many its rotary frequencies are fixed."""
+    """Return the longest conversation in tokens: the positions that the model has, or those up to which its rotary
+    frequencies are fixed.
+    """
     config = text_config(model.config)
     limit = getattr(config, "max_position_embeddings", None) or 1 << 30
     for rope in _ropes(config):
@@ -145,12 +147,12 @@ def _quick_layer(layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, at
     qk, heads = torch.cat((q, k), 1).unflatten(1, (-1, dim)), q.shape[1] // dim
     if hasattr(attention, "q_norm"):
         gains = (attention.q_norm.weight.expand(heads, -1), attention.k_norm.weight.expand(qk.shape[1] - heads, -1))
-        qk = _scaled(qk, torch.cat(gains), attention.q_norm.variance_epsilon)
+        qk = _rms_norm(qk, torch.cat(gains), attention.q_norm.variance_epsilon)
     q, k = _rotate(qk, cos, sin).split((heads, qk.shape[1] - heads), 1)
     mixed = attend(index, q, k, v.unflatten(1, (-1, dim))).flatten(1)
-    x = _added(x, mixed, attention.o_proj)
+    x = _add_product(x, mixed, attention.o_proj)
     h = _norm(x, layer.post_attention_layernorm)
-    return _added(x, F.silu(_linear(h, mlp.gate_proj), inplace=True).mul_(_linear(h, mlp.up_proj)), mlp.down_proj)
+    return _add_product(x, F.silu(_linear(h, mlp.gate_proj), inplace=True).mul_(_linear(h, mlp.up_proj)), mlp.down_proj)
 
 
 def _linear(x: Tensor, module: Any) -> Tensor:
@@ -158,7 +160,7 @@ def _linear(x: Tensor, module: Any) -> Tensor:
     return F.linear(x, module.weight, module.bias) if type(module) is nn.Linear else module(x)
 
 
-def _added(x: Tensor, h: Tensor, module: Any) -> Tensor:
+def _add_product(x: Tensor, h: Tensor, module: Any) -> Tensor:
     """x + module(h)."""
     # In half precision the sum of one operation would be rounded once, and training rounds twice.
     if type(module) is nn.Linear and module.bias is None and x.dtype not in _HALF:
@@ -173,10 +175,10 @@ def _heads(x: Tensor, attention: Any) -> Tensor:
 def _norm(x: Tensor, module: Any) -> Tensor:
     if torch.is_grad_enabled():
         return _RMSNorm.apply(x, module.weight, module.variance_epsilon)
-    return _scaled(x, module.weight, module.variance_epsilon)
+    return _rms_norm(x, module.weight, module.variance_epsilon)
 
 
-def _scaled(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+def _rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     """Root-mean-square norm over the last dimension; half precision is rounded before the weight comes in."""
     wide = x.float() if x.dtype in _HALF else x
     length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)

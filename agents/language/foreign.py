@@ -1,9 +1,9 @@
 """The forward pass of any transformers causal language model on flat tokens.
 
 The model's own code runs on one row [1, N] with explicit positions, while its attention is handed to a callback through
-transformers' attention interface. What cannot run so is refused: models without that interface (state-space layers,
+transformers' attention interface. Refused are models without that interface (state-space layers,
 ALiBi biases), attention with sinks or sparse selection, rotary frequencies that depend on the longest sequence. As a
-last guard `check_foreign` compares two packed sequences with the model's plain forward pass.
+last guard, `check_foreign` compares two packed sequences with the model's plain forward pass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .attention import Attend, AttentionShape, attend_causally
 from .head import head_of, text_config
 
 _NAME = "palaestra_flat"
-"""Of our function in transformers' registry of attention functions."""
+"""Name of `_flat_attention` in transformers' registry of attention functions."""
 
 _HARMLESS = frozenset({"position_ids", "use_cache", "output_attentions", "output_hidden_states", "cache_position"})
 """Keyword arguments of an attention function that do not change what it computes."""
@@ -34,7 +34,7 @@ _TOLERANCE = {torch.float64: 1e-3, torch.float32: 1e-3, torch.float16: 2e-2, tor
 
 @dataclass(eq=False)
 class _Pass:
-    """One forward pass under way: who attends, and the layers that have asked."""
+    """One forward pass in progress: its attention callback, and the layers that have called it."""
 
     attend: Attend
     layers: list[int] = field(default_factory=list)
@@ -80,10 +80,10 @@ def _flat_attention(
     return mixed[None, ..., :v_width], None
 
 
-class _Attending:
+class _RoutedAttention:
     """Context that routes a model's attention to a callback, and then puts back the model's own choice of attention.
 
-    It may be entered again: a layer that is recomputed in the backward pass asks for the same callback.
+    It may be entered again: a layer that is recomputed in the backward pass uses the same callback.
     """
 
     def __init__(self, model: Any, attend: Attend):
@@ -109,14 +109,14 @@ def foreign_hidden_states(
     model: Any, ids: Tensor, positions: Tensor, attend: Attend, checkpoint: bool = False
 ) -> Tensor:
     """Final hidden states [N, H] by the model's own code; see `agents.language.decoder.hidden_states`."""
-    attending = _Attending(model, attend)
+    attending = _RoutedAttention(model, attend)
     with attending as current:
         if not checkpoint:
             return _run(model, ids, positions, current)
         layers = _layers(model)
         own = [layer.__dict__.get("forward") for layer in layers]
         for layer in layers:
-            layer.forward = _checkpointed(layer.forward, attending)
+            layer.forward = _with_recomputation(layer.forward, attending)
         try:
             return _run(model, ids, positions, current)
         finally:
@@ -137,9 +137,9 @@ def _run(model: Any, ids: Tensor, positions: Tensor, current: _Pass) -> Tensor:
     return out.last_hidden_state[0]
 
 
-def _checkpointed(forward: Any, attending: _Attending) -> Any:
+def _with_recomputation(forward: Any, attending: _RoutedAttention) -> Any:
     def run(*args: Any, **kwargs: Any) -> Any:
-        # The second context is for the recomputation, when the pass under way now has long ended.
+        # The second context is for the recomputation, after the present pass has ended.
         contexts = (nullcontext(), attending)
         return recompute(forward, *args, use_reentrant=False, context_fn=lambda: contexts, **kwargs)
 
@@ -156,7 +156,7 @@ def _layers(model: Any) -> Any:
 
 
 def foreign_shape(model: Any) -> AttentionShape:
-    """Sizes of the attention, by looking at what one token brings.
+    """Find the sizes of the attention by a forward pass of one token.
 
     Raises:
         InputError: the layers differ in size.
@@ -176,12 +176,13 @@ def foreign_shape(model: Any) -> AttentionShape:
 
 
 def check_foreign(model: Any) -> None:
-    """Raise InputError unless flat tokens give what the model itself gives.
+    """Raise InputError unless flat tokens give the same logits as the model's own forward pass.
 
     Two short sequences go through packed together, and one by one through the model's plain forward pass.
     """
     name = type(model).__name__
-    if not _has_interface(model):
+    # Only files with this function use transformers' attention interface.
+    if not hasattr(sys.modules.get(type(model).__module__), "eager_attention_forward"):
         raise InputError(
             f"the attention of {name} (model type {model.config.model_type!r}) cannot be replaced, as it does not go "
             "through transformers' attention interface; use another model, for instance of type llama or qwen3."
@@ -206,8 +207,3 @@ def check_foreign(model: Any) -> None:
             f"{name} on flat tokens gives logits that are off by {gap:.2g} standard deviations from its own; use "
             "another model."
         )
-
-
-def _has_interface(model: Any) -> bool:
-    """Whether the model's file has an ``eager_attention_forward``, the mark of the attention interface."""
-    return hasattr(sys.modules.get(type(model).__module__), "eager_attention_forward")

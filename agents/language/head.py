@@ -1,8 +1,8 @@
-"""The output head: how hidden states become logits.
+"""The output head, which turns hidden states into logits.
 
 Most models multiply by a matrix; some add a bias, multiply the product by a constant, or squash it with tanh. `Head`
-is that as data, so that what works on logits chunk by chunk (sampling, log-probabilities, divergences) is written
-once for all models. `head_of` reads it off a transformers model.
+holds these as data, so that code on chunks of logits (sampling, log-probabilities, divergences) is written once for all
+models. `head_of` reads it from a transformers model.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Head:
     fp32: bool = False
 
     def first(self, vocabulary: int) -> Head:
-        """The head over the first ``vocabulary`` ids only."""
+        """Return the head over the first ``vocabulary`` ids only."""
         if vocabulary >= len(self.weight):
             return self
         bias = None if self.bias is None else self.bias[:vocabulary]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import InputError, MissingExtra
 from ..agent import Agent, register
-from ..engines.sampler import Completion, Request, Sampler
+from ..engines.sampler import Request, Sampler
 
 if TYPE_CHECKING:
     from .model import LanguageModel
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class _Conversation:
+    """A slot's session, its length in tokens, and whether its last action ended with a stop token."""
+
     session: int
     used: int = 0
     stopped: bool = True
@@ -70,21 +72,24 @@ class LanguageAgent(Agent):
 
     def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[str | None]:
         """Sample one action for every slot that is not idle."""
-        asked: dict[int, int] = {}  # session -> slot
+        slots: dict[int, int] = {}  # session -> slot
         for slot, (observation, info) in enumerate(zip(observations, infos, strict=True)):
             if info.get("idle"):
                 self._close(slot)
                 continue
-            asked[self._ask(slot, str(observation))] = slot
+            slots[self._submit(slot, str(observation))] = slot
         actions: list[str | None] = [None] * len(observations)
-        while asked:
+        while slots:
             for completion in self._engine.step():
-                slot = asked.pop(completion.session)
-                self._hear(slot, completion)
+                slot = slots.pop(completion.session)
+                conversation = self._conversations[slot]
+                conversation.used += len(completion.ids)
+                conversation.stopped = completion.finish == "stop"
                 actions[slot] = self.language.renderer.action(completion.ids)
         return actions
 
-    def _ask(self, slot: int, text: str) -> int:
+    def _submit(self, slot: int, text: str) -> int:
+        """Request an action for a slot's observation; return the session."""
         renderer = self.language.renderer
         conversation = self._conversations.get(slot)
         if conversation is not None:
@@ -104,11 +109,6 @@ class LanguageAgent(Agent):
         self._engine.submit(Request(conversation.session, ids, self._max_new_tokens, self._temperature))
         conversation.used += len(ids)
         return conversation.session
-
-    def _hear(self, slot: int, completion: Completion) -> None:
-        conversation = self._conversations[slot]
-        conversation.used += len(completion.ids)
-        conversation.stopped = completion.finish == "stop"
 
     def _close(self, slot: int) -> None:
         conversation = self._conversations.pop(slot, None)

@@ -1,6 +1,4 @@
-"""A language model as one thing: weights, tokenizer and renderer, loaded from a folder or the hub and saved to a
-folder.
-"""
+"""A language model: weights, tokenizer and renderer, loaded from a folder or the hub and saved to a folder."""
 
 from __future__ import annotations
 
@@ -22,11 +20,11 @@ from .renderer import Renderer, renderer_for
 
 DTYPES = ("float32", "bfloat16")
 _BASE = "base"
-"""Folder beside saved adapters that holds the model below them, where that came from nowhere."""
+"""Folder within saved adapters that holds their base model, if that model has no name to load it by."""
 
 
 def resolve_device(device: str) -> str:
-    """The device itself, or for "auto" a GPU where there is one and the CPU elsewhere."""
+    """Return the device; "auto" is a GPU if there is one, else the CPU."""
     if device != "auto":
         return device
     return "cuda" if torch.cuda.is_available() else "cpu"
@@ -34,7 +32,7 @@ def resolve_device(device: str) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep transformers' own progress bars off the terminal, as they would break ours; the setting is put back."""
+    """Turn off transformers' own progress bars, which would break ours, and restore the setting afterwards."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
@@ -48,7 +46,7 @@ def _quiet() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel:
-    """A transformers causal language model with what is needed to talk to it.
+    """A transformers causal language model with its tokenizer and renderer.
 
     Attributes:
         model: a transformers causal language model that `agents.language.decoder.check_model` accepts.
@@ -67,13 +65,16 @@ class LanguageModel:
         """Wrap a model and tokenizer that are already in memory.
 
         Args:
-            system: text at the start of every conversation, or None for what the chat template does without.
+            system: text at the start of every conversation, or None for the chat template's own default.
 
         Raises:
             InputError: the model's forward pass or its chat template cannot be taken over.
         """
         check_model(model)
-        return cls(model, tokenizer, renderer_for(tokenizer, _stop_ids(model), system))
+        # A generation config may name several ids that end an answer.
+        ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+        stop_ids = [] if ids is None else [ids] if isinstance(ids, int) else list(ids)
+        return cls(model, tokenizer, renderer_for(tokenizer, stop_ids, system))
 
     @classmethod
     def tiny(cls, seed: int) -> LanguageModel:
@@ -86,10 +87,10 @@ class LanguageModel:
     def load(
         cls, source: str | Path, dtype: Literal["float32", "bfloat16"] = "float32", system: str | None = None
     ) -> LanguageModel:
-        """Load from a local folder or a hub id; a folder of adapters brings the model below them along.
+        """Load from a local folder or a hub id; a folder of adapters is loaded with its base model.
 
         Args:
-            system: text at the start of every conversation, or None for what the chat template does without.
+            system: text at the start of every conversation, or None for the chat template's own default.
             dtype: type of the weights. Adapters are always float32. Train bfloat16 weights with
                 `agents.grpo.optimizers.make_optimizer`, or small steps are lost to rounding.
 
@@ -99,7 +100,7 @@ class LanguageModel:
         if dtype not in DTYPES:
             raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
         if (Path(source) / ADAPTER_CONFIG).is_file():
-            return cls.load(_below(Path(source)), dtype, system).with_adapters(source)
+            return cls.load(_find_base(Path(source)), dtype, system).with_adapters(source)
         try:
             from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
         except ImportError:
@@ -200,10 +201,10 @@ class LanguageModel:
         return LanguageModel(model, self.tokenizer, self.renderer)
 
     def reference(self) -> LanguageModel:
-        """The policy as it is now, to be compared with later.
+        """The present policy as a reference for later.
 
-        Where there are adapters it is the model without them, which never changes: no weight is copied. Otherwise it is
-        a frozen copy.
+        With adapters it is the model without them, which never changes, so no weight is copied. Otherwise it is a
+        frozen copy.
         """
         if self.adapters is None:
             return self.copy()
@@ -219,14 +220,8 @@ class LanguageModel:
         return sum(weight.numel() for weight in self.model.parameters())
 
 
-def _stop_ids(model: Any) -> list[int]:
-    """Ids that end an answer by the model's generation config; there may be several."""
-    ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
-    return [] if ids is None else [ids] if isinstance(ids, int) else list(ids)
-
-
-def _below(folder: Path) -> str | Path:
-    """Where the model is that adapters in ``folder`` belong to."""
+def _find_base(folder: Path) -> str | Path:
+    """Return the folder or hub id of the base model of the adapters in ``folder``."""
     if (folder / _BASE).is_dir():
         return folder / _BASE
     base = json.loads((folder / ADAPTER_CONFIG).read_text()).get("base_model_name_or_path")

@@ -1,7 +1,8 @@
-"""Between text and token ids: what is appended to a conversation at each turn, and what an action says.
+"""Conversion between text and token ids: the tokens that are appended to a conversation at each turn, and the text of
+an action.
 
-A renderer only ever renders the *delta*: the tokens that stand between the last sampled token and the next one. What
-was sampled stays as it was sampled, whatever a chat template would make of it later. Text of the environment cannot
+A renderer only renders the *delta*: the tokens between the last sampled token and the next one. Sampled tokens stay as
+they were sampled, whatever a chat template would make of them later. Text of the environment cannot
 forge special tokens. `renderer_for` picks by what the tokenizer has: the special tokens of the character model, a chat
 template, or neither.
 """
@@ -26,7 +27,7 @@ class Renderer(Protocol):
         """Ids to append before an action.
 
         Args:
-            text: what the environment says.
+            text: the environment's observation.
             first: True at the start of an episode.
             stopped: whether the action before ended with a stop token (False where its token budget ran out).
         """
@@ -37,12 +38,12 @@ class Renderer(Protocol):
         ...
 
     def action_ids(self, text: str) -> tuple[int, ...]:
-        """Ids of an action written by somebody else (an oracle), stop token included."""
+        """Ids of an action that was not sampled (an oracle's), stop token included."""
         ...
 
 
-class _Rendering:
-    """What the three renderers share.
+class _TokenizerRenderer:
+    """The base of the three renderers.
 
     Args:
         tokenizer: a fast tokenizer of transformers.
@@ -50,7 +51,7 @@ class _Rendering:
         system: text at the start of every conversation, or None.
 
     Raises:
-        InputError: nothing ends an answer.
+        InputError: there is no id that ends an answer.
     """
 
     def __init__(self, tokenizer: Any, stop_ids: Sequence[int | None], system: str | None):
@@ -62,8 +63,8 @@ class _Rendering:
         self.stop_ids = tuple(known)
         self._encode = lru_cache(maxsize=8192)(self._encode_text)
         self._special = {i for i, token in tokenizer.added_tokens_decoder.items() if token.special}
-        # Some tokenizers write a space before all they are given, and some of these after each special token as well.
-        # Behind a newline it is not in the way.
+        # Some tokenizers write a space before every text, and some of these after each special token as well. After a
+        # newline they write none.
         a, end = self._raw("a"), tokenizer.convert_ids_to_tokens(self.stop_ids[-1])
         self._anchor = self._raw("\n") if tokenizer.decode([*a, *self._raw("b")]) != "ab" else ()
         self._space_after_special = self._raw(f"{end}a", True)[-len(a) :] == a
@@ -72,9 +73,11 @@ class _Rendering:
         return tuple(self.tokenizer(text, add_special_tokens=False, split_special_tokens=not special).input_ids)
 
     def _encode_text(self, text: str, special: bool = False, start: bool = False) -> tuple[int, ...]:
-        """Ids of a piece of text; ``special`` says whether it may hold special tokens.
+        """Ids of a piece of text.
 
-        ``start`` says that the tokenizer may begin it as it begins a text of its own.
+        Args:
+            special: whether it may hold special tokens.
+            start: whether the tokenizer may begin it as it begins a text of its own.
         """
         if self._anchor and text and not start:
             ids = self._raw("\n" + text, special)
@@ -93,12 +96,12 @@ class _Rendering:
     def action_ids(self, text: str) -> tuple[int, ...]:
         return (*self._encode(text), self.stop_ids[0])
 
-    def _opening(self, text: str, first: bool) -> str:
+    def _with_system(self, text: str, first: bool) -> str:
         """The observation, after the system prompt where an episode begins."""
         return f"{self._system}\n{text}" if first and self._system else text
 
 
-class MarkerRenderer(_Rendering):
+class MarkerRenderer(_TokenizerRenderer):
     """``<obs>text<act>`` before each action, for tokenizers that have these two special tokens."""
 
     def __init__(self, tokenizer: Any, stop_ids: Sequence[int] = (), system: str | None = None):
@@ -106,10 +109,10 @@ class MarkerRenderer(_Rendering):
         self._open, self._close = tokenizer.convert_tokens_to_ids([OBSERVATION, ACTION])
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
-        return (self._open, *self._encode(self._opening(text, first)), self._close)
+        return (self._open, *self._encode(self._with_system(text, first)), self._close)
 
 
-class ChatRenderer(_Rendering):
+class ChatRenderer(_TokenizerRenderer):
     """The tokenizer's own chat template; later turns are the template's continuation after an assistant message.
 
     The scaffold around a message is found once, by rendering marker texts (see `ChatTemplate`), and encoded with its
@@ -144,7 +147,7 @@ class ChatRenderer(_Rendering):
         between = self._encode(template.between, True)
         end = self._end_of_turn(self._encode(template.after_last, True), between)
         place = between.index(end) + 1 if end is not None else 0
-        # What the policy is to say after its text: whatever the template puts there up to the end of the turn.
+        # Ids that the policy samples after its text: the template's text up to the end of the turn.
         self._closing = between[:place] if end is not None else (self.stop_ids[0],)
         if end is not None:
             self.stop_ids = (end, *(i for i in self.stop_ids if i != end))
@@ -171,14 +174,14 @@ class ChatRenderer(_Rendering):
         return (*self._after(self._first[1], self._lead + text), *self._closing)
 
 
-class PlainRenderer(_Rendering):
+class PlainRenderer(_TokenizerRenderer):
     """Text and newlines only, for a base model without a template: ``text\\n`` before each action."""
 
     def __init__(self, tokenizer: Any, stop_ids: Sequence[int] = (), system: str | None = None):
         super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
-        return self._after((), self._opening(text, first) + "\n") if first else self._encode("\n" + text + "\n")
+        return self._after((), self._with_system(text, first) + "\n") if first else self._encode("\n" + text + "\n")
 
 
 def renderer_for(
@@ -187,7 +190,7 @@ def renderer_for(
     system: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Renderer:
-    """The renderer that suits a tokenizer.
+    """Choose the renderer that suits a tokenizer.
 
     Args:
         stop_ids: ids that end an answer besides the tokenizer's end token, such as those of a generation config.

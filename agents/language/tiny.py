@@ -22,7 +22,7 @@ class TinyShape:
 
 
 def tiny_model(seed: int, shape: TinyShape = TinyShape()) -> tuple[Any, Any]:
-    """A randomly initialised ``Qwen3ForCausalLM`` in float32 and its character tokenizer.
+    """Make a randomly initialised ``Qwen3ForCausalLM`` in float32 and its character tokenizer.
 
     The weights are a function of ``seed`` alone; torch's global generator is left as it was.
     """

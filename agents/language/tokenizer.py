@@ -14,7 +14,7 @@ CHARACTERS = tuple(sorted(set(string.printable) - set("\t\r\x0b\x0c")))
 
 
 def character_tokenizer() -> Any:
-    """The tokenizer of the tiny model; any other character becomes ``<unk>``.
+    """Make the tokenizer of the tiny model; any other character becomes ``<unk>``.
 
     Returns:
         transformers.PreTrainedTokenizerFast with 5 special tokens, 95 printable characters and the newline.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from ..cli import guarded
+from ..cli import run_guarded
 from . import main
 
 if __name__ == "__main__":
-    sys.exit(guarded(main, sys.argv[1:]))
+    sys.exit(run_guarded(main, sys.argv[1:]))

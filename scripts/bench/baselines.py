@@ -27,7 +27,7 @@ from ...errors import InputError, unknown_name
 
 
 @dataclass(frozen=True)
-class Config:
+class BaselineOptions:
     env: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which environments; all by default."""
     episodes: int = 200
@@ -40,7 +40,7 @@ class Config:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
-    config = tyro.cli(Config, args=argv, prog="palaestra bench baselines", description=__doc__)
+    config = tyro.cli(BaselineOptions, args=argv, prog="palaestra bench baselines", description=__doc__)
     if config.episodes < 1:
         raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
     for name in config.env:

@@ -1,4 +1,4 @@
-"""A process that answers for the peers installed beside some Python: it is asked, and answers, in lines of JSON."""
+"""A process under another Python, where peers are installed: requests and answers are lines of JSON."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ...errors import InputError
 
 
 class PeerProcess:
-    """Runs a file, of which the first line says which peers there are, in which version.
+    """Runs a file whose first line of output gives the installed peers and their versions.
 
     Args:
         python: the interpreter.
-        file: what it runs, without any of this package.
+        file: the program, which imports nothing of this package.
 
     Attributes:
-        versions: by the names of what the peers offer.
+        versions: version of each peer, by its name.
 
     Raises:
-        InputError: it ends before it answers; so do questions.
+        InputError: the process ended before it answered; `ask` raises it too.
     """
 
     def __init__(self, python: Path, file: str):

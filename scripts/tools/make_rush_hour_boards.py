@@ -40,7 +40,7 @@ def hard_board(rng: np.random.Generator, moves: int) -> str:
         depth = depth_of(cars)
         for _ in range(PATIENCE):
             if depth >= moves:
-                return text_of(cars)
+                return format_board(cars)
             kept = [car for car in cars[1:] if rng.random() > 0.2]
             changed = random_cars([cars[0], *kept], len(cars), rng)
             if (new := depth_of(changed)) >= depth:
@@ -65,11 +65,11 @@ def random_cars(cars: Cars, count: int, rng: np.random.Generator) -> Cars:
 
 def depth_of(cars: Cars) -> int:
     """Moves of the position that is farthest from the end; -1 where the end, or the end of the search, is not met."""
-    found = find_position_layers(text_of(cars))
+    found = find_position_layers(format_board(cars))
     return len(found) - 1 if found and found[0] else -1
 
 
-def text_of(cars: Cars) -> str:
+def format_board(cars: Cars) -> str:
     names = dict.fromkeys(range(SIDE * SIDE), "-")
     for name, car in zip(NAMES, cars):
         names.update(dict.fromkeys(car, name))

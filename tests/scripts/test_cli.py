@@ -10,7 +10,7 @@ import gymnasium as gym
 import pytest
 from palaestra.errors import InputError, MissingExtra
 from palaestra.scripts import cli
-from palaestra.scripts.cli import COMMANDS, guarded, main
+from palaestra.scripts.cli import COMMANDS, main, run_guarded
 
 
 def sentence(capsys) -> str:
@@ -65,29 +65,29 @@ class TestErrors:
         ],
     )
     def test_what_the_user_can_mend_is_one_sentence_and_exit_code_2(self, error, capsys):
-        assert guarded(raising(error), []) == 2
+        assert run_guarded(raising(error), []) == 2
         assert " ".join(str(error).split()) in sentence(capsys)
 
     def test_a_full_disk_is_one_sentence(self, capsys):
         def write(argv):
             raise OSError(errno.ENOSPC, "No space left on device", "runs/first/metrics.jsonl")
 
-        assert guarded(write, []) == 1
+        assert run_guarded(write, []) == 1
         assert capsys.readouterr().err == (
             "palaestra: No space left on device: runs/first/metrics.jsonl; what was complete is kept.\n"
         )
 
     def test_ctrl_c_is_130(self, capsys):
-        assert guarded(raising(KeyboardInterrupt()), []) == 130
+        assert run_guarded(raising(KeyboardInterrupt()), []) == 130
         sentence(capsys)
 
     def test_a_defect_of_ours_keeps_its_traceback(self):
         with pytest.raises(ZeroDivisionError):
-            guarded(raising(ZeroDivisionError()), [])
+            run_guarded(raising(ZeroDivisionError()), [])
 
     def test_a_commands_own_exit_code_is_kept(self):
-        assert guarded(lambda argv: 1, []) == 1
-        assert guarded(lambda argv: None, []) == 0
+        assert run_guarded(lambda argv: 1, []) == 1
+        assert run_guarded(lambda argv: None, []) == 0
 
     def test_a_command_receives_what_stands_after_its_name(self, monkeypatch):
         received = []

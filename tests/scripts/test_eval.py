@@ -8,7 +8,7 @@ import palaestra
 import pytest
 from palaestra.envs import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from palaestra.errors import InputError
-from palaestra.scripts.axes import describe, parse_axes
+from palaestra.scripts.axes import format_axis, parse_axes
 from palaestra.scripts.cli import main
 
 ARITHMETIC = "palaestra/Arithmetic-v0"
@@ -52,7 +52,7 @@ class TestAxes:
         assert sentence in str(caught.value)
 
     def test_a_described_axis_reads_back_as_its_whole_range(self):
-        texts = [describe(axis) for axis in SPACE.axes[:2]]
+        texts = [format_axis(axis) for axis in SPACE.axes[:2]]
         assert texts == ["digits=1:6", "noise=0.0:2.0"]
         assert SPACE.restrict(**parse_axes(texts, SPACE)) == SPACE
 

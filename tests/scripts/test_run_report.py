@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.scripts import report
-from palaestra.scripts.report import sample_episodes, spread, write_report
+from palaestra.scripts.report import pick_evenly, sample_episodes, write_report
 from palaestra.scripts.report_plots import PANELS, _smooth
 
 STEPS = 60
@@ -295,10 +295,10 @@ class TestChoosing:
         assert steps == sorted(steps)
 
     def test_spread_keeps_both_ends(self):
-        assert spread(range(101), 5) == [0, 25, 50, 75, 100]
+        assert pick_evenly(range(101), 5) == [0, 25, 50, 75, 100]
 
     @pytest.mark.parametrize(
         ("seconds", "shown"), [(48.2, "48 s"), (200, "3 min 20 s"), (7505, "2 h 05 min"), (59.9, "1 min 00 s")]
     )
     def test_durations_read_as_people_say_them(self, seconds, shown):
-        assert report.duration(seconds) == shown
+        assert report.format_duration(seconds) == shown

@@ -1,9 +1,9 @@
-"""``palaestra bench envs``: tasks made and answers checked per second, beside reasoning-gym and GEM, on one core.
+"""``palaestra bench envs``: tasks made and answers checked per second on one core, against reasoning-gym and GEM.
 
-Each line is one kind of task at a matched size, with what each side guarantees of it: tasks made, answers checked, and
-tasks made with two answers checked. Both sides are measured in turns,
-in processor time, and the median of the rounds is compared; peers run in processes of their own, under the Python that
-has them. Then the steps per second of whole games through the full Gymnasium interface.
+Each line is one kind of task at a matched size, with the guarantees of each side: tasks made, answers checked, and
+tasks made with two answers checked. Both sides are measured in turns, in processor time, and the median of the rounds
+is compared; peers run in processes of their own, under the Python where they are installed. Then follow the steps per
+second of whole games through the full Gymnasium interface.
 
 examples:
   palaestra bench envs
@@ -35,7 +35,7 @@ from .matches import GAMES, MATCHES, Match
 
 
 @dataclass(frozen=True)
-class Config:
+class EnvBenchOptions:
     only: tuple[str, ...] = ()
     """Which lines; all by default."""
     peer_python: tuple[Path, ...] = ()
@@ -72,7 +72,7 @@ class Rates:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
-    config = tyro.cli(Config, args=argv, prog="palaestra bench envs", description=__doc__)
+    config = tyro.cli(EnvBenchOptions, args=argv, prog="palaestra bench envs", description=__doc__)
     known = {match.name: match for match in MATCHES}
     for name in config.only:
         if name not in known:
@@ -105,14 +105,14 @@ def _progress(matches: Sequence[Match]) -> Iterator[Match]:
     yield from track(matches, description="tasks", console=Console(stderr=True), transient=True)
 
 
-def _sides(match: Match, helpers: Sequence[PeerProcess], config: Config) -> list[Rates]:
+def _sides(match: Match, helpers: Sequence[PeerProcess], config: EnvBenchOptions) -> list[Rates]:
     """Ours and each peer's rates; measured in turns, so that a busy machine slows all alike."""
     ours = Rates("palaestra")
     # Of several Pythons with the same peer, the first one named counts.
     first = {peer: helper for helper in reversed(helpers) for peer in helper.versions}
     theirs = [(Rates(task.peer), first[task.peer], task) for task in match.peers if task.peer in first]
     for turn in range(config.rounds):
-        ours.add(peers.measure(source(match, turn), config.seconds))
+        ours.add(peers.measure_rates(make_source(match, turn), config.seconds))
         for position, (rates, helper, task) in enumerate(theirs):
             request = {"peer": task.peer, "name": task.name, "config": dict(task.config), "first": 10_000 * turn}
             answer = helper.ask(seconds=config.seconds, **request)
@@ -123,7 +123,7 @@ def _sides(match: Match, helpers: Sequence[PeerProcess], config: Config) -> list
     return [ours, *(rates for rates, *_ in theirs)]
 
 
-def source(match: Match, turn: int) -> peers.Source:
+def make_source(match: Match, turn: int) -> peers.TaskSource:
     """Our tasks of a line, by whole resets, and the check of the solver's answer and of a wrong one; of a game, one
     step from a task on."""
     env: Any = gym.make(match.env_id, disable_env_checker=True, split="all", **match.options).unwrapped
@@ -179,8 +179,8 @@ def _print(rows: Sequence[tuple[Match, list[Rates]]], games: dict[str, float], v
 
     # Wide enough for all columns where the output is a file.
     console = Console(width=max(120, Console().width))
-    beside = ", ".join(f"{name} {version}" for name, version in versions.items()) or "no peer installed"
-    grid = Table(box=box.SIMPLE_HEAD, title=f"Per second of processor time, beside {beside}", title_justify="left")
+    others = ", ".join(f"{name} {version}" for name, version in versions.items()) or "no peer installed"
+    grid = Table(box=box.SIMPLE_HEAD, title=f"Per second of processor time, against {others}", title_justify="left")
     for column in ("task", "side"):
         grid.add_column(column, no_wrap=True)
     for column in ("made", "ours / theirs", "checked", "ours / theirs", "both", "ours / theirs"):
@@ -197,8 +197,8 @@ def _print(rows: Sequence[tuple[Match, list[Rates]]], games: dict[str, float], v
     console.print(grid)
     for match, sides in rows:
         promises = {"palaestra": match.promise, **{task.peer: task.promise for task in match.peers}}
-        said = "; ".join(f"{side.side}: {promises.get(side.side, '')}" for side in sides)
-        console.print(f"{match.name} guarantees {said}", highlight=False)
+        guarantees = "; ".join(f"{side.side}: {promises.get(side.side, '')}" for side in sides)
+        console.print(f"{match.name} guarantees {guarantees}", highlight=False)
         for side in sides:
             if side.error:
                 console.print(f"{match.name} failed under {side.side}: {side.error}", highlight=False)

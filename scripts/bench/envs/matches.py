@@ -1,4 +1,4 @@
-"""The lines of ``palaestra bench envs``: which task of ours stands beside which of a peer's, and what each promises."""
+"""The lines of ``palaestra bench envs``: pairs of a task of ours and one of a peer's, with the guarantees of each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Match:
     peers: tuple[Theirs, ...]
 
 
-def _beside(name: str, promise: str, **config: Any) -> Theirs:
+def _reasoning_gym(name: str, promise: str, **config: Any) -> Theirs:
     return Theirs("reasoning-gym", name, config, promise)
 
 
@@ -48,7 +48,7 @@ MATCHES = (
         {"size": 9, "shown": 0.3},
         "one solution; moved by symmetries from a table of minimal puzzles",
         (
-            _beside("sudoku", "one solution", min_empty=40, max_empty=40),
+            _reasoning_gym("sudoku", "one solution", min_empty=40, max_empty=40),
             Theirs("gem", "game:Sudoku-v0-hard", {}, "one solution"),
         ),
     ),
@@ -57,14 +57,14 @@ MATCHES = (
         "palaestra/Sudoku-v0",
         {"size": 4, "shown": 0.0},
         "one solution",
-        (_beside("mini_sudoku", "one solution", min_empty=10, max_empty=12),),
+        (_reasoning_gym("mini_sudoku", "one solution", min_empty=10, max_empty=12),),
     ),
     Match(
         "zebra",
         "palaestra/Zebra-v0",
         {"houses": 4, "attributes": 4, "clues": "varied", "spare": 0},
         "one solution, no clue too many",
-        (_beside("zebra_puzzles", "one solution", num_people=4, num_characteristics=4),),
+        (_reasoning_gym("zebra_puzzles", "one solution", num_people=4, num_characteristics=4),),
     ),
     Match(
         "sokoban",
@@ -72,7 +72,7 @@ MATCHES = (
         {"boxes": 3, "pushes": 5, "size": 9},
         "solvable, solved by its own search",
         (
-            _beside("sokoban", "solvable", min_w=9, max_w=9, min_h=9, max_h=9, min_boxes=3, max_boxes=3),
+            _reasoning_gym("sokoban", "solvable", min_w=9, max_w=9, min_h=9, max_h=9, min_boxes=3, max_boxes=3),
             Theirs("gem", "game:Sokoban-v0-easy", {}, "solvable"),
         ),
     ),
@@ -81,28 +81,32 @@ MATCHES = (
         "palaestra/Countdown-v0",
         {"count": 6, "largest": 100},
         "solvable, target up to 1,000",
-        (_beside("countdown", "solvable, target 100 to 999", min_numbers=6, max_numbers=6),),
+        (_reasoning_gym("countdown", "solvable, target 100 to 999", min_numbers=6, max_numbers=6),),
     ),
     Match(
         "twenty-four",
         "palaestra/TwentyFour-v0",
         {"largest": 10, "target": 24},
         "solvable, every number used once",
-        (_beside("puzzle24", "solvable; the answer's numbers are not compared with those given"),),
+        (_reasoning_gym("puzzle24", "solvable; the answer's numbers are not compared with those given"),),
     ),
     Match(
         "polynomial product",
         "palaestra/PolynomialExpand-v0",
         {"factors": 2, "terms": 3, "variables": 1},
         "exact",
-        (_beside("polynomial_multiplication", "exact", max_polynomials=2, min_terms=3, max_terms=3, variables=["x"]),),
+        (
+            _reasoning_gym(
+                "polynomial_multiplication", "exact", max_polynomials=2, min_terms=3, max_terms=3, variables=["x"]
+            ),
+        ),
     ),
     Match(
         "polynomial roots",
         "palaestra/PolynomialRoots-v0",
         {"roots": 2, "kind": "integers"},
         "all roots rational",
-        (_beside("polynomial_equations", "real roots, to three decimals", min_degree=2, max_degree=2),),
+        (_reasoning_gym("polynomial_equations", "real roots, to three decimals", min_degree=2, max_degree=2),),
     ),
     Match(
         "maze",
@@ -110,7 +114,7 @@ MATCHES = (
         {"size": 5, "loops": 0.0},
         "solvable; the way, of 22 moves on the average, is checked",
         (
-            _beside(
+            _reasoning_gym(
                 "maze",
                 "solvable; the length of the way, 14 on the average, is asked",
                 **{"min_grid_size": 11, "max_grid_size": 11, "min_dist": 12, "max_dist": 36},
@@ -122,105 +126,109 @@ MATCHES = (
         "palaestra/KnightsKnaves-v0",
         {"people": 4},
         "one solution",
-        (_beside("knights_knaves", "one solution", n_people=4),),
+        (_reasoning_gym("knights_knaves", "one solution", n_people=4),),
     ),
     Match(
         "queens",
         "palaestra/NQueens-v0",
         {"size": 8, "given": 4},
         "solvable, any completion is right",
-        (_beside("n_queens", "solvable, any completion is right", n=8, min_remove=4, max_remove=4),),
+        (_reasoning_gym("n_queens", "solvable, any completion is right", n=8, min_remove=4, max_remove=4),),
     ),
     Match(
         "graph colouring",
         "palaestra/GraphColouring-v0",
         {"vertices": 10, "colours": 3},
         "solvable, any colouring is right",
-        (_beside("graph_color", "solvable, any colouring is right", min_num_vertices=10, max_num_vertices=10),),
+        (_reasoning_gym("graph_color", "solvable, any colouring is right", min_num_vertices=10, max_num_vertices=10),),
     ),
     Match(
         "hanoi",
         "palaestra/TowerOfHanoi-v0",
         {"disks": 5},
         "any two arrangements, at most the fewest moves and the slack",
-        (_beside("tower_of_hanoi", "from tower to tower", min_disks=5, max_disks=5, max_pegs=3),),
+        (_reasoning_gym("tower_of_hanoi", "from tower to tower", min_disks=5, max_disks=5, max_pegs=3),),
     ),
     Match(
         "arithmetic",
         "palaestra/Arithmetic-v0",
         {"terms": 4, "digits": 3, "operations": "+-"},
         "exact",
-        (_beside("chain_sum", "exact", min_terms=4, max_terms=4, min_digits=3, max_digits=3),),
+        (_reasoning_gym("chain_sum", "exact", min_terms=4, max_terms=4, min_digits=3, max_digits=3),),
     ),
     Match(
         "decimals",
         "palaestra/DecimalArithmetic-v0",
         {"terms": 4, "places": 3},
         "exact",
-        (_beside("decimal_arithmetic", "to 12 digits", min_terms=4, max_terms=4),),
+        (_reasoning_gym("decimal_arithmetic", "to 12 digits", min_terms=4, max_terms=4),),
     ),
     Match(
         "linear equation",
         "palaestra/LinearEquation-v0",
         {},
         "one solution",
-        (_beside("simple_equations", "one solution"),),
+        (_reasoning_gym("simple_equations", "one solution"),),
     ),
     Match(
         "gcd",
         "palaestra/GcdLcm-v0",
         {"count": 2, "ask": "gcd", "largest": 1000},
         "exact, never one of the numbers",
-        (_beside("gcd", "exact"),),
+        (_reasoning_gym("gcd", "exact"),),
     ),
     Match(
         "bases",
         "palaestra/BaseConversion-v0",
         {"largest": 1000, "direction": "between"},
         "exact",
-        (_beside("base_conversion", "exact"),),
+        (_reasoning_gym("base_conversion", "exact"),),
     ),
     Match(
         "prime factors",
         "palaestra/PrimeFactors-v0",
         {"factors": 3, "prime": 47},
         "all prime, in any order",
-        (_beside("prime_factorization", "all prime, in ascending order", min_value=100, max_value=100_000),),
+        (_reasoning_gym("prime_factorization", "all prime, in ascending order", min_value=100, max_value=100_000),),
     ),
     Match(
         "number sequence",
         "palaestra/Sequences-v0",
         {"rules": "growing", "ahead": 1},
         "the stated rules leave one continuation",
-        (_beside("number_sequence", "none: other rules may fit"),),
+        (_reasoning_gym("number_sequence", "none: other rules may fit"),),
     ),
     Match(
         "integral",
         "palaestra/Integral-v0",
         {"terms": 3, "rule": "powers"},
         "exact, any constant, no unevaluated integral",
-        (_beside("simple_integration", "exact; an unevaluated integral is accepted", min_terms=3, max_terms=3),),
+        (_reasoning_gym("simple_integration", "exact; an unevaluated integral is accepted", min_terms=3, max_terms=3),),
     ),
     Match(
         "shortest path",
         "palaestra/ShortestPath-v0",
         {"places": 10, "degree": 3, "longest": 20},
         "solvable, any shortest path is right; on a graph with weights",
-        (_beside("shortest_path", "perhaps no way; on a grid"),),
+        (_reasoning_gym("shortest_path", "perhaps no way; on a grid"),),
     ),
     Match(
         "word problem",
         "palaestra/WordProblem-v0",
         {},
         "exact, the steps of the story are drawn",
-        (_beside("gsm_symbolic", "exact, one of 100 stories with other numbers"),),
+        (_reasoning_gym("gsm_symbolic", "exact, one of 100 stories with other numbers"),),
     ),
     Match(
         "rush hour",
         "palaestra/RushHour-v0",
         {"moves": 10},
         "exactly so many moves from the end; boards from a table",
-        (_beside("rush_hour", "exactly so many moves from the end; boards from a table", min_moves=10, max_moves=10),),
+        (
+            _reasoning_gym(
+                "rush_hour", "exactly so many moves from the end; boards from a table", min_moves=10, max_moves=10
+            ),
+        ),
     ),
     Match(
         "guess number",

@@ -17,14 +17,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# What one request makes: an endless stream of tasks, and a function that checks a right and a wrong answer to a task.
-Source = tuple[Iterator[Any], Callable[[Any], int]]
+# The work of one request: an endless stream of tasks, and a function that checks a right and a wrong answer to a task.
+TaskSource = tuple[Iterator[Any], Callable[[Any], int]]
 
-# What is played in every game: a move in some, a text to be refused in others.
+# The action in every game: a legal move in some, a text to be refused in others.
 MOVE = "\\boxed{up}"
 
 
-def reasoning_gym(name: str, config: dict[str, Any], first: int) -> Source:
+def reasoning_gym(name: str, config: dict[str, Any], first: int) -> TaskSource:
     """Entries of a data set; a check is ``score_answer`` of the entry's own answer, and of one that is wrong."""
     package = importlib.import_module("reasoning_gym")
     data = package.create_dataset(name, size=10**7, seed=7, **config)
@@ -44,7 +44,7 @@ def reasoning_gym(name: str, config: dict[str, Any], first: int) -> Source:
     return stream(), check
 
 
-def gem(name: str, config: dict[str, Any], first: int) -> Source:
+def gem(name: str, config: dict[str, Any], first: int) -> TaskSource:
     """Games of GEM; a task is a reset, and a check is a step."""
     package = importlib.import_module("gem")
     env = package.make(name, **config)
@@ -62,13 +62,13 @@ def gem(name: str, config: dict[str, Any], first: int) -> Source:
     return stream(), check
 
 
-PEERS: dict[str, tuple[str, Callable[..., Source]]] = {
+PEERS: dict[str, tuple[str, Callable[..., TaskSource]]] = {
     "reasoning-gym": ("reasoning-gym", reasoning_gym),
     "gem": ("gem-llm", gem),
 }
 
 
-def installed() -> dict[str, str]:
+def find_installed() -> dict[str, str]:
     """Peers that can be imported here, with their versions."""
     found = {}
     for name, (distribution, _) in PEERS.items():
@@ -77,7 +77,9 @@ def installed() -> dict[str, str]:
     return found
 
 
-def measure(source: Source, seconds: float, clock: Callable[[], float] = time.process_time) -> dict[str, float]:
+def measure_rates(
+    source: TaskSource, seconds: float, clock: Callable[[], float] = time.process_time
+) -> dict[str, float]:
     """Tasks made, and answers checked, for about ``seconds`` of processor time each."""
     stream, check = source
     tasks = []
@@ -95,13 +97,13 @@ def measure(source: Source, seconds: float, clock: Callable[[], float] = time.pr
 def main() -> None:
     # What a peer prints must not get between the answers.
     out, sys.stdout = sys.stdout, sys.stderr
-    print(json.dumps(installed()), file=out, flush=True)
+    print(json.dumps(find_installed()), file=out, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         try:
             source = PEERS[request["peer"]][1](request["name"], request["config"], request["first"])
-            measure(source, 0.0)  # what is loaded late is not the first task's time
-            answer = measure(source, request["seconds"])
+            measure_rates(source, 0.0)  # late imports do not count as the first task's time
+            answer = measure_rates(source, request["seconds"])
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"[:200]}
         print(json.dumps(answer), file=out, flush=True)

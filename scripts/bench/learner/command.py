@@ -1,9 +1,9 @@
-"""The learner's steps beside TRL's, measured in one run.
+"""``palaestra bench learner``: time and memory of the learner's steps, against TRL's in the same run.
 
 Both sides start from the same weights of a tiny Qwen3 (float32), draw prompts from the same distribution, and have the
 same reward and settings. Each runs in a process of its own, and they take turns step by step, in reversed order every
 other round, so that a busy machine slows them alike. Ours is the loop of ``palaestra train``, logs included. Only
-ratios say anything about another machine.
+ratios carry over to another machine.
 
 Parts: "step" (completions of one length, every group informative), "ragged" (geometric lengths, half of the groups
 without variance, sixteen samples a prompt), and three in which both sides get the same ready-made completions, so that
@@ -36,7 +36,7 @@ import tyro
 from ....agents.atomic import write_atomically
 from ....errors import InputError, MissingExtra
 from . import our_side, trl_side
-from .tables import Spread, markdown, summarise
+from .tables import Spread, format_tables, summarise_steps
 
 ROOT = Path(__file__).resolve().parents[3]
 TRL = "trl==1.16.*"
@@ -44,17 +44,17 @@ TRL = "trl==1.16.*"
 
 @dataclass(frozen=True)
 class Settings:
-    """What every side is told, as JSON.
+    """Settings of one comparison; every side receives them as JSON.
 
     Attributes:
-        label: what tells this setting from the others of its part.
+        label: distinguishes this setting from the others of its part.
         prompts, samples: prompts a step, completions of each.
         prompt_tokens: tokens of a prompt, exactly.
         new_tokens: most tokens of a completion, and exactly that many where ``mean_tokens`` is 0.
         mean_tokens: mean of the geometric lengths that the initial weights give.
-        flat: share of the prompts whose answers are all worth the same.
+        flat: share of the prompts whose answers all have the same reward.
         vocabulary: of the model; 0 is the tokenizer's own.
-        played: whether completions are sampled; otherwise both sides are handed the same ready-made ones.
+        played: whether completions are sampled; otherwise both sides receive the same ready-made ones.
         folder: holds model/, prompts.json and rollouts.json.
         packer: ours.
     """
@@ -102,7 +102,7 @@ Part = Literal["step", "ragged", "vocabulary", "flat", "prefix"]
 
 
 @dataclass(frozen=True)
-class Config:
+class LearnerBenchOptions:
     parts: tuple[Part, ...] = ("step", "ragged", "vocabulary", "flat", "prefix")
     """What to measure."""
     steps: int = 20
@@ -221,14 +221,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the comparison; the exit code."""
     from rich.console import Console
 
-    config = tyro.cli(Config, args=argv, prog="palaestra bench learner", description=__doc__)
+    config = tyro.cli(LearnerBenchOptions, args=argv, prog="palaestra bench learner", description=__doc__)
     console = Console()
     if config.setup:
         set_up(config.trl_python)
         return 0
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingExtra("the learner benchmark", "train")
-    if absence := _absence(config.trl_python):
+    if absence := _explain_absence(config.trl_python):
         console.print(absence, highlight=False)
     results: dict[str, list[dict[str, Any]]] = {}
     for part in config.parts:
@@ -240,15 +240,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             with tempfile.TemporaryDirectory() as folder:
                 placed = replace(settings, folder=folder, packer=config.packer)
                 results[part].append(compare(placed, config, with_trl=absence is None))
-        console.print(markdown({part: results[part]}), highlight=False, soft_wrap=True)
+        console.print(format_tables({part: results[part]}), highlight=False, soft_wrap=True)
     if config.json is not None:
         write_atomically(config.json, [json.dumps(results, indent=2) + "\n"])
     if config.markdown is not None:
-        write_atomically(config.markdown, [markdown(results)])
+        write_atomically(config.markdown, [format_tables(results)])
     return 0
 
 
-def compare(settings: Settings, config: Config, with_trl: bool) -> dict[str, Any]:
+def compare(settings: Settings, config: LearnerBenchOptions, with_trl: bool) -> dict[str, Any]:
     """Start both sides, let them take turns, and summarise; an entry of what ``--json`` writes."""
     our_side.prepare(dataclasses.asdict(settings))
     module = our_side.MODULE
@@ -273,7 +273,7 @@ def compare(settings: Settings, config: Config, with_trl: bool) -> dict[str, Any
             worker.name: {
                 "versions": worker.versions,
                 "start_mb": worker.start_mb,
-                **summarise(reports[worker.name]),
+                **summarise_steps(reports[worker.name]),
                 "steps": reports[worker.name],
             }
             for worker in workers
@@ -283,7 +283,7 @@ def compare(settings: Settings, config: Config, with_trl: bool) -> dict[str, Any
 
 
 def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """How many times ours a figure of TRL's is, for each figure that is not 0 on our side.
+    """Divide TRL's figures by ours, for each figure that is not 0 on our side.
 
     The median is the ratio of the medians over the timed steps, the quartiles are those of the ratios within a round.
     """
@@ -305,8 +305,8 @@ def set_up(python: Path) -> None:
     subprocess.run(list(map(str, install)), check=True)
 
 
-def _absence(python: Path) -> str | None:
-    """One sentence where TRL cannot be measured."""
+def _explain_absence(python: Path) -> str | None:
+    """Return one sentence on why TRL cannot be measured, or None when it can."""
     remedy = "create its environment with: palaestra bench learner --setup"
     if not python.exists():
         return f"There is no {python}, so TRL is left out; {remedy}"

@@ -1,8 +1,7 @@
 """Our side of the learner benchmark: the task, the initial weights, and one optimiser step at a time on command.
 
-`work` is the body of our process: `Learner.run` as ``palaestra train`` calls it, standing still between two steps.
-Where completions are not sampled, a rollout strategy of the recipe hands them out ready-made, as ``rollout_func`` does
-for TRL.
+`work` is the body of our process: `Learner.run` as ``palaestra train`` calls it, paused between two steps. In settings
+without sampling, a rollout strategy of the recipe returns ready-made completions, as ``rollout_func`` does for TRL.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ import numpy as np
 
 from ....envs import FloatAxis, IntAxis, ParamSpace, Question, Task
 from ....rewards import Verdict
-from .trl_side import Channel, Extra, prepared, reward
+from .trl_side import Channel, Extra, load_rollouts, score_answer
 
 MODULE = f"{__package__}.our_side"
 ENV = "benchmark/Letters-v0"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SPARE_PROMPTS = 1024
-"""Prompts written out for TRL, which deals them out in random order; ours draws from the same distribution."""
+"""Prompts written out for TRL, which takes them in random order; ours draws from the same distribution."""
 BATCHES = 4
 """Optimiser batches that are made beforehand where completions are not sampled."""
 
 
 class Letters(Question):
-    """A prompt of random letters; the answer is worth its share of lower-case letters, or always the same."""
+    """A prompt of random letters; the reward is the answer's share of lower-case letters, or constant."""
 
     param_space = ParamSpace([IntAxis("letters", 3, 4000), IntAxis("tokens", 1, 4096), FloatAxis("flat", 0.0, 1.0)])
     default_answer_format: ClassVar[str] = "whole"
@@ -43,11 +42,11 @@ class Letters(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         letters, tokens, flat = task.reference
-        score = reward(letters, answer, tokens, flat)
+        score = score_answer(letters, answer, tokens, flat)
         return Verdict(score, score > 0.5)
 
 
-def axes(settings: dict[str, Any]) -> dict[str, Any]:
+def task_axes(settings: dict[str, Any]) -> dict[str, Any]:
     """The task's parameters; two tokens of a prompt are the marks around its text."""
     return {
         "letters": settings["prompt_tokens"] - 2,
@@ -56,18 +55,18 @@ def axes(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def register() -> None:
+def register_task() -> None:
     """Make the task known to Gymnasium, in this process only."""
     if ENV not in gym.registry:
         gym.register(ENV, entry_point=f"{MODULE}:{Letters.__name__}")
 
 
 def prepare(settings: dict[str, Any]) -> None:
-    """Write the initial weights and a tokenizer, prompts as text and ids, and ready-made rollouts where asked for."""
+    """Write the initial weights, a tokenizer, prompts as text and ids, and (if not ``played``) ready-made rollouts."""
     from ....agents.language.model import LanguageModel
     from ....agents.language.tiny import tiny_model
 
-    register()
+    register_task()
     model, tokenizer = tiny_model(0)
     if settings["vocabulary"]:
         model, tokenizer = _with_vocabulary(model, tokenizer, settings["vocabulary"])
@@ -80,7 +79,7 @@ def prepare(settings: dict[str, Any]) -> None:
     language = LanguageModel.of(model, tokenizer)
     folder = Path(settings["folder"])
     language.save(folder / "model")
-    env = gym.make(ENV, disable_env_checker=True, axes=axes(settings))
+    env = gym.make(ENV, disable_env_checker=True, axes=task_axes(settings))
     prompts = []
     for seed in range(SPARE_PROMPTS):
         letters = env.reset(seed=seed)[0]
@@ -155,17 +154,17 @@ def _stop_after(model: Any, stop: int, mean: int) -> None:
 
 
 class ReadyMade:
-    """A rollout strategy that plays nothing: it hands out the next of the prepared batches."""
+    """A rollout strategy that plays nothing and returns the next of the prepared batches."""
 
     def __init__(self, settings: str = "{}"):
         self._settings = json.loads(settings)
-        self._batches = prepared(self._settings)
+        self._batches = load_rollouts(self._settings)
 
     def play(self, tasks: Sequence[Any], player: Any) -> list[Any]:
         """One group a task, whatever the task is."""
         settings = self._settings
         groups = [_group(rows, settings) for rows in next(self._batches)]
-        pause.begin(_processed(groups, settings["packer"]))
+        pause.begin(_count_processed(groups, settings["packer"]))
         return groups
 
 
@@ -198,7 +197,7 @@ def _group(rows: dict[str, Any], settings: dict[str, Any]) -> Any:
     return Group(-1, tuple(trajectories))
 
 
-def _processed(groups: Sequence[Any], packer: str) -> int:
+def _count_processed(groups: Sequence[Any], packer: str) -> int:
     """Tokens that the training pass encodes: distinct ones of rows whose advantage is not zero."""
     from ....agents.grpo.batch.batch import collate
     from ....agents.grpo.batch.packing import PACKERS
@@ -211,7 +210,7 @@ def work(text: str) -> None:
     """Body of our process; ``text`` is the settings as JSON."""
     channel = Channel()
     settings = json.loads(text)
-    register()
+    register_task()
     from ....agents.grpo.learner import Learner, TrainingProgress
 
     out = Path(settings["folder"]) / settings["packer"]
@@ -255,7 +254,7 @@ def _configuration(settings: dict[str, Any]) -> Any:
 
     return TrainConfig(
         env=ENV,
-        axes=axes(settings),
+        axes=task_axes(settings),
         teacher="random",
         recipe=_recipe(settings),
         kl=0.0,

@@ -1,4 +1,4 @@
-"""What the learner benchmark's figures mean, and the tables that they become: medians, quartiles, markdown."""
+"""Statistics of the learner benchmark (medians, quartiles) and their tables in Markdown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Spread:
         return cls(median, low, high)
 
 
-def summarise(reports: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+def summarise_steps(reports: Sequence[Mapping[str, float]]) -> dict[str, Any]:
     """Spread of each time (s), medians of the counts, peak memory (MB), and mean reward at either end.
 
     ``tokens_per_s`` counts sampled tokens at the median step.
@@ -47,8 +47,8 @@ def summarise(reports: Sequence[Mapping[str, float]]) -> dict[str, Any]:
     }
 
 
-def markdown(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """One table a part, and the ratios below each."""
+def format_tables(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Format one table a part, with its ratios below it."""
     return "\n".join(_part(part, list(cases)) for part, cases in results.items())
 
 
@@ -95,11 +95,11 @@ def _ready_made_cells(side: Mapping[str, Any]) -> list[str]:
 
 def _ratios(ratios: Mapping[str, Mapping[str, float]], played: bool) -> str:
     names = _PLAYED_RATIOS if played else _READY_MADE_RATIOS
-    said = []
+    sentences = []
     for key, name in names.items():
         if key in ratios:
             ratio = ratios[key]
-            said.append(f"{name} {ratio['median']:.2f} times ours ({ratio['low']:.2f} to {ratio['high']:.2f})")
+            sentences.append(f"{name} {ratio['median']:.2f} times ours ({ratio['low']:.2f} to {ratio['high']:.2f})")
     if "processed" in ratios and not played:
-        said.append(f"tokens encoded {ratios['processed']['median']:.1f} times ours")
-    return "TRL's " + ", ".join(said) + "."
+        sentences.append(f"tokens encoded {ratios['processed']['median']:.1f} times ours")
+    return "TRL's " + ", ".join(sentences) + "."

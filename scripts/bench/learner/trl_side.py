@@ -1,8 +1,8 @@
-"""TRL's side of the learner benchmark: one GRPO optimiser step at a time, on command.
+"""TRL's side of the learner benchmark: one GRPO optimiser step for each command.
 
 It runs in TRL's own virtual environment, so it imports nothing of this package and `command` starts it as a
-plain script. What both sides need stands at the top: the channel (JSON lines out, the words "step" and "stop" in), the
-reward, and how memory is measured.
+plain script. The functions that both sides use stand at the top: the channel (JSON lines out, the words "step" and
+"stop" in), the reward, and the measurement of memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Channel:
         self._used = time.process_time()
 
     def report(self, **fields: Any) -> bool:
-        """Send one object and wait for the next command; False when the parent wants no further step."""
+        """Send one object and wait for the next command; False when it is not "step"."""
         self._out.write(json.dumps({**fields, "peak_mb": peak_memory()}) + "\n")
         command = sys.stdin.readline().strip()
         self._released = time.perf_counter()
@@ -38,11 +38,11 @@ class Channel:
         return command == "step"
 
     def seconds(self) -> float:
-        """Since the last command arrived."""
+        """Seconds since the last command arrived."""
         return time.perf_counter() - self._released
 
     def cpu_seconds(self) -> float:
-        """What all threads of this process have computed since the last command arrived."""
+        """Processor time (s) of all threads of this process since the last command arrived."""
         return time.process_time() - self._used
 
 
@@ -64,14 +64,14 @@ def peak_memory() -> float:
 
 
 class Extra:
-    """What a piece of work takes: memory at its peak beyond what was held when it began (Linux only; 0 elsewhere), and
-    processor time of all threads.
+    """Resources that a piece of work takes: peak memory beyond what was held when it began (Linux only; 0 elsewhere),
+    and processor time of all threads.
     """
 
     def __init__(self) -> None:
         gc.collect()
         try:
-            # What the allocator keeps for later would hide what the work takes.
+            # Memory that the allocator keeps for later would hide the memory that the work takes.
             ctypes.CDLL("libc.so.6").malloc_trim(0)
             Path("/proc/self/clear_refs").write_text("5")
         except OSError:
@@ -91,23 +91,23 @@ def lower_case_share(text: str, tokens: int) -> float:
     return min(1.0, sum(character.islower() for character in text) / tokens)
 
 
-def is_flat(letters: str, share: float) -> bool:
-    """Whether all answers to a prompt of random lower-case letters are worth the same, as for ``share`` of them."""
+def has_constant_reward(letters: str, share: float) -> bool:
+    """Return whether all answers to a prompt have the same reward; true for ``share`` of random lower-case prompts."""
     return ord(letters[0]) - ord("a") < round(26 * share)
 
 
-def reward(letters: str, text: str, tokens: int, flat: float) -> float:
-    """What both sides pay for an answer to a prompt."""
-    return 0.5 if is_flat(letters, flat) else lower_case_share(text, tokens)
+def score_answer(letters: str, text: str, tokens: int, flat: float) -> float:
+    """Reward of an answer to a prompt, the same on both sides."""
+    return 0.5 if has_constant_reward(letters, flat) else lower_case_share(text, tokens)
 
 
-def prepared(settings: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """The rollouts that were made beforehand, batch after batch, over and over."""
+def load_rollouts(settings: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the ready-made rollouts, batch after batch, over and over."""
     return itertools.cycle(json.loads((Path(settings["folder"]) / "rollouts.json").read_text(encoding="utf-8")))
 
 
 def main(settings: dict[str, Any]) -> None:
-    """Train until told to stop; see `command.Settings` for the entries."""
+    """Train until the command to stop; see `command.Settings` for the entries."""
     channel = Channel()
     import torch
 
@@ -126,16 +126,19 @@ def main(settings: dict[str, Any]) -> None:
     letters = {prompt["text"]: prompt["letters"] for prompt in prompts}
     rows = settings["prompts"] * settings["samples"]
     last: dict[str, float] = {}
-    batches = None if settings["played"] else prepared(settings)
+    batches = None if settings["played"] else load_rollouts(settings)
     batch: list[dict[str, Any]] = []
 
-    def pay(prompts: list[str], completions: list[str], completion_ids: list[list[int]], **_: Any) -> list[float]:
+    def score_completions(
+        prompts: list[str], completions: list[str], completion_ids: list[list[int]], **_: Any
+    ) -> list[float]:
         if batches is not None:
             scores = [score for group in batch for score in group["rewards"]]
         else:
             tokens, flat = settings["new_tokens"], settings["flat"]
             scores = [
-                reward(letters[prompt], text, tokens, flat) for prompt, text in zip(prompts, completions, strict=True)
+                score_answer(letters[prompt], text, tokens, flat)
+                for prompt, text in zip(prompts, completions, strict=True)
             ]
         sizes = [scores[low : low + settings["samples"]] for low in range(0, rows, settings["samples"])]
         last.update(
@@ -145,7 +148,7 @@ def main(settings: dict[str, Any]) -> None:
         )
         return scores
 
-    def hand_out(prompts: list[str], trainer: Any) -> dict[str, Any]:
+    def serve_rollouts(prompts: list[str], trainer: Any) -> dict[str, Any]:
         nonlocal batch
         assert batches is not None
         batch = next(batches)
@@ -173,11 +176,11 @@ def main(settings: dict[str, Any]) -> None:
 
     trainer = GRPOTrainer(
         model=model,
-        reward_funcs=pay,
+        reward_funcs=score_completions,
         processing_class=tokenizer,
         train_dataset=Dataset.from_list([{"prompt": prompt["text"]} for prompt in prompts]),
         callbacks=[OnCommand()],
-        rollout_func=None if batches is None else hand_out,
+        rollout_func=None if batches is None else serve_rollouts,
         args=GRPOConfig(
             output_dir=str(folder / "trl"),
             max_steps=10**6,
@@ -216,7 +219,7 @@ def main(settings: dict[str, Any]) -> None:
     generate, score = trainer._generate_and_score_completions, trainer._get_per_token_logps_and_entropies
     extra: Extra | None = None
 
-    def timed(*args: Any, **kwargs: Any) -> Any:
+    def generate_timed(*args: Any, **kwargs: Any) -> Any:
         nonlocal extra
         begun = time.perf_counter()
         result = generate(*args, **kwargs)
@@ -225,12 +228,12 @@ def main(settings: dict[str, Any]) -> None:
         last.update(rollout_s=rolled - begun, paused_s=time.perf_counter() - rolled)
         return result
 
-    def counted(model: Any, input_ids: Any, *args: Any, **kwargs: Any) -> Any:
+    def score_counted(model: Any, input_ids: Any, *args: Any, **kwargs: Any) -> Any:
         last["processed"] = input_ids.numel()
         return score(model, input_ids, *args, **kwargs)
 
-    trainer._generate_and_score_completions = timed
-    trainer._get_per_token_logps_and_entropies = counted
+    trainer._generate_and_score_completions = generate_timed
+    trainer._get_per_token_logps_and_entropies = score_counted
     trainer.train()
 
 

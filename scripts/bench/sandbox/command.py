@@ -1,4 +1,4 @@
-"""``palaestra bench sandbox``: runs per second and latency of the sandboxes, beside a cold interpreter and peers.
+"""``palaestra bench sandbox``: runs per second and latency of the sandboxes, against a cold interpreter and peers.
 
 Three measurements of a program of one line, ``print(6 * 7)``, or of one that defines a function:
 
@@ -48,7 +48,7 @@ _WARM = 3
 
 
 @dataclass(frozen=True)
-class Config:
+class SandboxBenchOptions:
     backends: tuple[str, ...] = ("local", "docker")
     """Backends of ours; one that this machine lacks is said to be missing."""
     peer_python: tuple[Path, ...] = ()
@@ -64,7 +64,7 @@ class Config:
 
 
 @dataclass
-class Measured:
+class SideFigures:
     """One side of one measurement.
 
     Args:
@@ -89,7 +89,7 @@ class Measured:
         self.rates.clear()
         self.times.clear()
 
-    def figures(self, cold: Measured | None) -> dict[str, Any]:
+    def figures(self, cold: SideFigures | None) -> dict[str, Any]:
         if self.error:
             return {"side": self.side, "error": self.error}
         percentiles = (1e3 * np.percentile(self.times, (50, 99, 100))).tolist()
@@ -109,7 +109,7 @@ def _quartiles(values: Sequence[float]) -> list[float]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code, which is 1 where a backend answered wrongly."""
-    config = tyro.cli(Config, args=argv, prog="palaestra bench sandbox", description=__doc__)
+    config = tyro.cli(SandboxBenchOptions, args=argv, prog="palaestra bench sandbox", description=__doc__)
     for name in config.backends:
         if name not in BACKENDS:
             raise unknown_name("sandbox backend", name, BACKENDS)
@@ -162,8 +162,8 @@ def one_core() -> Iterator[int]:
 
 
 def measure_alone(
-    work: Work, sides: dict[str, Callable[[], Sandbox]], config: Config, advance: Callable[[], None]
-) -> list[Measured]:
+    work: Work, sides: dict[str, Callable[[], Sandbox]], config: SandboxBenchOptions, advance: Callable[[], None]
+) -> list[SideFigures]:
     """Run after run, each side in turn."""
     with contextlib.ExitStack() as stack:
         made: dict[str, Sandbox] = {}
@@ -198,8 +198,8 @@ def one_after_another(
 
 
 def measure_clients(
-    sides: dict[str, Callable[[], Sandbox]], config: Config, advance: Callable[[], None]
-) -> list[Measured]:
+    sides: dict[str, Callable[[], Sandbox]], config: SandboxBenchOptions, advance: Callable[[], None]
+) -> list[SideFigures]:
     """Through a pool with a sandbox for each core, each side in turn."""
     with contextlib.ExitStack() as stack:
         pools: dict[str, Pool] = {}
@@ -250,9 +250,12 @@ def many_at_a_time(pool: Pool, work: Work, clients: int, seconds: float) -> list
 
 
 def _in_turns(
-    sides: Sequence[str], measure: Callable[[str, float], list[float]], config: Config, advance: Callable[[], None]
-) -> list[Measured]:
-    found = {side: Measured(side) for side in sides}
+    sides: Sequence[str],
+    measure: Callable[[str, float], list[float]],
+    config: SandboxBenchOptions,
+    advance: Callable[[], None],
+) -> list[SideFigures]:
+    found = {side: SideFigures(side) for side in sides}
     for turn in range(config.rounds):
         for side in reversed(sides) if turn % 2 else sides:
             one = found[side]
@@ -273,7 +276,7 @@ def _in_turns(
 
 
 @contextlib.contextmanager
-def _progress(config: Config) -> Iterator[Callable[[], None]]:
+def _progress(config: SandboxBenchOptions) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
@@ -283,14 +286,14 @@ def _progress(config: Config) -> Iterator[Callable[[], None]]:
         yield lambda: progress.advance(task)
 
 
-def _figures(measured: Sequence[Measured]) -> list[dict[str, Any]]:
+def _figures(measured: Sequence[SideFigures]) -> list[dict[str, Any]]:
     cold = next((one for one in measured if one.side == COLD and not one.error), None)
     return [one.figures(cold) for one in measured]
 
 
 def _print(
     found: dict[str, list[dict[str, Any]]],
-    config: Config,
+    config: SandboxBenchOptions,
     core: int,
     cores: int,
     load: float,

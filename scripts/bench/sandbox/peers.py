@@ -33,15 +33,15 @@ def gem(kind: str) -> Runner:
     return runner
 
 
-# Name -> (distribution, maker, what it takes, what keeps a program in).
+# Name -> (distribution, maker, the maker's argument, how a program is contained).
 SIDES: dict[str, tuple[str, Callable[[str], Runner], str, str]] = {
     "gem none": ("gem-llm", gem, "none", "words that a program may not hold; the limit of time is 10 s"),
     "gem bwrap": ("gem-llm", gem, "bwrap", "namespaces; no limits but 10 s"),
 }
 
 
-def installed() -> dict[str, str]:
-    """The sides that can be had here, with the version of each."""
+def find_installed() -> dict[str, str]:
+    """Sides whose package is installed here, with its version."""
     found = {}
     for name, (distribution, *_) in SIDES.items():
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -52,7 +52,7 @@ def installed() -> dict[str, str]:
 def main() -> None:
     # What a peer prints must not get between the answers.
     out, sys.stdout = sys.stdout, sys.stderr
-    print(json.dumps(installed()), file=out, flush=True)
+    print(json.dumps(find_installed()), file=out, flush=True)
     runners: dict[str, Runner] = {}
     for line in sys.stdin:
         request = json.loads(line)

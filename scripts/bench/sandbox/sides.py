@@ -1,5 +1,5 @@
-"""The sides of ``palaestra bench sandbox``: a cold interpreter and the sandboxes of peers, each as one of ours; and the
-work that all are given."""
+"""The sides of ``palaestra bench sandbox`` (a cold interpreter and the sandboxes of peers, with the interface of ours)
+and the programs that all of them run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..peer_process import PeerProcess
 from . import peers
 
 COLD = "python -c"
-# What keeps programs in, of each side.
+# How each side contains programs.
 CONTAINMENT = {
     "local": "namespaces, a filter of system calls, limits of everything",
     "docker": "a container, a filter of system calls, limits of everything",
@@ -25,7 +25,7 @@ CONTAINMENT = {
 
 @dataclass(frozen=True)
 class Work:
-    """A job, and what must come of it."""
+    """A job and its right result."""
 
     job: Job
     stdout: str
@@ -39,7 +39,7 @@ class Work:
 
 
 class WrongAnswer(Exception):
-    """A side did not do what it was asked to."""
+    """A side returned a wrong result."""
 
 
 LINE = Work(Job("print(6 * 7)"), "42\n")
@@ -49,7 +49,7 @@ CALLS = Work(
 
 
 class ColdPython:
-    """A fresh interpreter for each run, which is no sandbox: what running a program costs without one."""
+    """A fresh interpreter for each run, which is no sandbox: the cost of running a program without one."""
 
     def __init__(self, *options: str):
         self.command = [sys.executable, *options, "-c"]
@@ -77,4 +77,4 @@ class PeerSandbox:
         return Result(answer["stdout"], answer["said"])
 
     def close(self) -> None:
-        """The process is closed by whoever started it."""
+        """The process is shared by several sides and closed by the command."""

@@ -51,7 +51,7 @@ SLOW = ("T7",)
 
 
 @dataclass(frozen=True)
-class Config:
+class TeacherBenchOptions:
     tables: tuple[str, ...] = tuple(name for name in TABLES if name not in SLOW)
     """Which tables."""
     settings: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Config:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; 0, 1 where a teacher failed, 130 where Ctrl-C stopped it."""
-    config = tyro.cli(Config, args=argv, prog="palaestra bench teachers", description=__doc__)
+    config = tyro.cli(TeacherBenchOptions, args=argv, prog="palaestra bench teachers", description=__doc__)
     for name, low in (("seeds", 1), ("episodes", 10), ("jobs", 1)):
         value = getattr(config, name)
         if value is not None and value < low:
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in config.settings:
         if name not in (known := [setting for table in tables.values() for setting in table.settings]):
             raise unknown_name("setting", name, known)
-    runs = plan_runs(places, teachers_of(config, tables), config.seeds, config.episodes)
+    runs = plan_runs(places, choose_teachers(config, tables), config.seeds, config.episodes)
     runs = [run for run in runs if not config.settings or run.setting in config.settings]
     records = Records(config.out / "results.jsonl")
     failures, stopped = _play(runs, records, config.jobs)
@@ -105,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if failures else 0
 
 
-def teachers_of(config: Config, tables: Mapping[str, Table]) -> dict[str, list[str]]:
+def choose_teachers(config: TeacherBenchOptions, tables: Mapping[str, Table]) -> dict[str, list[str]]:
     """The teachers of each table, the uniform one first.
 
     Raises:
@@ -163,7 +163,7 @@ def _progress(total: int, done: int) -> Iterator[Callable[[str], None]]:
         yield lambda note: progress.update(task, advance=1, description=note)
 
 
-def grouped(failures: Sequence[Failure]) -> list[str]:
+def summarise_failures(failures: Sequence[Failure]) -> list[str]:
     """One sentence for each teacher and error, however many runs it spoilt."""
     found: dict[tuple[str, str, str], list[BenchmarkRun]] = {}
     for failure in failures:
@@ -195,7 +195,7 @@ def _print(tables: Mapping[str, Table], lines: Mapping[str, Sequence[Line]], fai
             gain = "" if line.gain is None else f"{format_estimate(line.gain, table)} {compare_to_uniform(line, table)}"
             grid.add_row(line.setting, line.teacher, format_estimate(line.score, table), gain)
         console.print(grid)
-    for sentence in grouped(failures):
+    for sentence in summarise_failures(failures):
         print(f"palaestra: {sentence}", file=sys.stderr)
 
 
@@ -207,14 +207,14 @@ def _report(
     failures: Sequence[Failure],
 ) -> None:
     try:
-        from .page import page
+        from .page import render_page
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("jinja2", "matplotlib"):
             raise
         # The figures are in the summary; a page is what the extra adds.
         print(f"no report.html: {MissingExtra('the report', 'train')}", file=sys.stderr)
         return
-    print(write_atomically(out / "report.html", page(tables, rows, lines, grouped(failures))))
+    print(write_atomically(out / "report.html", render_page(tables, rows, lines, summarise_failures(failures))))
 
 
 def _plain(value: Any) -> Any:

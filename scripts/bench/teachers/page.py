@@ -28,7 +28,7 @@ MAPS_PER_ROW = 4
 Record = Mapping[str, Any]
 
 
-def page(
+def render_page(
     tables: Mapping[str, Table],
     rows: Mapping[str, Sequence[Record]],
     lines: Mapping[str, Sequence[Line]],
@@ -42,7 +42,7 @@ def page(
 
 
 def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dict[str, Any]:
-    order = ranking(table, lines)
+    order = rank_teachers(table, lines)
     real = [name for name in order if name not in (ORACLE, UNIFORM)]
     ahead = [name for name in real if UNIFORM in order and order.index(name) < order.index(UNIFORM)]
     settings = [name for name in table.settings if any(line.setting == name for line in lines)]
@@ -58,7 +58,7 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
         "best": ahead[:3],
         "better": [name for name in real if _always_better(table, [found.get((name, s)) for s in settings])],
         "rows": cells,
-        "glossary": [(name, *described(table, name)) for name in order],
+        "glossary": [(name, *describe_row(table, name)) for name in order],
         "seeds": max((line.score.n for line in lines), default=0),
         "lengths": ", ".join(sorted({f"{row['made']['length']:,}" for row in rows})),
         "measured": _measured(order, settings, found, measures),
@@ -68,7 +68,7 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
     }
 
 
-def ranking(table: Table, lines: Sequence[Line]) -> list[str]:
+def rank_teachers(table: Table, lines: Sequence[Line]) -> list[str]:
     """The teachers, best first by their mean rank over the settings, those alike sharing a rank; the oracle on top,
     for orientation, and random before those that are no better."""
     ranks: dict[str, list[float]] = {}
@@ -81,7 +81,7 @@ def ranking(table: Table, lines: Sequence[Line]) -> list[str]:
     return sorted(means, key=lambda name: (name != ORACLE, means[name], name != UNIFORM, name))
 
 
-def described(table: Table, row: str) -> tuple[str, str]:
+def describe_row(table: Table, row: str) -> tuple[str, str]:
     """What a row of a table is, in a sentence, and where it comes from."""
     if row in table.rows:
         return table.rows[row], ""

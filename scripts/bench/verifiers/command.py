@@ -1,9 +1,9 @@
-"""``palaestra bench verifiers``: how often verifiers are wrong, and how long they take, over the labelled sheet.
+"""``palaestra bench verifiers``: errors and times of the verifiers over the labelled sheet.
 
-Ours over all kinds; and over the rows of the kind "math" that need no option, beside ours, math-verify alone, GEM's
-grader and reasoning-gym's scorer, where they are installed here or in another environment. The other kinds fix a
-grammar that peers do not know. The kind "math" is also measured over its rows said anew (other names of variables,
-another order, other delimiters) and over random pairs, right and wrong, whose variables are called like units.
+Ours over all kinds; over the rows of the kind "math" that need no option, also math-verify alone, GEM's grader and
+reasoning-gym's scorer, where they are installed here or in another environment. The other kinds fix a grammar that
+peers do not have. The kind "math" is also measured over its rows restated (other names of variables, another
+order, other delimiters) and over random pairs, right and wrong, whose variables are called like units.
 
 A peer runs in a process of its own, in a throw-away folder, with a time limit a row, since some of the rows make it
 hang or run code: a row over the limit is undecided, and a file that appears in the folder is counted.
@@ -17,8 +17,9 @@ examples:
   palaestra bench verifiers --references FOLDER
   palaestra bench verifiers --labelled answers.jsonl --failures
 
-With --references or --labelled the sheet is left aside: how many references of public data sets, in files of JSON or
-CSV below a folder, the verifier "math" can use under each policy, and what it says of answers that others labelled.
+With --references or --labelled the sheet is left aside: reported are the share of references of public data sets, in
+files of JSON or CSV below a folder, that the verifier "math" can use under each policy, and its verdicts on answers
+that others labelled.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ STARTUP_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
-class Config:
+class VerifierBenchOptions:
     kinds: tuple[str, ...] = ()
     """Which verifiers; all by default. Peers are measured if math is among them."""
     peers: bool = True
@@ -69,7 +70,7 @@ class Config:
     wrong_pairs: int = 1_000
     """Random pairs with a wrong answer, for math; 0 for none."""
     seed: int = 0
-    """Seed of the random pairs and of how rows are said anew."""
+    """Seed of the random pairs and of the restated rows."""
     deadline: float = 1.0
     """Seconds that a row of ours may take; more than a tenth over is counted."""
     throughput_seconds: float = 2.0
@@ -87,7 +88,7 @@ class Config:
 
 
 @dataclass(frozen=True)
-class Measured:
+class GraderFigures:
     """One line of the table: a grader over some rows; ``wrote`` counts rows that left a file behind."""
 
     grader: str
@@ -186,7 +187,7 @@ class Peer:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit code."""
-    config = tyro.cli(Config, args=argv, prog="palaestra bench verifiers", description=__doc__)
+    config = tyro.cli(VerifierBenchOptions, args=argv, prog="palaestra bench verifiers", description=__doc__)
     for name in ("peer_seconds", "deadline", "throughput_seconds"):
         if not getattr(config, name) > 0:
             raise InputError(f"--{name.replace('_', '-')} must be positive, not {getattr(config, name)!r}.")
@@ -194,7 +195,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if getattr(config, name) < 0:
             raise InputError(f"--{name.replace('_', '-')} must be 0 or more, not {getattr(config, name)!r}.")
     if config.references is not None or config.labelled:
-        data = references.report(config.references, config.labelled, config.field, config.failures)
+        data = references.run_on_data(config.references, config.labelled, config.field, config.failures)
         if config.json is not None:
             write_atomically(config.json, json.dumps(data, indent=2) + "\n")
         return 0
@@ -205,7 +206,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     kinds = list(config.kinds or known)
     measured = list(_measured(config, kinds))
     fuzz = _fuzz(config) if "math" in kinds else None
-    speeds = throughputs(config.throughput_seconds) if "math" in kinds else {}
+    speeds = measure_throughputs(config.throughput_seconds) if "math" in kinds else {}
     _print(measured, fuzz, speeds, config.failures)
     if config.json is not None:
         data = {"graders": [_as_json(line) for line in measured], "checks_per_second": speeds}
@@ -215,7 +216,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measured(config: Config, kinds: list[str]) -> Iterator[Measured]:
+def _measured(config: VerifierBenchOptions, kinds: list[str]) -> Iterator[GraderFigures]:
     sheets = {kind: sheet.load_rows(kind) for kind in kinds}
     if SHARED in sheets:
         # Peers have no options. Every row is measured once: a second time, much of it would be remembered.
@@ -231,25 +232,25 @@ def _measured(config: Config, kinds: list[str]) -> Iterator[Measured]:
             verify("math", "\\sin^2 x", "1 - \\cos^2 x")
         for name, rows in sheets.items():
             own.append(sheet.measure_grader(sheet.grade, rows, deadline=config.deadline, after=advance))
-            yield Measured("palaestra", name, own[-1])
-        yield Measured("palaestra", "all", functools.reduce(operator.add, own))
+            yield GraderFigures("palaestra", name, own[-1])
+        yield GraderFigures("palaestra", "all", functools.reduce(operator.add, own))
         if anew:
-            yield Measured("palaestra", "math, said anew", sheet.measure_grader(sheet.grade, anew, after=advance))
+            yield GraderFigures("palaestra", "math, said anew", sheet.measure_grader(sheet.grade, anew, after=advance))
         for grader, (python, version) in peers.items():
             peer = Peer(grader, python, config.peer_seconds)
             try:
                 result = sheet.measure_grader(peer, sheets[SHARED], deadline=config.peer_seconds, after=advance)
-                yield Measured(f"{grader} {version}", SHARED, result, peer.wrote)
+                yield GraderFigures(f"{grader} {version}", SHARED, result, peer.wrote)
             finally:
                 peer.close()
 
 
-def _fuzz(config: Config) -> FuzzResult:
+def _fuzz(config: VerifierBenchOptions) -> FuzzResult:
     with _progress(config.right_pairs + config.wrong_pairs) as advance:
         return measure_fuzz(config.right_pairs, config.wrong_pairs, config.seed, after=advance)
 
 
-def _peers(config: Config) -> dict[str, tuple[Path, str]]:
+def _peers(config: VerifierBenchOptions) -> dict[str, tuple[Path, str]]:
     """Grader -> (Python that has it, its version); an interpreter named first wins, this one's comes last."""
     found: dict[str, tuple[Path, str]] = {}
     for python in (*config.peer_python, Path(sys.executable)):
@@ -264,7 +265,7 @@ def _peers(config: Config) -> dict[str, tuple[Path, str]]:
     return {name: found[name] for name in peers.GRADERS if name in found}
 
 
-def throughputs(seconds: float) -> dict[str, float]:
+def measure_throughputs(seconds: float) -> dict[str, float]:
     """Checks a second of the verifier "math", one after the other, on pairs that are all different.
 
     "numeric": a decimal against a fraction. "polynomial": a product against the polynomial that it expands to, decided
@@ -306,7 +307,9 @@ def _progress(total: int) -> Iterator[Callable[[object], None]]:
         yield lambda row: progress.advance(task)
 
 
-def _print(measured: Sequence[Measured], fuzz: FuzzResult | None, speeds: dict[str, float], failures: bool) -> None:
+def _print(
+    measured: Sequence[GraderFigures], fuzz: FuzzResult | None, speeds: dict[str, float], failures: bool
+) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -366,7 +369,7 @@ def _failures(result: sheet.SheetResult) -> Iterator[tuple[str, sheet.Row]]:
     yield from ((f"raised {error}", row) for row, error in result.errors)
 
 
-def _as_json(line: Measured) -> dict[str, Any]:
+def _as_json(line: GraderFigures) -> dict[str, Any]:
     result = line.result
     return {
         "grader": line.grader,

@@ -24,13 +24,13 @@ def math_verify() -> Callable[[str, str], bool]:
     """parse and verify on both texts as they would stand in a model's response: in a box."""
     package = importlib.import_module("math_verify")
     parse, verify = package.parse, package.verify
-    return lambda answer, reference: bool(verify(parse(boxed(reference)), parse(boxed(answer))))
+    return lambda answer, reference: bool(verify(parse(box_text(reference)), parse(box_text(answer))))
 
 
 def gem() -> Callable[[str, str], bool]:
     """GEM's reward function for boxed answers, in its thorough mode, which its environments of mathematics use."""
     reward = importlib.import_module("gem.utils.math_grader").boxed_reward_fn
-    return lambda answer, reference: reward(boxed(answer), reference, fast=False)[1] == 1.0
+    return lambda answer, reference: reward(box_text(answer), reference, fast=False)[1] == 1.0
 
 
 def reasoning_gym() -> Callable[[str, str], bool]:
@@ -51,11 +51,11 @@ GRADERS: dict[str, tuple[str, str, Callable[[], Callable[[str, str], bool]]]] = 
 }
 
 
-def boxed(text: str) -> str:
+def box_text(text: str) -> str:
     return f"\\boxed{{{text}}}"
 
 
-def installed() -> dict[str, str]:
+def find_installed() -> dict[str, str]:
     """Graders whose package is here, with its version."""
     found: dict[str, str] = {}
     for name, (distribution, module, _) in GRADERS.items():
@@ -65,7 +65,7 @@ def installed() -> dict[str, str]:
     return found
 
 
-def serve(name: str) -> None:
+def serve_grader(name: str) -> None:
     """Answer {"accepted", "error", "seconds"} to each line; what the grader prints goes to standard error."""
     with contextlib.suppress(ImportError):
         import resource
@@ -96,6 +96,6 @@ def serve(name: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--list"]:
-        print(json.dumps(installed()))
+        print(json.dumps(find_installed()))
     else:
-        serve(sys.argv[1])
+        serve_grader(sys.argv[1])

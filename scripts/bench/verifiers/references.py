@@ -26,7 +26,7 @@ OUTCOMES: tuple[str, ...] = ("accepted", "refused", "undecided", "unreadable")
 
 
 @dataclass(frozen=True)
-class Readable:
+class ReadableReferences:
     """The references of one file.
 
     Args:
@@ -45,7 +45,7 @@ class Readable:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedAnswers:
     """Labelled answers of one file under one policy.
 
     Args:
@@ -61,7 +61,7 @@ class Judged:
     disagreements: list[tuple[str, str, bool]]
 
 
-def references_of(folder: Path, field: str | None) -> Iterator[tuple[str, list[str]]]:
+def load_references(folder: Path, field: str | None) -> Iterator[tuple[str, list[str]]]:
     """Name and references of every file of data in a folder; files without any are left out.
 
     Raises:
@@ -70,13 +70,13 @@ def references_of(folder: Path, field: str | None) -> Iterator[tuple[str, list[s
     if not folder.is_dir():
         raise InputError(f"--references must name a folder with files of data, not {str(folder)!r}.")
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name.endswith(SUFFIXES)):
-        found = [reference_of(record, field) for _, record in read_source(str(file))]
+        found = [read_reference(record, field) for _, record in read_source(str(file))]
         references = [reference for reference in found if reference]
         if references:
             yield file.relative_to(folder).as_posix(), references
 
 
-def reference_of(record: dict[str, Any], field: str | None = None) -> str:
+def read_reference(record: dict[str, Any], field: str | None = None) -> str:
     r"""The answer of a record, "" where it has none: a field's text, behind "####" or in the last ``\boxed{}`` if it is
     a worked solution; of a list of answers the one, or all with commas."""
     for name in (field,) if field else FIELDS:
@@ -90,17 +90,17 @@ def reference_of(record: dict[str, Any], field: str | None = None) -> str:
     return ""
 
 
-def readable(folder: Path, field: str | None = None) -> Iterator[Readable]:
+def check_references(folder: Path, field: str | None = None) -> Iterator[ReadableReferences]:
     """How many references of each file the verifier "math" can use, that is read and find right as answers."""
-    for file, references in references_of(folder, field):
+    for file, references in load_references(folder, field):
         out: dict[str, list[tuple[str, str]]] = {}
         for policy in POLICIES:
             reasons = ((reference, unreadable("math", reference, policy=policy)) for reference in references)
             out[policy] = [(reference, reason) for reference, reason in reasons if reason is not None]
-        yield Readable(file, len(references), out)
+        yield ReadableReferences(file, len(references), out)
 
 
-def judged(file: Path) -> Iterator[Judged]:
+def judge_answers(file: Path) -> Iterator[JudgedAnswers]:
     """The verdicts on records with "answer", "reference" and "label" (true where the answer is right).
 
     Raises:
@@ -119,7 +119,7 @@ def judged(file: Path) -> Iterator[Judged]:
             counts["right" if label else "wrong"][outcome] += 1
             if outcome != ("accepted" if label else "refused"):
                 disagreements.append((answer, reference, label))
-        yield Judged(file.name, policy, counts, disagreements)
+        yield JudgedAnswers(file.name, policy, counts, disagreements)
 
 
 def _outcome(answer: str, reference: str, policy: str) -> str:
@@ -130,17 +130,17 @@ def _outcome(answer: str, reference: str, policy: str) -> str:
     return ("accepted" if verdict.success else "refused") if verdict.valid else "undecided"
 
 
-def report(
+def run_on_data(
     references: Path | None, labelled: Sequence[Path], field: str | None, failures: bool
 ) -> dict[str, list[dict[str, Any]]]:
     """Measure and print; the same as data."""
-    lists = [] if references is None else list(readable(references, field))
-    verdicts = [line for file in labelled for line in judged(file)]
+    lists = [] if references is None else list(check_references(references, field))
+    verdicts = [line for file in labelled for line in judge_answers(file)]
     _print(lists, verdicts, failures)
     return {"references": [asdict(line) for line in lists], "labelled": [asdict(line) for line in verdicts]}
 
 
-def _print(lists: Sequence[Readable], verdicts: Sequence[Judged], failures: bool) -> None:
+def _print(lists: Sequence[ReadableReferences], verdicts: Sequence[JudgedAnswers], failures: bool) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -64,13 +64,13 @@ def test_states_from_the_cache_are_those_of_whole_sequences(lengths):
         cache = KeyValueCache(attention_shape(model), 3, 64, model.lm_head.weight)
         filled, width = list(lengths), max(lengths)
         padded = torch.stack([torch.cat((row[:n], row.new_zeros(width - n))) for row, n in zip(rows, lengths)])
-        positions, attend = cache.extending([0, 1, 2], [0, 0, 0], filled)
+        positions, attend = cache.prepare_extension([0, 1, 2], [0, 0, 0], filled)
         hidden_states(model, padded.flatten(), positions, attend)
         cache.swap(0, filled[0], 2, filled[2])
         for listed in (rows, expected, filled):
             listed[0], listed[2] = listed[2], listed[0]
         for _ in range(steps):
-            positions, attend = cache.stepping(filled)
+            positions, attend = cache.prepare_step(filled)
             ids = torch.stack([row[n] for row, n in zip(rows, filled)])
             got = hidden_states(model, ids, positions, attend)
             torch.testing.assert_close(

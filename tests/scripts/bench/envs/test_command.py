@@ -19,7 +19,7 @@ COUNTDOWN = next(match for match in MATCHES if match.name == "countdown")
 
 @pytest.mark.parametrize("match", MATCHES, ids=[match.name for match in MATCHES])
 def test_every_line_makes_and_checks_its_task_and_says_what_is_promised(match: Match):
-    stream, check = bench_envs.source(match, 0)
+    stream, check = bench_envs.make_source(match, 0)
     first, second = next(stream), next(stream)
     assert repr(first) != repr(second)
     assert check(first) >= 1
@@ -49,7 +49,7 @@ def test_a_measurement_counts_what_the_clock_allows():
         checks.append(task)
         return 2
 
-    found = bench_envs_peers.measure((itertools.count(), check), 10.0, clock=lambda: float(next(ticks)))
+    found = bench_envs_peers.measure_rates((itertools.count(), check), 10.0, clock=lambda: float(next(ticks)))
     assert found["generated"] == 10
     assert found["checked"] == 2 * len(checks)
     assert checks[0] == 0

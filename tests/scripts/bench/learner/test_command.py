@@ -13,7 +13,7 @@ from palaestra.errors import InputError
 from palaestra.scripts.bench.learner import command as benchmark
 from palaestra.scripts.bench.learner import our_side as ours
 from palaestra.scripts.bench.learner import tables
-from palaestra.scripts.bench.learner.trl_side import is_flat, lower_case_share, prepared, reward
+from palaestra.scripts.bench.learner.trl_side import has_constant_reward, load_rollouts, lower_case_share, score_answer
 
 STAND_IN = """\
 import json, sys
@@ -83,17 +83,17 @@ class TestFigures:
 
     def test_a_summary_takes_the_highest_peak_and_tokens_at_the_median_step(self):
         steps = [report(2.0, 0.1, 7.0), report(4.0, 0.2, 9.0), report(9.0, 0.6, 8.0)]
-        summary = tables.summarise(steps)
+        summary = tables.summarise_steps(steps)
         assert summary["peak_mb"] == 9.0
         assert summary["tokens_per_s"] == 100 / 4.0
         assert (summary["reward_first"], summary["reward_last"]) == (0.1, 0.6)
         assert summary["train_s"] == {"median": 3.0, "low": 2.25, "high": 4.875}
 
     def test_a_table_has_a_row_a_side_and_the_ratio_below(self):
-        sides = {"ours": tables.summarise([report(0.5)]), "TRL": tables.summarise([report(1.5)])}
+        sides = {"ours": tables.summarise_steps([report(0.5)]), "TRL": tables.summarise_steps([report(1.5)])}
         made = {"label": "here", "played": True}
         case = {"settings": made, "sides": sides, "ratios": benchmark.ratios([report(0.5)], [report(1.5)])}
-        lines = tables.markdown({"step": [case]}).splitlines()
+        lines = tables.format_tables({"step": [case]}).splitlines()
         assert lines[2].startswith("| here, ours | 500 (500-500) | 125 | 375 | 100 | 0% | 1 |")
         assert lines[3].startswith("| here, TRL | 1500 (1500-1500) |")
         assert "step 3.00 times ours (3.00 to 3.00)" in lines[5]
@@ -103,11 +103,11 @@ class TestTask:
     def test_the_reward_is_lower_case_letters_per_token(self):
         assert lower_case_share("aB c1z", 6) == 0.5
         assert lower_case_share("", 6) == 0.0
-        assert reward("zebra", "aB c1z", 6, flat=0.5) == 0.5
+        assert score_answer("zebra", "aB c1z", 6, flat=0.5) == 0.5
 
     def test_a_flat_prompt_pays_every_answer_the_same(self):
-        assert [is_flat(letter, 0.5) for letter in "amnz"] == [True, True, False, False]
-        assert {reward("above", answer, 6, flat=0.5) for answer in ("", "abc", "ABC")} == {0.5}
+        assert [has_constant_reward(letter, 0.5) for letter in "amnz"] == [True, True, False, False]
+        assert {score_answer("above", answer, 6, flat=0.5) for answer in ("", "abc", "ABC")} == {0.5}
 
     def test_a_prompt_has_the_asked_length_and_the_end_token_has_no_output(self, tmp_path):
         from palaestra.agents.language.model import LanguageModel
@@ -147,7 +147,7 @@ class TestTask:
 
     def test_ready_made_batches_have_the_asked_shape_and_share_without_variance(self, tmp_path):
         made = prepared_in(tmp_path, prompts=4, samples=3, flat=0.75, played=False, vocabulary=200)
-        stream = prepared(dataclasses.asdict(made))
+        stream = load_rollouts(dataclasses.asdict(made))
         first, second = next(stream), next(stream)
         assert first != second
         for batch in (first, second):
@@ -156,8 +156,8 @@ class TestTask:
             assert {len(group["prompt"]) for group in batch} == {7}
 
     def test_both_sides_score_a_completion_alike(self, tmp_path):
-        ours.register()
-        env = gym.make(ours.ENV, disable_env_checker=True, axes=ours.axes(dataclasses.asdict(settings(tmp_path))))
+        ours.register_task()
+        env = gym.make(ours.ENV, disable_env_checker=True, axes=ours.task_axes(dataclasses.asdict(settings(tmp_path))))
         env.reset(seed=0)
         assert env.step("aB\nc1z")[1] == lower_case_share("aB\nc1z", 6)
 
@@ -216,7 +216,7 @@ class TestProcesses:
 )
 def test_settings_that_cannot_be_measured_are_refused(option, sentence):
     with pytest.raises(InputError, match=sentence):
-        benchmark.Config(**option)
+        benchmark.LearnerBenchOptions(**option)
 
 
 @pytest.mark.parametrize(

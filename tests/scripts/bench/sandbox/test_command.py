@@ -18,7 +18,7 @@ from palaestra.envs.sandbox import Job, Limits, Pool, Result
 from palaestra.errors import InputError
 from palaestra.scripts.bench.sandbox import command as bench_sandbox
 from palaestra.scripts.bench.sandbox import peers as bench_sandbox_peers
-from palaestra.scripts.bench.sandbox.command import Config, Measured
+from palaestra.scripts.bench.sandbox.command import SandboxBenchOptions, SideFigures
 from palaestra.scripts.bench.sandbox.sides import CALLS, COLD, LINE, ColdPython, WrongAnswer
 from palaestra.scripts.cli import main
 
@@ -126,8 +126,8 @@ def test_a_backend_that_is_missing_is_said_to_be_and_fails_only_where_there_is_n
 
 
 def test_ratios_are_taken_within_a_round():
-    cold = Measured(COLD, rates=[1.0, 4.0, 5.0], times=[0.5])
-    figures = Measured("fake", rates=[10.0, 20.0, 40.0], times=[0.001] * 98 + [0.002, 0.003]).figures(cold)
+    cold = SideFigures(COLD, rates=[1.0, 4.0, 5.0], times=[0.5])
+    figures = SideFigures("fake", rates=[10.0, 20.0, 40.0], times=[0.001] * 98 + [0.002, 0.003]).figures(cold)
     assert figures["runs_per_second"] == [15, 20, 30]
     # Of 10, 5 and 8.
     assert figures["ratio_to_cold"] == [6.5, 8, 9]
@@ -198,7 +198,7 @@ def test_sides_take_turns_in_reversed_order_and_warming_up_is_not_counted():
         time.sleep(0.01)
         return [1.0 if seconds else 99.0]
 
-    config = Config(rounds=3, seconds=2.0)
+    config = SandboxBenchOptions(rounds=3, seconds=2.0)
     found = bench_sandbox._in_turns(["a", "b"], measure, config, lambda: ticked.append(None))
     assert [side for side, seconds in asked if seconds] == ["a", "b", "b", "a", "a", "b"]
     assert [side for side, seconds in asked[:4]] == ["a"] * 4

@@ -15,7 +15,7 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.scripts.bench.teachers import command as bench_teachers
 from palaestra.scripts.bench.teachers.figures import format_estimate
-from palaestra.scripts.bench.teachers.page import described, ranking
+from palaestra.scripts.bench.teachers.page import describe_row, rank_teachers
 from palaestra.scripts.cli import main
 from palaestra.teachers.benchmarks import categories, cost, hypercube, regret, runs, selection
 from palaestra.teachers.benchmarks.runs import BenchmarkRun, Failure, Records, play_all
@@ -217,7 +217,7 @@ def test_what_cannot_be_run_is_one_sentence(
 
 def test_failures_are_told_once_for_each_teacher_and_error():
     failures = [Failure(BenchmarkRun(bench_teachers.TABLES["T1"], "2d", "x", s, 10), "E: same") for s in range(4)]
-    assert bench_teachers.grouped(failures) == [
+    assert bench_teachers.summarise_failures(failures) == [
         "teacher 'x' failed in 4 runs of T1, first in '2d' with seed 0: E: same"
     ]
 
@@ -236,15 +236,15 @@ def line(setting: str, teacher: str, score: float) -> Line:
 def test_teachers_alike_share_a_rank():
     alike = [line("a", name, 1.0) for name in ("x", "1", "2", "3", "4")]  # rank 2 each, so that x has 2 + 4 in all
     apart = [line("b", name, -place) for place, name in enumerate(("y", "1", "2", "3", "x", "4"))]
-    order = ranking(categories.TABLE, [*alike, line("a", "y", 0.0), *apart])  # and y 5 + 0
+    order = rank_teachers(categories.TABLE, [*alike, line("a", "y", 0.0), *apart])  # and y 5 + 0
     assert order.index("y") < order.index("x")
 
 
 def test_random_stands_before_those_that_are_no_better():
     lines = [line("a", name, score) for name, score in {"z": 0.9, "random": 0.5, "b": 0.5, "oracle": 0.2}.items()]
     lines += [line("b", name, 0.0) for name in ("b", "random", "z", "oracle")]
-    assert ranking(categories.TABLE, lines) == ["oracle", "z", "random", "b"]
-    assert ranking(selection.TABLE, lines) == ["oracle", "random", "b", "z"]  # where less is better
+    assert rank_teachers(categories.TABLE, lines) == ["oracle", "z", "random", "b"]
+    assert rank_teachers(selection.TABLE, lines) == ["oracle", "random", "b", "z"]  # where less is better
 
 
 def test_a_number_and_its_interval_have_the_same_decimals():
@@ -264,6 +264,6 @@ def test_the_page_explains_every_setting_and_every_row(done: Path):
         table = hypercube.TABLE if setting in hypercube.TABLE.settings else categories.TABLE
         assert f"<dt>{setting}</dt><dd>{table.notes[setting]}</dd>" in page
     for name in ("random", "sec"):
-        assert described(categories.TABLE, name)[0] in page
+        assert describe_row(categories.TABLE, name)[0] in page
     assert "What to look at" in page
     assert "batches of 64" in page

@@ -68,8 +68,8 @@ def test_files_that_a_peer_leaves_are_counted_and_removed(unruly: Peer):
 
 
 def test_installed_graders_are_listed_with_their_version():
-    assert bench_peers.installed().keys() <= bench_peers.GRADERS.keys()
-    assert bench_peers.installed().get("math-verify", "0")[0].isdigit()
+    assert bench_peers.find_installed().keys() <= bench_peers.GRADERS.keys()
+    assert bench_peers.find_installed().get("math-verify", "0")[0].isdigit()
 
 
 def report(tmp_path: Path, *argv: str) -> list[dict[str, Any]]:
@@ -192,7 +192,7 @@ def test_random_pairs_and_rows_said_anew_are_counted(
     assert "0 of 30 wrong ones accepted" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.skipif("math-verify" not in bench_peers.installed(), reason="math-verify is not installed")
+@pytest.mark.skipif("math-verify" not in bench_peers.find_installed(), reason="math-verify is not installed")
 def test_a_peer_is_measured_beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     rows = [row("1"), row("2"), row("__import__('os').system('touch canary')")]
     monkeypatch.setattr(bench_verifiers.sheet, "load_rows", lambda kind=None: rows)
