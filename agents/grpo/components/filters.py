@@ -81,7 +81,7 @@ def shortest(groups: Sequence[Group], keep: int = 8, by: str = "length") -> list
     Raises:
         InputError: another ``by``, or less than one episode.
     """
-    keep = _at_least_one(keep)
+    keep = _check_keep(keep)
     keys: dict[str, Callable[[Trajectory], float]] = {
         "length": lambda t: t.action_tokens,
         "efficiency": lambda t: -t.outcome / max(t.action_tokens, 1),
@@ -99,7 +99,7 @@ def max_variance(groups: Sequence[Group], keep: int = 4) -> list[Group]:
     Raises:
         InputError: less than one episode.
     """
-    keep = _at_least_one(keep)
+    keep = _check_keep(keep)
 
     def choose(members: list[Trajectory]) -> list[Trajectory]:
         if len(members) <= keep:
@@ -157,7 +157,7 @@ def balanced(groups: Sequence[Group], keep: int = 4) -> list[Group]:
     Raises:
         InputError: less than one episode.
     """
-    keep = _at_least_one(keep)
+    keep = _check_keep(keep)
 
     def choose(members: list[Trajectory]) -> list[Trajectory]:
         won, lost = _split_by_success(members)
@@ -210,7 +210,7 @@ def _variance(values: Sequence[float]) -> float:
     return sum((v - mean) ** 2 for v in values) / max(len(values), 1)
 
 
-def _at_least_one(keep: float) -> int:
+def _check_keep(keep: float) -> int:
     """Check a number of episodes, which may follow a schedule, and round it."""
     if keep < 1:
         raise InputError(f"keep={keep} episodes of a group must be at least 1.")

@@ -1,4 +1,4 @@
-"""Guards decide whether an update is applied, from what its loss reported; a skipped update is counted in the log.
+"""Guards: predicates that decide from statistics of the loss if an update is applied; skipped updates are logged.
 
 In: the means of the statistics of one optimiser batch, by name. The learner always reports "approx_kl", the mean k3
 estimate of KL(mu || pi) in nats, and "ess", the effective sample size of the episodes' ratios as a share of their
@@ -14,7 +14,7 @@ from ....errors import InputError
 from ..recipes.stages import GUARDS
 
 
-def _read(statistics: Mapping[str, float], name: str) -> float:
+def _read_statistic(statistics: Mapping[str, float], name: str) -> float:
     if name not in statistics:
         raise InputError(
             f"a guard reads {name!r}, which nothing in this recipe reports; there are {', '.join(sorted(statistics))}."
@@ -25,22 +25,22 @@ def _read(statistics: Mapping[str, float], name: str) -> float:
 @GUARDS.register("max_kl")
 def max_kl(statistics: Mapping[str, float], limit: float = 0.1) -> bool:
     """Reads "approx_kl": at most ``limit`` nats between the sampler and the policy."""
-    return _read(statistics, "approx_kl") <= check_number("limit", limit, 0)
+    return _read_statistic(statistics, "approx_kl") <= check_number("limit", limit, 0)
 
 
 @GUARDS.register("min_ess")
 def min_ess(statistics: Mapping[str, float], share: float = 0.3) -> bool:
     """Reads "ess": the episodes' ratios leave at least ``share`` of their number as effective samples."""
-    return _read(statistics, "ess") >= check_number("share", share, 0, 1)
+    return _read_statistic(statistics, "ess") >= check_number("share", share, 0, 1)
 
 
 @GUARDS.register("max_clip_fraction")
 def max_clip_fraction(statistics: Mapping[str, float], limit: float = 0.3) -> bool:
     """Reads "clip_fraction": at most ``limit`` of the tokens are clipped."""
-    return _read(statistics, "clip_fraction") <= check_number("limit", limit, 0, 1)
+    return _read_statistic(statistics, "clip_fraction") <= check_number("limit", limit, 0, 1)
 
 
 @GUARDS.register("at_most")
 def at_most(statistics: Mapping[str, float], statistic: str = "approx_kl", limit: float = 0.1) -> bool:
     """Reads any one statistic: at most ``limit``."""
-    return _read(statistics, statistic) <= check_number("limit", limit)
+    return _read_statistic(statistics, statistic) <= check_number("limit", limit)

@@ -113,14 +113,14 @@ def top_entropy(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str 
         scope: "batch" or "episode": among which tokens.
     """
     written = batch.written_by(Origin.POLICY)
-    return _highest(batch, batch.measured("entropy"), written, share, scope) | (batch.action & ~written)
+    return _select_highest(batch, batch.measured("entropy"), written, share, scope) | (batch.action & ~written)
 
 
 @MASKS.register("low_probability")
 def low_probability(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str = "batch") -> Tensor:
     """Train the ceil(share x n) tokens that the policy was least likely to sample, among those it wrote."""
     written = batch.written_by(Origin.POLICY)
-    return _highest(batch, -batch.logp_mu, written, share, scope) | (batch.action & ~written)
+    return _select_highest(batch, -batch.logp_mu, written, share, scope) | (batch.action & ~written)
 
 
 @MASKS.register("hint_entropy")
@@ -130,10 +130,10 @@ def hint_entropy(batch: Batch, advantage: Tensor, share: float = 0.2) -> Tensor:
     episode, and all others as before (IGPO, arXiv 2509.10396). The recipe's origins must include "hint".
     """
     given = batch.written_by(Origin.HINT)
-    return _highest(batch, batch.measured("entropy"), given, share, "episode") | (batch.action & ~given)
+    return _select_highest(batch, batch.measured("entropy"), given, share, "episode") | (batch.action & ~given)
 
 
-def _highest(batch: Batch, value: Tensor, among: Tensor, share: float, scope: str) -> Tensor:
+def _select_highest(batch: Batch, value: Tensor, among: Tensor, share: float, scope: str) -> Tensor:
     """The ceil(share x n) highest values of the n tokens ``among``, and all that tie with the last one, bool [N]."""
     if not 0 < share <= 1:
         raise InputError(f"share={share} of the tokens must be in (0, 1].")

@@ -21,7 +21,7 @@ class ReferenceRule:
         raise NotImplementedError
 
     clears_optimizer: bool = False
-    """Whether the optimiser starts anew when the reference is replaced."""
+    """True if the optimiser starts anew when the reference is replaced."""
 
     def state_dict(self) -> dict[str, Any]:
         return {}

@@ -1,7 +1,7 @@
 """Rejection: tokens or episodes are kept whole (factor 1) or dropped (factor 0); c = pi_old / mu, nothing has a
 gradient.
 
-The first group judges the gap between sampler and anchor and takes the anchor "policy"; `opsm` and `m2po` compare the
+The first three measure the gap between sampler and anchor and take the anchor "policy"; `opsm` and `m2po` compare the
 policy being trained with the sampler.
 """
 
@@ -120,5 +120,5 @@ def both(
     first: Callable[[Scored], Tensor] = CORRECTORS["geometric_band"],
     second: Callable[[Scored], Tensor] = CORRECTORS["none"],
 ) -> Tensor:
-    """The product of two correctors: one that rejects and one that weighs, for instance. It needs what they need."""
+    """The product of two correctors, such as one that rejects and one that weighs; its needs are those of both."""
     return first(scored) * second(scored)

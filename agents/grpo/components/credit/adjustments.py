@@ -202,7 +202,7 @@ def token_reward_weight(
     good = torch.where(a > 0, promise, 1 - promise)
     weight = ((good - threshold) / (1 - threshold)).clamp(0, 1).to(a)
     if top is not None:
-        weight = weight * _largest(weight, batch, top)
+        weight = weight * _select_largest(weight, batch, top)
     share = torch.where(
         a > 0, positive * len(a) / (a > 0).sum().clamp(min=1), negative * len(a) / (a < 0).sum().clamp(min=1)
     )
@@ -211,7 +211,7 @@ def token_reward_weight(
     return result
 
 
-def _largest(weight: Tensor, batch: Batch, top: float) -> Tensor:
+def _select_largest(weight: Tensor, batch: Batch, top: float) -> Tensor:
     """Tokens among the ``top`` share of their episode's largest weights, bool [A]."""
     keep = torch.zeros_like(weight, dtype=torch.bool)
     begin = 0

@@ -41,16 +41,16 @@ def influence_on_correct(batch: Batch, groups: Tensor) -> Tensor:
         parts = place.split(max(1, _ELEMENTS // len(ids)))
         products = []
         for part in parts:
-            gradient, hidden = _directions(batch, part[won[part]], ids)
+            gradient, hidden = _gradients_and_states(batch, part[won[part]], ids)
             products.append(gradient.T @ hidden)
         matrix = torch.stack(products).sum(0)
         for part in parts:
-            gradient, hidden = _directions(batch, part, ids)
+            gradient, hidden = _gradients_and_states(batch, part, ids)
             influence[part] = ((gradient @ matrix) * hidden).sum(1).to(influence)
     return influence
 
 
-def _directions(batch: Batch, place: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+def _gradients_and_states(batch: Batch, place: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
     """e_y - pi over ``ids`` [A, U] and the hidden states [A, H] of tokens."""
     assert batch.head is not None
     hidden = batch.measured("hidden")[place]
@@ -62,7 +62,7 @@ def _directions(batch: Batch, place: Tensor, ids: Tensor) -> tuple[Tensor, Tenso
     return gradient.scatter_add(1, own, torch.ones_like(known)), hidden.to(logits)
 
 
-def _with_advantage(advantage: Tensor, batch: Batch) -> Tensor:
+def _groups_with_advantage(advantage: Tensor, batch: Batch) -> Tensor:
     """Groups in which some token has an advantage, bool [G]."""
     return batch.sum_by_group(batch.sum_by_episode(advantage.abs())) > 0
 
@@ -79,7 +79,7 @@ def hidden_reward(advantage: Tensor, batch: Batch, p: float = 0.1, tau: float = 
     """
     check_number("p", p, -1, 1)
     check_number("tau", tau, 0)
-    thr = (influence_on_correct(batch, _with_advantage(advantage, batch)) * advantage.sign()).to(advantage.dtype)
+    thr = (influence_on_correct(batch, _groups_with_advantage(advantage, batch)) * advantage.sign()).to(advantage.dtype)
     shaped = torch.where(thr.abs() >= tau, (1 + p * thr.sign()) * advantage, 0)
     return torch.where(batch.written_by(Origin.POLICY), shaped, advantage)
 
@@ -92,7 +92,7 @@ def negative_hidden_reward(advantage: Tensor, batch: Batch, beta: float = 1.0) -
     2505.18830).
     """
     check_number("beta", beta, 0)
-    influence = influence_on_correct(batch, _with_advantage(advantage, batch)).to(advantage.dtype)
+    influence = influence_on_correct(batch, _groups_with_advantage(advantage, batch)).to(advantage.dtype)
     mine = batch.written_by(Origin.POLICY)
     count = batch.sum_by_episode(mine.to(advantage.dtype))
     mean = batch.sum_by_episode(influence) / count.clamp(min=1)

@@ -60,12 +60,8 @@ def entropy_of_answers(batch: Batch, answer_format: str = "any") -> Tensor:
     answers: list[Counter[str | None]] = [Counter() for _ in range(batch.groups)]
     for group, trajectory in zip(batch.group_of.tolist(), batch.trajectories, strict=True):
         answers[group][extract(trajectory.turns[-1].action, answer_format) if trajectory.turns else None] += 1
-    return torch.tensor([_entropy(sorted(counter.values())) for counter in answers])
-
-
-def _entropy(counts: list[int]) -> float:
-    total = sum(counts)
-    return -sum(n / total * math.log(n / total) for n in counts)
+    shares = [[n / counter.total() for n in sorted(counter.values())] for counter in answers]
+    return torch.tensor([-sum(share * math.log(share) for share in own) for own in shares])
 
 
 def _at_first_token(units: Units, part_of: Tensor, part_value: Tensor, missing: int) -> Tensor:

@@ -26,7 +26,7 @@ def success(success_e: Tensor) -> Tensor:
 
 @RETURNS.register("given")
 def own_advantage(batch: Batch) -> Units:
-    """The advantage that each trajectory brought along; goes with the baseline "none" and the scale "none".
+    """The advantage that each trajectory carries; goes with the baseline "none" and the scale "none".
 
     Raises:
         InputError: a trajectory has none.

@@ -64,13 +64,13 @@ def any_of_k(return_u: Tensor, peers: Segments, k: int = 4, threshold: float = 0
     won = return_u > threshold
     size = peers.shared_size(return_u).double()
     lost = size - peers.shared_sum(won.to(return_u.dtype)).double()
-    fail = _choose_ratio(lost, size, k)
+    fail = _binomial_ratio(lost, size, k)
     spread = (fail * (1 - fail)).sqrt()
-    advantage = torch.where(won, fail, fail - _choose_ratio(lost - 1, size - 1, k - 1))
+    advantage = torch.where(won, fail, fail - _binomial_ratio(lost - 1, size - 1, k - 1))
     return torch.where(spread > 1e-9, advantage / spread.clamp(min=1e-9), 0).to(return_u.dtype)
 
 
-def _choose_ratio(few: Tensor, many: Tensor, k: float) -> Tensor:
+def _binomial_ratio(few: Tensor, many: Tensor, k: float) -> Tensor:
     """C(few, k) / C(many, k), 0 where few < k: [M], [M] -> [M]."""
     ratio = torch.ones_like(few)
     for i in range(round(k)):

@@ -116,13 +116,13 @@ def node_return(batch: Batch, mode: str = "mean", alpha: float = 1.0) -> Units:
     if mode == "mean":
         value = tree.mean_over_visits(batch.outcome[tree.by])
     elif mode == "softmax":
-        value = _bottom_up(tree, batch.outcome, alpha)
+        value = _value_bottom_up(tree, batch.outcome, alpha)
     else:
         raise InputError(f"mode={mode!r} is no way to value a node; take 'mean' or 'softmax'.")
     return Units(value, tree.group, tree.episode, tree.of_token)
 
 
-def _bottom_up(tree: Tree, outcome: Tensor, alpha: float) -> Tensor:
+def _value_bottom_up(tree: Tree, outcome: Tensor, alpha: float) -> Tensor:
     """V(node) = sum of softmax(alpha log p)(child) V(child); a leaf has the mean outcome of the episodes that end in
     it.
 
@@ -155,7 +155,7 @@ def segment_gain(batch: Batch) -> Units:
     A state without a value takes that of the next one, so that its stretch gains nothing.
     """
     tree = tree_of(batch)
-    before, after = _around(tree, batch.outcome)
+    before, after = _values_around(tree, batch.outcome)
     return Units(tree.mean_over_visits(after - before), tree.group, tree.episode, tree.of_token)
 
 
@@ -168,7 +168,7 @@ def turning_point(batch: Batch) -> Units:
     One unit for each episode and node.
     """
     tree = tree_of(batch)
-    before, after = _around(tree, batch.outcome)
+    before, after = _values_around(tree, batch.outcome)
     final = batch.outcome[tree.by]
     gain = after - before
     start = torch.ones_like(tree.last)
@@ -180,7 +180,7 @@ def turning_point(batch: Batch) -> Units:
     return Units(gain, batch.group_of[tree.by], tree.by, tree.visit_of_token)
 
 
-def _around(tree: Tree, outcome: Tensor) -> tuple[Tensor, Tensor]:
+def _values_around(tree: Tree, outcome: Tensor) -> tuple[Tensor, Tensor]:
     """Value of the states before and after each visit: [E] -> [P], [P]."""
     before, after = tree.value[tree.node].tolist(), outcome[tree.by].tolist()
     last = tree.last.tolist()

@@ -47,7 +47,7 @@ class Recompose(Replay):
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
         now, later = [], []
         for group in groups:
-            first, rest = self._split(group)
+            first, rest = self._split_now_and_later(group)
             now.append(replace(group, trajectories=first))
             if rest:
                 later.append(replace(group, trajectories=rest))
@@ -58,7 +58,7 @@ class Recompose(Replay):
         self._kept = queue[count:]
         return now + [kept.group for kept in queue[:count]]
 
-    def _split(self, group: Group) -> tuple[tuple[Trajectory, ...], tuple[Trajectory, ...]]:
+    def _split_now_and_later(self, group: Group) -> tuple[tuple[Trajectory, ...], tuple[Trajectory, ...]]:
         """Split a group into episodes trained now and episodes that wait, each with its advantage."""
         credited = [
             replace(t, advantage=a) for t, a in zip(group.valid, group_advantages(group, self.eps), strict=True)

@@ -43,10 +43,10 @@ class Successes(StreamSource):
         self.distinct = distinct
 
     def draw(self, supply: Supply) -> list[Group]:
-        drawn = [Group(group.proposal, self._of(group, supply)) for group in supply.groups]
+        drawn = [Group(group.proposal, self._select(group, supply)) for group in supply.groups]
         return [group for group in drawn if group.trajectories]
 
-    def _of(self, group: Group, supply: Supply) -> tuple[Trajectory, ...]:
+    def _select(self, group: Group, supply: Supply) -> tuple[Trajectory, ...]:
         found = [t for t in group.valid if t.success or self.select == "best"]
         if self.distinct:
             # Sorted first, so that of equal episodes the same one stays whatever the order of samples.
@@ -110,10 +110,10 @@ class Experience(StreamSource):
         self._started |= bool(won) and statistics.fmean(won) >= self.start
         replayed = self._replay(supply) if self._started else []
         for task, group in zip(supply.tasks, supply.groups, strict=True):
-            self._note(dict(task.params), int(task.seed), group)
+            self._remember_successes(dict(task.params), int(task.seed), group)
         return replayed
 
-    def _note(self, params: Mapping[str, Any], seed: int, group: Group) -> None:
+    def _remember_successes(self, params: Mapping[str, Any], seed: int, group: Group) -> None:
         if not group.valid:
             return
         name, wins = group.valid[0].task_id, [t for t in group.valid if t.success]
@@ -136,13 +136,13 @@ class Experience(StreamSource):
         fresh = supply.play([supply.task(task["params"], task["seed"], self.samples - 1) for task in tasks])
         mixed = []
         for task, group in zip(tasks, fresh, strict=True):
-            past = attribute_to(self._surest(task["successes"], supply), Origin.TEACHER)
+            past = attribute_to(self._least_entropy(task["successes"], supply), Origin.TEACHER)
             whole = Group(-1, (*group.valid, past))
             advantages = zip(whole.trajectories, group_advantages(whole), strict=True)
             mixed.append(Group(-1, tuple(replace(t, advantage=a) for t, a in advantages)))
         return mixed
 
-    def _surest(self, successes: list[Trajectory], supply: Supply) -> Trajectory:
+    def _least_entropy(self, successes: list[Trajectory], supply: Supply) -> Trajectory:
         batch = collate([Group(-1, tuple(successes))])
         mean = batch.sum_by_episode(supply.measure(batch)) / batch.action_count
         return successes[int(mean.argmax())]

@@ -33,8 +33,8 @@ def by_origin(
 ) -> LossTerm:
     """One surrogate for each origin of tokens; an origin without one has that of the policy's own tokens.
 
-    Each surrogate sees its tokens alone, so a ratio of an episode is taken over the tokens of one origin. It needs what
-    its parts need. Statistics of other origins than the policy's carry their name in front.
+    Each surrogate sees its tokens alone, so a ratio of an episode is taken over the tokens of one origin. Its
+    needs are those of its parts. Statistics of other origins than the policy's carry their name in front.
     """
     others = {Origin.TEACHER: teacher, Origin.HINT: hint, Origin.COPY: copy}
     apart = {origin: scored.origin == origin for origin, part in others.items() if part}
@@ -49,7 +49,7 @@ def by_origin(
 
 
 def select_tokens(scored: Scored, chosen: Tensor) -> Scored:
-    """The tokens ``chosen`` (bool [A]) alone; episodes keep their numbers, and what is known of them."""
+    """The tokens ``chosen`` (bool [A]) alone; episodes keep their numbers, groups and outcomes."""
     tokens = (field.name for field in fields(scored) if field.name not in ("episodes", "group", "outcome"))
     values = {name: getattr(scored, name) for name in tokens}
     return replace(scored, **{name: value[chosen] for name, value in values.items() if value is not None})
